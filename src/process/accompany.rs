@@ -1,13 +1,13 @@
 //! A program that has our standard input, output and terminal, and runs until it ends, or is ended (Unix).
 //!
-//! Owns its life alone: nothing of what it says is read. Where standard input is a terminal it stays in our process group, since only
-//! the group in the foreground may read from there; else it gets one of its own. Its descendants are found either way.
+//! Owns its life alone: nothing of its output is read. Where standard input is a terminal it stays in our process group, since only the
+//! group in the foreground may read from there. Elsewhere it gets one of its own. Its descendants are found either way.
 //!
 //! On Linux a keeper stands between: upshift started once more, which is told by the kernel when we die, whatever killed us, and ends
 //! the program then (`keep`).
 //!
-//! Invariant: when [`accompany`] returns, or its future is dropped, or this process is killed, no descendant of the program goes on
-//! living (Linux; elsewhere the process group is ended, and nobody is left to do it after a kill).
+//! Invariant: when [`accompany`] returns, or its future is dropped, or this process is killed, no descendant of the program goes on living
+//! (Linux). Elsewhere the process group is ended, and nobody is left to do it after a kill.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -38,7 +38,7 @@ const SIGTERM: i32 = 15;
 /// Runs a program to its end. A raised `stop` passes its signal on (SIGTERM where it is none), and kills after a grace what is left.
 ///
 /// # Errors
-/// [`ProcessError`]; a non-zero exit and a signal are no errors.
+/// [`ProcessError`]. A non-zero exit and a signal are no errors.
 pub async fn accompany(companion: &Companion, stop: &Stop) -> Result<Exit, ProcessError> {
     let program = Program::Argv(companion.command.clone());
     let (shown, cwd) = (program.to_string(), companion.cwd.clone());
@@ -181,7 +181,7 @@ mod keeper {
     use crate::domain::stop::StopSource;
     use crate::process::companion::GRACE;
 
-    /// What a shell says of a command that cannot be executed.
+    /// The exit code of a shell for a command that cannot be executed.
     const CANNOT_EXECUTE: u8 = 126;
 
     pub(super) fn act(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {

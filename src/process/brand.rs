@@ -3,7 +3,7 @@
 //! A random limit on file locks (`RLIMIT_LOCKS`), which Linux has ignored since 2.4.25: inherited over fork and exec, readable
 //! by everyone in `/proc`, and its hard half can be raised by no unprivileged process.
 //!
-//! Invariant: our own soft limit is what it was whenever nobody is in [`Brand::lend`]; callers of it exclude each other.
+//! Invariant: our own soft limit is what it was whenever nobody is in [`Brand::lend`]. Callers of it exclude each other.
 
 use std::sync::OnceLock;
 
@@ -40,7 +40,7 @@ impl Brand {
         prlimit(Some(pid), Resource::Locks, limit).map(drop).unwrap_or_default();
     }
 
-    /// The brand of a process; `None` for one that has none, or that is gone.
+    /// The brand of a process. `None` for one that has none, or that is gone.
     pub(super) fn of(pid: Pid) -> Option<Self> {
         let limits = std::fs::read_to_string(format!("/proc/{}/limits", pid.as_raw_nonzero())).ok()?;
         let line = limits.lines().find_map(|line| line.strip_prefix("Max file locks"))?;
@@ -59,7 +59,7 @@ impl Brand {
     }
 }
 
-/// The process group of a process by its name in `/proc`; `None` if it is gone.
+/// The process group of a process by its name in `/proc`. `None` if it is gone.
 ///
 /// Read as text because a group may be 0, one that was founded outside of this container, and `rustix` has no word for that.
 fn process_group(name: &str) -> Option<u32> {

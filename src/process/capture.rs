@@ -1,6 +1,6 @@
 //! Keeps the beginning and the end of a stream of any length in bounded memory.
 
-/// How far a cut may be moved to fall between two lines; longer lines are cut in the middle.
+/// How far a cut may be moved to fall between two lines. Longer lines are cut in the middle.
 const LINE_REACH: usize = 1024;
 
 /// The first and the last bytes of a stream, and how many there were.

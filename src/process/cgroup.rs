@@ -1,8 +1,8 @@
 //! A control group for one child and its descendants, where one is delegated (Linux, version 2): the kernel's own bound on their memory.
 //!
-//! What [`super::memory`] sees it sees five times a second; the kernel lets no page through. The bound holds for all of them together, and
-//! is what the limit allows one process for each processor: suites run about that many of them. A group is made beside the own one, below
-//! the nearest folder that hands its memory controller down and that this user may write; where there is none, only `memory` watches.
+//! [`super::memory`] looks five times a second, while the kernel lets no page through. The bound holds for all of them together, and is
+//! what the limit allows one process for each processor: suites run about that many of them. A group is made beside the own one, below the
+//! nearest folder that hands its memory controller down and that this user may write. Where there is none, only `memory` watches.
 //!
 //! Invariant: the own group and those of others are never changed. Source: kernel documentation, Control Group v2 (November 2026).
 
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::taken::CGROUPS;
 
-/// The beginning of the names of our groups; the process id of their maker and a number follow.
+/// The beginning of the names of our groups. The process id of their maker and a number follow.
 const PREFIX: &str = "upshift-";
 /// The controller whose files bound memory.
 const CONTROLLER: &str = "memory";
@@ -26,7 +26,7 @@ pub(super) struct ControlGroup {
 }
 
 impl ControlGroup {
-    /// Makes a group whose processes may together hold `bound` bytes; `None` where none is delegated.
+    /// Makes a group whose processes may together hold `bound` bytes. `None` where none is delegated.
     pub(super) fn bounding(bound: u64) -> Option<Self> {
         let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
         Self::below(Path::new(CGROUPS), &own, bound)
@@ -57,7 +57,7 @@ impl ControlGroup {
         Ok(group)
     }
 
-    /// Takes a process in; what it starts from then on is in too.
+    /// Takes a process in. Processes that it starts from then on are in too.
     pub(super) fn take(&self, id: i32) -> io::Result<()> {
         self.write("cgroup.procs", &id.to_string())
     }
@@ -109,7 +109,7 @@ fn maker(name: &OsStr) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// A folder that looks like a control group to a reader; the kernel alone would fill a new one.
+    /// A folder that looks like a control group to a reader. The kernel alone would fill a new one.
     fn group(root: &Path, name: &str, handed_down: &str) {
         let folder = root.join(name);
         std::fs::create_dir_all(&folder).unwrap();

@@ -9,21 +9,21 @@ use std::time::Duration;
 /// A program to be run beside us.
 #[derive(Debug)]
 pub struct Companion {
-    /// The program and its arguments; a name without `/` is looked up in the `PATH` of `env`.
+    /// The program and its arguments. A name without `/` is looked up in the `PATH` of `env`.
     pub command: Vec<OsString>,
     /// Where.
     pub cwd: PathBuf,
     /// The whole environment of it.
     pub env: BTreeMap<OsString, OsString>,
-    /// The program of this process, which becomes the keeper (Linux); without one a kill of this process leaves the program alive.
+    /// The program of this process, which becomes the keeper (Linux). Without one a kill of this process leaves the program alive.
     pub keeper: Option<PathBuf>,
-    /// Where its standard output goes; `None` is where ours goes.
+    /// Where its standard output goes. `None` is where ours goes.
     pub output: Option<PipeWriter>,
     /// How long it may take to end once it was told, before it is killed.
     pub grace: Duration,
 }
 
-/// Has the kernel end this process in its own way (SIGTERM) when the one that started it is gone (Linux; elsewhere nobody tells).
+/// Has the kernel end this process in its own way (SIGTERM) when the one that started it is gone (Linux). Elsewhere nobody tells.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -41,5 +41,5 @@ pub fn end_with_parent() -> std::io::Result<()> {
     Ok(())
 }
 
-/// What an agent needs to write down its session when it is ended (claude: 1.6 s).
+/// The time that an agent needs to write down its session when it is ended (claude: 1.6 s).
 pub const GRACE: Duration = Duration::from_secs(3);

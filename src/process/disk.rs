@@ -1,6 +1,6 @@
 //! The room that a child's files take: how much a run may use of a file system before it is ended.
 //!
-//! A limit on one file's size (`RLIMIT_FSIZE`) says nothing about many; quotas need rights that nobody has here. So the file systems
+//! A limit on one file's size (`RLIMIT_FSIZE`) says nothing about many, and quotas need rights that nobody has here. So the file systems
 //! that a child may write are looked at while it runs.
 //!
 //! Invariant: what was free before keeps a reserve, so that upshift can still write its log, and git its objects.
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use super::Spec;
 use crate::files::{self, Free};
 
-/// What is kept free: the log, the recorded trees and the runner's own files fit, and the next look comes before it is gone.
+/// The bytes that are kept free: the log, the recorded trees and the runner's own files fit, and the next look comes before they are gone.
 const RESERVE_BYTES: u64 = 1 << 30;
 /// The same in files.
 const RESERVE_FILES: u64 = 1 << 16;
@@ -40,7 +40,7 @@ impl Disk {
     }
 }
 
-/// What must stay of it: where there was little, half of it.
+/// The part of it that must stay free. Where there was little, half of it.
 fn reserve(free: Free) -> Free {
     Free { bytes: RESERVE_BYTES.min(free.bytes / 2), files: free.files.map(|files| RESERVE_FILES.min(files / 2)) }
 }

@@ -1,13 +1,13 @@
 //! The environment that repository code gets to see: an allowlist, never the caller's own.
 //!
-//! Pure: takes the caller's variables as data. Invariant: no name that looks like a secret and no value that holds a password in
-//! a URL passes by itself; what steers GitHub's runner, and what holds a model's key, never passes.
+//! Pure: takes the caller's variables as data. Invariant: no name that looks like a secret and no value that holds a password in a URL
+//! passes by itself. Variables that steer GitHub's runner, or hold a model's key, never pass.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
-/// Single variables that tests and their tools need: the machine and the user; certificates and proxies; C; Rust; Go; Java;
-/// JavaScript; Python; Ruby, PHP, .NET and others; what hosted runners say of themselves and nothing that steers them.
+/// Single variables that tests and their tools need: the machine and the user, certificates and proxies, C, Rust, Go, Java, JavaScript,
+/// Python, Ruby, PHP, .NET and others, and those that hosted runners say of themselves and that steer nothing.
 const NAMES: &str = "\
     PATH HOME USER LOGNAME SHELL TERM TMPDIR LANG LANGUAGE TZ XDG_CACHE_HOME \
     XDG_CONFIG_HOME XDG_DATA_HOME XDG_RUNTIME_DIR LD_LIBRARY_PATH DYLD_LIBRARY_PATH PKG_CONFIG_PATH DISPLAY \
@@ -44,7 +44,7 @@ const NAMES_ON_WINDOWS: &str = "\
 /// Where the HTTP client looks for a proxy.
 const PROXIES: &str = "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy";
 
-/// What decides how upshift writes to a terminal or a log.
+/// Variables that decide how upshift writes to a terminal or a log.
 const OF_TERMINALS: &str = "NO_COLOR CLICOLOR CLICOLOR_FORCE FORCE_COLOR COLUMNS CI GITHUB_ACTIONS";
 
 /// Families of variables that tests and their tools need.
@@ -67,7 +67,7 @@ const JOB_NAMES: &str = "\
     GITHUB_TOKEN GH_TOKEN GITHUB_ENV GITHUB_PATH GITHUB_OUTPUT GITHUB_STATE GITHUB_STEP_SUMMARY \
     GITHUB_ARTIFACTS RUNNER_TEMP";
 
-/// Beginnings of such names; ours as well, since our inputs hold keys and paths.
+/// Beginnings of such names. Ours are among them, since our inputs hold keys and paths.
 const JOB_PREFIXES: &str = "ACTIONS_ INPUT_ UPSHIFT_";
 
 /// A variable that `passEnv` names and that no child may have.
@@ -86,7 +86,7 @@ pub struct RefusedVariable {
 /// `model_keys` are the variables that the configuration takes keys from, beside the vendors' customary ones.
 ///
 /// # Errors
-/// When `pass_env` names a model's key, the job's own token, or a variable that steers the runner; the first such name.
+/// When `pass_env` names a model's key, the job's own token, or a variable that steers the runner. The error names the first of them.
 pub fn child_environment(
     caller: &BTreeMap<OsString, OsString>,
     pass_env: &[String],

@@ -3,8 +3,8 @@
 //! A descendant may leave the process group (`setsid`), let its parent die (a daemon), and throw its environment away. Two
 //! things it keeps: a [`Brand`], and us as its adoptive parent, since this process is a subreaper.
 //!
-//! Invariant: only processes with a brand are signalled or reaped here, so that other children of this process are safe. A
-//! privileged descendant could remove its brand; keeping it from that is the confinement's task.
+//! Invariant: only processes with a brand are signalled or reaped here, so that other children of this process are safe. A privileged
+//! descendant could remove its brand. Keeping it from that is the confinement's task.
 
 use std::io;
 use std::path::Path;
@@ -23,11 +23,13 @@ use super::cgroup::ControlGroup;
 use super::confine::guards;
 use super::taken::{Taken, kilobytes, told};
 
-/// How many processes a child's tree may add to what ran when it was started; a browser test farm needs hundreds, a fork bomb any number.
+/// The most processes that a child's tree may add to those that ran when it was started. A browser test farm needs hundreds, a fork bomb
+/// any number.
 const MAX_PROCESSES: u64 = 4096;
-/// How long the end of killed processes is waited for; one in an uninterruptible call of the kernel may take longer, and is left to it.
+/// How long the end of killed processes is waited for. A process in an uninterruptible call of the kernel may take longer, and is left to
+/// it.
 const EXTINCTION_LIMIT: Duration = Duration::from_millis(1000);
-/// The first pause between two rounds of killing; doubles each round.
+/// The first pause between two rounds of killing. It doubles each round.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 /// The longest pause between two rounds of killing.
 const LONGEST_PAUSE: Duration = Duration::from_millis(32);
@@ -54,7 +56,7 @@ fn families() -> MutexGuard<'static, Vec<Member>> {
     FAMILIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether orphans come to us; asked for once, kept until the process ends.
+/// Whether orphans come to us. Asked for once, kept until the process ends.
 fn is_subreaper() -> bool {
     static DONE: OnceLock<bool> = OnceLock::new();
     *DONE.get_or_init(|| set_child_subreaper(Some(rustix::process::getpid())).is_ok())
@@ -74,7 +76,7 @@ pub(super) struct Family {
 }
 
 impl Family {
-    /// Starts a child by `spawn`, which also tells its process id, and brands it; it and its descendants hold at most `bound` bytes of
+    /// Starts a child by `spawn`, which also tells its process id, and brands it. It and its descendants hold at most `bound` bytes of
     /// memory together, where the kernel can be asked for that.
     pub(super) fn found<T>(
         bound: Option<u64>,
@@ -131,7 +133,7 @@ impl Family {
             > 0
     }
 
-    /// Kills every descendant that can be found now and reaps the dead; whether any was found alive.
+    /// Kills every descendant that can be found now and reaps the dead. Returns whether any was found alive.
     pub(super) fn kill_once(&self) -> bool {
         let families = families();
         self.signal(&families, Signal::KILL)
@@ -222,7 +224,7 @@ impl Family {
         processes().filter(|&pid| self.signal_one(families, pid, signal)).count() > 0
     }
 
-    /// Signals a process if it descends from this child, or reaps it if it is dead; whether it is alive and ours.
+    /// Signals a process if it descends from this child, or reaps it if it is dead. Returns whether it is alive and ours.
     fn signal_one(&self, families: &[Member], pid: Pid, signal: Signal) -> bool {
         if !self.owns(families, pid) || reap(families, pid) {
             return false;
@@ -323,7 +325,7 @@ fn reap_orphans(families: &[Member]) {
     }
 }
 
-/// Waits for an orphan if it is dead; whether it was. Of one that is alive, or no child of ours, nothing comes of it.
+/// Waits for an orphan if it is dead. Returns whether it was. A process that is alive, or no child of ours, is left alone.
 fn reap(families: &[Member], pid: Pid) -> bool {
     let is_head = families.iter().any(|member| member.head == Some(pid));
     !is_head && matches!(waitpid(Some(pid), WaitOptions::NOHANG), Ok(Some(_)))
@@ -352,7 +354,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// What a program holds once it has said a line.
+    /// The memory that a program holds once it has said a line.
     fn held_by(script: &str) -> u64 {
         #[expect(clippy::disallowed_methods, reason = "a stranger's process, not one of upshift's children")]
         let mut command = Command::new("python3");

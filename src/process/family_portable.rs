@@ -1,6 +1,6 @@
 //! The descendants of one child where there is no `/proc`: its process group, and nothing beyond it.
 //!
-//! Invariant: same interface as on Linux; what left the group is out of reach here, which the report has to say.
+//! Invariant: same interface as on Linux. Processes that left the group are out of reach here, which the report has to say.
 
 use std::io;
 
@@ -16,7 +16,7 @@ pub(super) struct Family {
 }
 
 impl Family {
-    /// Starts a child by `spawn`, which also tells its process id; nobody bounds memory here.
+    /// Starts a child by `spawn`, which also tells its process id. Nobody bounds memory here.
     pub(super) fn found<T>(
         _bound: Option<u64>,
         spawn: impl FnOnce() -> io::Result<(T, Option<u32>)>,
@@ -95,6 +95,6 @@ impl Drop for Family {
 pub(super) enum Growth {
     /// It is.
     Fine,
-    /// It is not; never found out here.
+    /// It is not. Never found out here.
     Bomb,
 }

@@ -57,7 +57,7 @@ impl Family {
         false
     }
 
-    /// Ends all; whether the system did so.
+    /// Ends all. Returns whether the system did so.
     pub(super) fn kill_once(&self) -> bool {
         lock(&self.job).start_kill().is_ok()
     }
@@ -94,7 +94,7 @@ impl Drop for Family {
 }
 
 impl Child {
-    /// Its standard input, if it is piped; once.
+    /// Its standard input, if it is piped. It can be taken once.
     pub(super) fn take_stdin(&self) -> Option<ChildStdin> {
         lock(&self.job).stdin().take()
     }
@@ -111,6 +111,6 @@ impl Child {
 pub(super) enum Growth {
     /// It is.
     Fine,
-    /// It is not; never found out here.
+    /// It is not. Never found out here.
     Bomb,
 }

@@ -18,15 +18,15 @@ use super::pipe::{Receiver, receive};
 use super::spec::Input;
 use super::{Confinement, ProcessError, Program, Spec};
 
-/// Where programs are looked for when the environment names no `PATH`; what `execvp` takes on most systems.
+/// The folders where programs are looked for when the environment names no `PATH`. Most systems' `execvp` takes them.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// The first argument that makes upshift the keeper; then the process it keeps for, and the program with its own name and arguments.
+/// The first argument that makes upshift the keeper. The process it keeps for follows, and the program with its own name and arguments.
 pub(super) const KEEPER: &str = "__kept";
 
 /// A child that runs.
 pub(super) struct Launched {
-    /// Its descendants; declared first, so that they are ended before the handle is dropped.
+    /// Its descendants. Declared first, so that they are ended before the handle is dropped.
     pub(super) family: Family,
     /// Its handle.
     pub(super) child: Child,
@@ -38,8 +38,8 @@ pub(super) struct Launched {
     pub(super) stdin: Option<Input>,
 }
 
-/// Starts what `spec` describes; with a `keeper`, the program of this process, it is ended also when this process is killed (Linux). Where
-/// it `talks`, its input stays open.
+/// Starts the program that `spec` describes. With a `keeper`, the program of this process, it is ended also when this process is killed
+/// (Linux). Where it `talks`, its input stays open.
 pub(super) fn launch(spec: &Spec, keeper: Option<&Path>, talks: bool) -> Result<Launched, ProcessError> {
     start(spec, keeper, talks).map_err(|source| ProcessError::Start {
         program: spec.program.to_string(),
@@ -93,7 +93,7 @@ fn start(spec: &Spec, keeper: Option<&Path>, talks: bool) -> io::Result<Launched
     Ok(Launched { family, child, output, stderr, stdin })
 }
 
-/// A command behind a keeper that ends it when this process is gone; the command itself where nobody can be told of that.
+/// A command behind a keeper that ends it when this process is gone. The command itself where nobody can be told of that.
 fn kept(keeper: &Path, command: &std::process::Command) -> std::process::Command {
     let kept_for = std::process::id().to_string();
     let program = command.get_program();
@@ -109,7 +109,7 @@ fn kept(keeper: &Path, command: &std::process::Command) -> std::process::Command
 /// A command, its way into its room, and the line to it where it is spoken to by that way.
 type Started = (std::process::Command, Option<Stdio>, Option<UnixStream>);
 
-/// The command as it is really started; a confinement puts its helper before the program here.
+/// The command as it is really started. A confinement puts its helper before the program here.
 fn confined(spec: &Spec, talks: bool) -> io::Result<Started> {
     let plain = plain(spec)?;
     let Confinement::Within(bounds) = &spec.confinement else { return Ok((plain, None, None)) };

@@ -1,7 +1,7 @@
 //! Starts a child (Windows): finds the program, lays the pipes, hands over the environment.
 //!
 //! A shell line is one of `sh`, as everywhere, so that one configuration is right on every machine. It is that of Git for Windows, which is
-//! looked for on the `PATH` and beside `git`; `bash` in the system's own folder is another system's (WSL) and is never taken.
+//! looked for on the `PATH` and beside `git`. `bash` in the system's own folder is another system's (WSL) and is never taken.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -16,14 +16,14 @@ use super::pipe::{Receiver, receive};
 use super::spec::Input;
 use super::{ProcessError, Program, Spec};
 
-/// Endings of what Windows can start by itself; scripts (`.cmd`) are started by the command interpreter.
+/// Endings of files that Windows can start by itself. Scripts (`.cmd`) are started by the command interpreter.
 const ENDINGS: &str = "exe com cmd bat";
 /// Where `sh` lies from a folder that `git` lies in: `cmd`, `bin` or `mingw64/bin` of Git for Windows.
 const SHELLS_FROM_GIT: [&str; 4] = ["sh.exe", "../bin/sh.exe", "../usr/bin/sh.exe", "../../bin/sh.exe"];
 
 /// A child that runs.
 pub(super) struct Launched {
-    /// Its descendants; declared first, so that they are ended before the handle is dropped.
+    /// Its descendants. Declared first, so that they are ended before the handle is dropped.
     pub(super) family: Family,
     /// Its handle.
     pub(super) child: Child,
@@ -107,7 +107,7 @@ fn shell(spec: &Spec) -> io::Result<PathBuf> {
     })
 }
 
-/// The path of a program, as the child's own `PATH` leads to it; never in the working directory, which is a stranger's.
+/// The path of a program, as the child's own `PATH` leads to it. Never in the working directory, which is a stranger's.
 fn locate(name: &OsStr, spec: &Spec) -> io::Result<PathBuf> {
     let is_path = name.as_encoded_bytes().iter().any(|byte| matches!(byte, b'/' | b'\\'));
     let folders = if is_path { vec![spec.cwd.clone()] } else { search(spec) };

@@ -1,8 +1,9 @@
 //! How much memory a child and its descendants may take before they are ended (Linux).
 //!
 //! A limit of the kernel's for one process bounds addresses, which node, Java, Go and every sanitizer reserve by the terabyte without ever
-//! using them; a control group (`cgroup`) is delegated to few, and bounds all of them together. So what each process really holds is looked at, as disk and processes are: anonymous and shared
-//! memory and what of it was swapped out. Mapped files are the kernel's cache, and do not count.
+//! using them. A control group (`cgroup`) is delegated to few, and bounds all of them together. So the memory that each process really
+//! holds is looked at, as disk and processes are: anonymous and shared memory and the swapped-out part of it. Mapped files are the kernel's
+//! cache, and do not count.
 //!
 //! Invariant: nothing is ended for memory that others took.
 
@@ -13,7 +14,7 @@ use super::Spec;
 use super::family::Family;
 use super::taken::{CGROUPS, Taken, kilobytes, told};
 
-/// What is kept free of the machine: others than the child run there too.
+/// The bytes of the machine's memory that are kept free: others than the child run there too.
 const RESERVE: u64 = 512 << 20;
 /// Each so many looks every process is asked, also where the machine as a whole says that nothing has happened.
 const THOROUGH: u32 = 5;
@@ -22,15 +23,15 @@ const MIB: u64 = 1 << 20;
 /// The memory that a child may take.
 #[derive(Debug)]
 pub(super) struct Memory {
-    /// What one process may take, in bytes; `None` is no limit.
+    /// The most that one process may take, in bytes. `None` is no limit.
     limit: Option<u64>,
     limit_mb: u32,
-    /// What was free of the machine when it began.
+    /// The machine's free memory when it began.
     before: u64,
     looks: u32,
 }
 
-/// What was taken too much of.
+/// The kind of memory excess.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Excess {
     /// One process has passed the limit, in MiB.
@@ -48,7 +49,7 @@ impl Memory {
         Self { limit, limit_mb: spec.memory_mb.unwrap_or_default(), before: available().unwrap_or_default(), looks: 0 }
     }
 
-    /// What a child's family has taken too much of, if anything.
+    /// The excess of a child's family, if there is any.
     pub(super) fn excess(&mut self, family: &Family) -> Option<Excess> {
         let limit = self.limit?;
         let now = available()?;
@@ -74,7 +75,7 @@ impl Excess {
         Self::Together(u32::try_from(bound / MIB).unwrap_or(u32::MAX))
     }
 
-    /// What is said below the child's output.
+    /// The note below the child's output.
     pub(super) fn note(self) -> String {
         match self {
             Self::Process(mb) => format!("\n[ended: one of its processes took more than {mb} MB of memory]\n"),
@@ -88,12 +89,12 @@ fn limit_of(spec: &Spec) -> Option<u64> {
     spec.memory_mb.map(|mb| u64::from(mb).saturating_mul(MIB))
 }
 
-/// What is kept free of so much that was free before, in bytes.
+/// The bytes that are kept free, for so many that were free before.
 fn kept_free(before: u64) -> u64 {
     RESERVE.min(before / 4)
 }
 
-/// What all processes of a child may hold together, in bytes: the limit for each processor, and never what others need.
+/// The most that all processes of a child may hold together, in bytes: the limit for each processor, and never what others need.
 #[cfg(target_os = "linux")]
 pub(super) fn bound_together(spec: &Spec) -> Option<u64> {
     /// The bound of a container is read from several files.
@@ -103,7 +104,7 @@ pub(super) fn bound_together(spec: &Spec) -> Option<u64> {
     Some(available().map_or(most, |free| most.min(free.saturating_sub(kept_free(free)))))
 }
 
-/// What is free of the machine's memory, or of the container's if that is less, in bytes; `None` where nobody says so.
+/// The free part of the machine's memory, or of the container's if that is less, in bytes. `None` where nobody says so.
 fn available() -> Option<u64> {
     let machine = kilobytes(&told(Path::new("/proc/meminfo")).ok()?, "MemAvailable:")?;
     // We are moved to another one at most before anything is started.
@@ -111,7 +112,7 @@ fn available() -> Option<u64> {
     Some(left_of_cgroups(Path::new(CGROUPS), &OWN).map_or(machine, |left| machine.min(left)))
 }
 
-/// What the limits of a process's own cgroup and of those around it leave, in bytes (version 2 alone); `None` where there is no limit.
+/// The bytes that the limits of a process's own cgroup and of those around it leave (version 2 alone). `None` where there is no limit.
 fn left_of_cgroups(root: &Path, own: &str) -> Option<u64> {
     let path = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
     let folder = root.join(path);

@@ -5,12 +5,12 @@
 //!
 //! [`accompany`] is for a program that has the terminal, and stays until it wants to end.
 //!
-//! Start reading at [`run`]; `launch` starts the child, `family` finds and ends whatever it leaves behind, `capture` keeps the
-//! head and the tail of what it prints.
+//! Start reading at [`run`]. `launch` starts the child, `family` finds and ends whatever it leaves behind, `capture` keeps the head and the
+//! tail of what it prints.
 //!
-//! Invariant: when [`run`] returns, or its future is dropped, no descendant of the child goes on living, also not one that left
-//! the group or was adopted (Linux; on Windows the job that it was born into is ended, elsewhere the process group). Nothing here
-//! decides what a result means.
+//! Invariant: when [`run`] returns, or its future is dropped, no descendant of the child goes on living, also not one that left the group
+//! or was adopted (Linux). On Windows the job that it was born into is ended, elsewhere the process group. Nothing here decides what a
+//! result means.
 
 use std::path::Path;
 
@@ -52,17 +52,17 @@ pub mod traces;
 
 /// Runs a process to its end, handing every chunk of standard output to `sink` as it comes.
 ///
-/// Its time up, or `stop` raised: SIGTERM to all its descendants, a short grace, SIGKILL to all that are left (on Windows, which
-/// knows no request to end, they are ended at once). What outlives
-/// the program itself is ended too. Needs a runtime with I/O and time enabled.
+/// Its time up, or `stop` raised: SIGTERM to all its descendants, a short grace, SIGKILL to all that are left (on Windows, which knows no
+/// request to end, they are ended at once). Processes that outlive the program itself are ended too. Needs a runtime with I/O and time
+/// enabled.
 ///
 /// # Errors
-/// [`ProcessError`]; a non-zero exit, a signal and a timeout are no errors.
+/// [`ProcessError`]. A non-zero exit, a signal and a timeout are no errors.
 pub async fn run(spec: &Spec, stop: &Stop, sink: &mut (dyn FnMut(&[u8]) + Send)) -> Result<Finished, ProcessError> {
     run_behind(None, spec, stop, sink, None).await
 }
 
-/// As [`run`], behind a `keeper` (the program of this process), which ends it and all that it started when this process is killed; Linux.
+/// As [`run`], behind a `keeper` (the program of this process), which ends it and all that it started when this process is killed (Linux).
 ///
 /// # Errors
 /// As [`run`]'s.

@@ -31,7 +31,7 @@ pub struct OpenFile {
     pub by: By,
 }
 
-/// Who has a file open.
+/// The process that has a file open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
     /// This process, as its standard output or standard error.

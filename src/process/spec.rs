@@ -12,23 +12,23 @@ use crate::domain::verdict::Exit;
 /// The writing end of a child's standard input.
 pub(super) type Input = Box<dyn tokio::io::AsyncWrite + Send + Unpin>;
 
-/// What to run.
+/// The program to run.
 #[derive(Debug, Clone)]
 pub enum Program {
-    /// A shell command line, run by `sh -c`; on Windows by the `sh` that comes with Git.
+    /// A shell command line, run by `sh -c`. On Windows it is run by the `sh` that comes with Git.
     Shell(String),
-    /// A program and its arguments; a name without `/` is looked up in the `PATH` of [`Spec::env`].
+    /// A program and its arguments. A name without `/` is looked up in the `PATH` of [`Spec::env`].
     Argv(Vec<OsString>),
 }
 
 /// One process to be run to its end.
 #[derive(Debug, Clone)]
 pub struct Spec {
-    /// What.
+    /// The program.
     pub program: Program,
     /// Where.
     pub cwd: PathBuf,
-    /// The whole environment of the child; nothing else is inherited.
+    /// The whole environment of the child. Nothing else is inherited.
     pub env: BTreeMap<OsString, OsString>,
     /// Bytes for its standard input, which is closed after them.
     pub stdin: Vec<u8>,
@@ -38,22 +38,21 @@ pub struct Spec {
     pub keep: usize,
     /// Whether standard error is merged into the output in order (one pipe) or dropped into `stderr`.
     pub merge_stderr: bool,
-    /// How much memory one of its processes may take, in MiB; all together may take what the machine has, but for a reserve, and where
-    /// a control group is delegated, so much for each processor. `None`
-    /// bounds neither. Linux.
+    /// How much memory one of its processes may take, in MiB. All together may take what the machine has, but for a reserve, and where a
+    /// control group is delegated, so much for each processor. `None` bounds neither. Linux.
     pub memory_mb: Option<u32>,
-    /// What else it may not do.
+    /// Its confinement.
     pub confinement: Confinement,
 }
 
 /// How it went.
 #[derive(Debug, Clone)]
 pub struct Finished {
-    /// How it ended; [`Exit::Timeout`] when its time was up, whatever it said when told to end.
+    /// How it ended. [`Exit::Timeout`] when its time was up, whatever it said when told to end.
     pub exit: Exit,
     /// Standard output (and error, if merged): head and tail, with a line between that says what was left out.
     pub output: Vec<u8>,
-    /// Standard error, if not merged; capped likewise.
+    /// Standard error, if not merged, capped likewise.
     pub stderr: Vec<u8>,
     /// All bytes that were printed.
     pub output_bytes: u64,
@@ -69,7 +68,7 @@ pub enum ProcessError {
     /// The program or the folder does not exist or cannot be executed.
     #[error("failed to start `{program}` in {cwd}: {source}")]
     Start {
-        /// What was to be started.
+        /// The program that was to be started.
         program: String,
         /// Where.
         cwd: PathBuf,
@@ -79,7 +78,7 @@ pub enum ProcessError {
     /// Reading its output or waiting for it failed.
     #[error("failed to read the output of `{program}`: {source}")]
     Io {
-        /// What was running.
+        /// The program that was running.
         program: String,
         /// Why.
         source: std::io::Error,

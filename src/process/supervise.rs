@@ -1,7 +1,7 @@
 //! Watches a child until it and all it left behind are gone and its output is read.
 //!
-//! One loop folds output, exit, time and stop into a [`Phase`]; each phase has one deadline, and what happens then is decided in
-//! one place, [`Watch::on_deadline`].
+//! One loop folds output, exit, time and stop into a [`Phase`]. Each phase has one deadline, and what happens then is decided in one place,
+//! [`Watch::on_deadline`].
 
 use std::io;
 use std::process::ExitStatus;
@@ -33,12 +33,12 @@ const STOP_GRACE: Duration = Duration::from_millis(300);
 /// How long descendants may hold the pipe open after the program itself is gone: a filter behind it (`npm` and a reporter, `tee`)
 /// is done in this time, a forgotten server never is.
 const LEFTOVER_GRACE: Duration = Duration::from_millis(500);
-/// How long the killed program may take to vanish; one in an uninterruptible call of the kernel cannot be waited for.
+/// How long the killed program may take to vanish. A process in an uninterruptible call of the kernel cannot be waited for.
 const KILL_WAIT: Duration = Duration::from_millis(1000);
-/// How long bytes that are still in the pipe are read after everybody is dead: enough for a full pipe; a holder that is no
-/// descendant (it got the pipe through a socket) must not make us wait.
+/// How long bytes that are still in the pipe are read after everybody is dead: enough for a full pipe. A holder that is no descendant (it
+/// got the pipe through a socket) must not make us wait.
 const LAST_DRAIN: Duration = Duration::from_millis(100);
-/// How often dead orphans are reaped and the tree's size is looked at; a fork bomb makes some thousand processes in this time.
+/// How often dead orphans are reaped and the tree's size is looked at. A fork bomb makes some thousand processes in this time.
 const HOUSEKEEPING: Duration = Duration::from_millis(200);
 /// A pipe's usual capacity: one read empties it.
 const CHUNK: usize = 64 * 1024;
@@ -55,7 +55,7 @@ enum Phase {
     Terminating,
     /// Killed, not yet gone.
     Killed,
-    /// Gone; the pipe is still open.
+    /// Gone, while the pipe is still open.
     Exited,
     /// Its descendants are gone too.
     Cleared,
@@ -210,7 +210,7 @@ impl Watch {
         }
     }
 
-    /// What the kernel ended counts as what we ended.
+    /// Counts processes that the kernel ended as ended by us.
     fn note_overrun(&mut self) {
         if self.excess.is_none() && !self.timed_out && !guards::is_off(guards::MEMORY) {
             self.excess = self.family.overrun().map(Excess::together);
@@ -254,7 +254,7 @@ impl Stream {
         self.pipe.is_none()
     }
 
-    /// The next bytes; none at the end. Loses nothing when it is dropped before it is done.
+    /// The next bytes. Empty at the end. Loses nothing when it is dropped before it is done.
     async fn read(&mut self) -> io::Result<&[u8]> {
         self.buffer.clear();
         if let Some(pipe) = &mut self.pipe
@@ -267,7 +267,7 @@ impl Stream {
     }
 }
 
-/// Writes a child's input and closes it; a child that does not read it is its own affair.
+/// Writes a child's input and closes it. A child that does not read it is its own affair.
 async fn feed(stdin: Option<Input>, bytes: &[u8], words: Option<UnboundedReceiver<Vec<u8>>>) {
     let Some(mut stdin) = stdin else { return };
     let mut is_heard = stdin.write_all(bytes).await.is_ok();

@@ -1,4 +1,4 @@
-//! Real processes that misbehave. None of these tests sleeps; each waits for what must happen.
+//! Real processes that misbehave. None of these tests sleeps. Each waits for what must happen.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -9,7 +9,7 @@ use super::{Confinement, Finished, ProcessError, Program, Spec, run};
 use crate::domain::stop::{Stop, StopCause, StopSource};
 use crate::domain::verdict::Exit;
 
-/// No test here needs longer; what takes longer hangs.
+/// The longest time that a test here needs. A longer one hangs.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn spec(program: Program, timeout: Duration) -> Spec {

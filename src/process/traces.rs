@@ -1,4 +1,4 @@
-//! What child processes leave in a folder: the paths that came or changed since it was looked at.
+//! Files that child processes leave in a folder: the paths that came or changed since it was looked at.
 //!
 //! Unlike a recorded state this knows no ignore rules, which code under test could write to hide behind, and holds no contents: a
 //! file's time of change, which no child can set, says enough.
@@ -31,10 +31,10 @@ pub struct Traces {
 /// The file by which a folder says that all in it can be made anew: cargo's, pytest's, many others' (<https://bford.info/cachedir/>).
 const CACHE_MARK: &str = "CACHEDIR.TAG";
 
-/// What is remembered of a path.
+/// The remembered state of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Mark {
-    /// When it changed, in nanoseconds; nothing for a folder, which changes with what is in it.
+    /// When it changed, in nanoseconds. `None` for a folder, which changes with what is in it.
     changed: Option<i64>,
     origin: Origin,
 }
@@ -62,7 +62,7 @@ pub struct Trace {
 }
 
 impl Traces {
-    /// Looks at a folder; folders below that are `closed` by their names are seen, not looked into.
+    /// Looks at a folder. Folders below that are `closed` by their names are seen, not looked into.
     #[must_use]
     pub fn look(root: &Path, closed: fn(&OsStr) -> bool) -> Self {
         let (seen, hashes) = (HashMap::new(), RandomState::new());
@@ -83,7 +83,7 @@ impl Traces {
         self.caches.iter().any(|cache| path != cache && path.starts_with(cache))
     }
 
-    /// Notes everything; the folders that call themselves caches.
+    /// Notes everything. Returns the folders that call themselves caches.
     fn note(&mut self, origin: Origin) -> Vec<PathBuf> {
         let mut caches = Vec::new();
         let mut now = HashMap::with_capacity(self.seen.len());
@@ -99,7 +99,7 @@ impl Traces {
         caches
     }
 
-    /// What came or changed since the last look, folders before what is in them.
+    /// The paths that came or changed since the last look, folders before what is in them.
     #[must_use]
     pub fn since(&self) -> Vec<Trace> {
         let mut traces = Vec::new();
@@ -115,7 +115,7 @@ impl Traces {
         traces
     }
 
-    /// Removes a path and all below it; nothing there is no error.
+    /// Removes a path and all below it. A path with nothing there is no error.
     ///
     /// # Errors
     /// When it cannot be removed.
@@ -124,7 +124,7 @@ impl Traces {
     }
 }
 
-/// Removes a path and all below it, also where code under test took away our rights; nothing there is no error.
+/// Removes a path and all below it, also where code under test took away our rights. A path with nothing there is no error.
 ///
 /// # Errors
 /// When it cannot be removed.
@@ -138,7 +138,7 @@ pub fn remove_whole(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Looks at everything below a folder; what cannot be opened is opened up first, since code under test may have closed it.
+/// Looks at everything below a folder. Folders that cannot be opened are opened up first, since code under test may have closed them.
 fn walk(root: &Path, closed: fn(&OsStr) -> bool, look: &mut dyn FnMut(&Path, &Metadata)) {
     let mut folders = vec![PathBuf::new()];
     while let Some(folder) = folders.pop() {

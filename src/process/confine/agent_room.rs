@@ -1,11 +1,11 @@
-//! What is asked for an agent and what it gets, on every platform.
+//! The wish for an agent's confinement and the room it gets, on every platform.
 
 use std::net::TcpListener;
 use std::path::PathBuf;
 
 use super::{Confined, Door, Wish};
 
-/// What an agent is to get.
+/// The wish for one agent's confinement.
 #[derive(Debug)]
 pub struct AgentWish<'a> {
     /// As for tests.
@@ -16,7 +16,7 @@ pub struct AgentWish<'a> {
     pub reads_only: bool,
 }
 
-/// What an agent got.
+/// The confined room of one agent.
 #[derive(Debug)]
 pub struct AgentRoom {
     /// Its bounds and its environment.

@@ -22,7 +22,7 @@ pub struct Bounds {
     pub(super) used: AtomicBool,
     /// Whether what is in the room may judge nobody any more.
     pub(super) stale: AtomicBool,
-    /// What is compared and put back after each child, where the kernel cannot protect it.
+    /// The git directory's guard, which compares and puts back after each child, where the kernel cannot protect it.
     pub(super) git: Option<Arc<git::GitGuard>>,
     /// Removed with the last child's bounds.
     pub(super) private: Arc<home::Private>,
@@ -38,8 +38,8 @@ impl Bounds {
         door.map(Stdio::from)
     }
 
-    /// The same for a child that is spoken to: what becomes its standard input, and the end to write to. `None` where there is no room; then a
-    /// pipe does.
+    /// The same for a child that is spoken to: its standard input, and the end to write to. `None` where there is no room. Then a pipe
+    /// does.
     pub(in crate::process) fn door_with_line(&self) -> Option<(Stdio, UnixStream)> {
         self.used.store(true, Ordering::Relaxed);
         let stale = self.stale.load(Ordering::Relaxed);
@@ -48,8 +48,8 @@ impl Bounds {
         Some((Stdio::from(door), line))
     }
 
-    /// The helper, which becomes the command once it has taken everything away from itself; `name` is what the command is told
-    /// that it is called.
+    /// The helper, which becomes the command once it has taken everything away from itself. `name` is the command's own name, as it is
+    /// told.
     #[expect(clippy::disallowed_methods, reason = "part of the one place that starts a process")]
     pub(in crate::process) fn around(&self, plain: &Command, name: &OsStr, door: Option<&Stdio>) -> Command {
         let word = if door.is_some() { helper::WORD_WITHIN } else { helper::WORD };

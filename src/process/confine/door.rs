@@ -14,7 +14,7 @@ pub enum Door {
 }
 
 impl Door {
-    /// What agents reach, as a sentence without its subject (they).
+    /// The reach of agents, as a sentence without its subject (they).
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -29,7 +29,7 @@ impl Door {
         }
     }
 
-    /// What a report says of it; nothing where nothing is left open.
+    /// The report's note on it. `None` where nothing is left open.
     #[must_use]
     pub fn note(self) -> Option<String> {
         let is_closed = self == Self::Namespace;

@@ -1,10 +1,10 @@
 //! The doors of a room: descriptors of namespaces that one child made and the others of a run enter (Linux).
 //!
 //! To make a room costs the kernel milliseconds, to enter one microseconds. The child that tries the policy out makes it and sends its
-//! namespaces over a socket; each later child gets them the same way, as its standard input. They live as long as upshift holds
-//! them, however it ends.
+//! namespaces over a socket. Each later child gets them the same way, as its standard input. They live as long as upshift holds them,
+//! however it ends.
 //!
-//! Invariant: no descriptor of a namespace is inherited by a program; one that was received is closed on execution.
+//! Invariant: no descriptor of a namespace is inherited by a program. A received one is closed on execution.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -28,7 +28,7 @@ const CLOSED_ON_EXEC: RecvFlags = RecvFlags::CMSG_CLOEXEC;
 #[derive(Debug)]
 pub(super) struct Doors {
     spaces: Vec<OwnedFd>,
-    /// What the room's mounts lie on, and where it was then; one that was replaced meanwhile has lost its mount.
+    /// The paths that the room's mounts lie on, and where each was then. One that was replaced meanwhile has lost its mount.
     underlay: Vec<(PathBuf, Option<Place>)>,
 }
 
@@ -44,7 +44,7 @@ pub(super) enum Shelf {
 /// Set in the byte that carries the descriptors, where the socket stays the child's standard input.
 const LINE: u8 = 2;
 
-/// What came over a socket.
+/// The content of a socket's message.
 #[derive(Debug)]
 pub(super) struct Taken {
     /// The descriptors, in their order.
@@ -59,7 +59,7 @@ pub(super) struct Taken {
 type Place = (u64, u64);
 
 impl Doors {
-    /// Takes what the child that made the room has sent; `None` if it sent nothing.
+    /// Takes what the child that made the room has sent. `None` if it sent nothing.
     pub(super) fn received(socket: &UnixStream, room: &Room) -> Option<Self> {
         let spaces = take(socket.as_fd(), RecvFlags::DONTWAIT).ok()?.spaces;
         if spaces.is_empty() {
@@ -69,13 +69,13 @@ impl Doors {
         Some(Self { spaces, underlay: mounted.map(|path| (path.clone(), place(path))).collect() })
     }
 
-    /// A socket that holds the namespaces for one child; `None` if it has to make its own, because somebody has replaced what was
-    /// protected since the room was made.
+    /// A socket that holds the namespaces for one child. `None` if it has to make its own, because somebody has replaced a protected path
+    /// since the room was made.
     pub(super) fn open(&self, shelf: Shelf) -> Option<OwnedFd> {
         self.opened(shelf, 0).map(|(theirs, _)| theirs)
     }
 
-    /// The same, where the socket stays the child's standard input; with the end at which it is spoken to.
+    /// The same, where the socket stays the child's standard input, with the end at which it is spoken to.
     pub(super) fn open_with_line(&self, shelf: Shelf) -> Option<(OwnedFd, UnixStream)> {
         self.opened(shelf, LINE)
     }

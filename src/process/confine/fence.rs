@@ -14,10 +14,10 @@ use rustix::fs::{Mode, OFlags};
 use super::policy::Policy;
 use super::{Reach, guards};
 
-/// The newest version of Landlock that the rules are written for; older kernels enforce what they know of it.
+/// The newest version of Landlock that the rules are written for. Older kernels enforce what they know of it.
 const NEWEST: ABI = ABI::V9;
 
-/// Fences this process in for good; the version of Landlock that the kernel has, 0 for none.
+/// Fences this process in for good. Returns the version of Landlock that the kernel has, 0 for none.
 ///
 /// # Errors
 /// When the kernel has Landlock and refuses the rules.

@@ -4,7 +4,7 @@
 //! feature would, so that libraries take their other way (`clone3` and `io_uring` "not implemented", a socket family "not
 //! supported").
 //!
-//! Invariant: nothing here starts or reads anything; what is refused to a process is refused to all that it starts.
+//! Invariant: nothing here starts or reads anything. A call that is refused to a process is refused to all that it starts.
 
 use std::collections::BTreeMap;
 
@@ -40,11 +40,11 @@ mod number {
     pub(super) const MODES: [(i64, u8); 7] = [(90, 1), (91, 1), (268, 2), (452, 2), (133, 1), (259, 2), (85, 1)];
     /// `open`, `openat`, each with the place of the flags, before that of the mode.
     pub(super) const OPENS: [(i64, u8); 2] = [(2, 1), (257, 2)];
-    /// `ptrace`, `process_vm_readv/writev`, `process_madvise`, `pidfd_getfd`, `kcmp`; `bpf`, `perf_event_open`, `userfaultfd`,
-    /// `fanotify_init`; `add_key`, `request_key`, `keyctl`; `mount`, `umount2`, `pivot_root`, `chroot`, `open_tree`, `move_mount`,
-    /// `fsopen`, `fsconfig`, `fsmount`, `fspick`, `mount_setattr`, `open_tree_attr`, `setns`; `open_by_handle_at`; `swapon/off`,
-    /// `reboot`, `kexec_load`, `kexec_file_load`, `init_module`, `finit_module`, `delete_module`, `iopl`, `ioperm`, `syslog`,
-    /// `acct`, `quotactl`, `quotactl_fd`, `settimeofday`, `clock_settime`, `sethostname`, `setdomainname`, `vhangup`.
+    /// `ptrace`, `process_vm_readv/writev`, `process_madvise`, `pidfd_getfd`, `kcmp`, `bpf`, `perf_event_open`, `userfaultfd`,
+    /// `fanotify_init`, `add_key`, `request_key`, `keyctl`, `mount`, `umount2`, `pivot_root`, `chroot`, `open_tree`, `move_mount`,
+    /// `fsopen`, `fsconfig`, `fsmount`, `fspick`, `mount_setattr`, `open_tree_attr`, `setns`, `open_by_handle_at`, `swapon/off`, `reboot`,
+    /// `kexec_load`, `kexec_file_load`, `init_module`, `finit_module`, `delete_module`, `iopl`, `ioperm`, `syslog`, `acct`, `quotactl`,
+    /// `quotactl_fd`, `settimeofday`, `clock_settime`, `sethostname`, `setdomainname`, `vhangup`.
     pub(super) const REFUSED: [u32; 46] = [
         101, 310, 311, 440, 438, 312, 321, 298, 323, 300, 248, 249, 250, 165, 166, 155, 161, 428, 429, 430, 431, 432,
         433, 442, 467, 308, 304, 167, 168, 169, 246, 320, 175, 313, 176, 172, 173, 103, 163, 179, 443, 164, 227, 170,
@@ -89,11 +89,11 @@ const OPENAT2: u32 = 437;
 const SET_USER_ID: u64 = 0o4000;
 /// `O_CREAT` and `O_TMPFILE`: without them no mode is read, and anything may stand there.
 const CREATES: [u64; 2] = [0o100, 0o20_000_000];
-/// From here on lie the numbers of x86-64's ABI with 32-bit pointers, a second door to every call; few kernels have it, no other
+/// From here on lie the numbers of x86-64's ABI with 32-bit pointers, a second door to every call. Few kernels have it, and no other
 /// architecture comes near.
 const X32: u32 = 0x4000_0000;
 
-/// `CLONE_NEW…`: mount, cgroup, UTS, IPC, user, process id, network; `CLONE_NEWTIME` belongs to `unshare` alone, since `clone` has a
+/// `CLONE_NEW…`: mount, cgroup, UTS, IPC, user, process id, network. `CLONE_NEWTIME` belongs to `unshare` alone, since `clone` has a
 /// signal's number in its bit.
 const NEW_NAMESPACES: [u64; 7] =
     [0x0002_0000, 0x0200_0000, 0x0400_0000, 0x0800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000];
@@ -107,10 +107,10 @@ const ATTRIBUTE_REQUESTS: [u64; 3] = [0x4008_6602, 0x4004_6602, 0x401C_5820];
 const AF_UNIX: u64 = 1;
 const AF_INET: u64 = 2;
 const AF_INET6: u64 = 10;
-/// Only its family 0 (routes and addresses, which `getifaddrs` reads); changing them needs rights that no child has.
+/// Only its family 0 (routes and addresses, which `getifaddrs` reads). Changing them needs rights that no child has.
 const AF_NETLINK: u64 = 16;
 
-/// What of a socket's type says the type; the rest are flags.
+/// The bits of a socket's type that hold the type. The rest are flags.
 const TYPE: u64 = 0xF;
 /// Types of sockets beside streams, which Landlock's rules for TCP do not govern: datagrams and raw ones among them.
 const NO_STREAMS: [u64; 6] = [2, 3, 4, 5, 6, 10];
@@ -168,15 +168,15 @@ pub(super) fn enforce(policy: &Policy, unix: UnixSockets) -> Result<(), seccompi
     seccompiler::apply_filter(&program)
 }
 
-/// What goes by the call's arguments; it ends with leave for all else.
+/// The filter by the call's arguments. It ends with leave for all else.
 fn by_arguments(rules: Rules, errno: u32) -> Result<BpfProgram, seccompiler::Error> {
     let arch: TargetArch = std::env::consts::ARCH.try_into()?;
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(errno), arch)?;
     Ok(filter.try_into()?)
 }
 
-/// What goes by the call's number alone; it goes on after its end for all else. The kernel compiles a program anew for each child and
-/// runs it once for each number that there is, so it is one comparison a call, which the library's own rules are not.
+/// The filter by the call's number alone. It goes on after its end for all else. The kernel compiles a program anew for each child and runs
+/// it once for each number that there is, so it is one comparison a call, which the library's own rules are not.
 fn by_number(attributes: Attributes) -> BpfProgram {
     let refused = attributes == Attributes::Refused;
     let unsupported = number::ATTRIBUTES.into_iter().chain(NEW_ATTRIBUTES).filter(|_| refused);
@@ -241,7 +241,7 @@ fn calls(attributes: Attributes) -> Result<Rules, BackendError> {
     Ok(rules)
 }
 
-/// Kernels before 6.12 have no scope for signals; there this keeps upshift itself alive.
+/// Kernels before 6.12 have no scope for signals. There these rules keep upshift itself alive.
 fn signals(policy: &Policy) -> Result<Rules, BackendError> {
     let Ok(guardian) = u64::try_from(policy.guardian) else { return Ok(Rules::new()) };
     let minus = |value: u64| u64::from(u32::MAX) - value + 1;
@@ -302,7 +302,7 @@ fn condition(argument: u8, operator: SeccompCmpOp, value: u64) -> Result<Seccomp
 mod tests {
     use super::*;
 
-    /// What the kernel's machine makes of a call's number: an error, or `None` where it goes on.
+    /// The answer of the kernel's machine to a call's number: an error, or `None` where it goes on.
     fn answer(number: u32, attributes: Attributes) -> Option<u32> {
         let program = by_number(attributes);
         let mut at = 0;

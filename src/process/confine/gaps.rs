@@ -1,11 +1,11 @@
-//! What a kernel cannot give, in words for a person.
+//! Gaps of a kernel's confinement, in words for a person.
 
 /// Below this version of Landlock, files outside can be cut to nothing by `truncate`.
 const TRUNCATES: u32 = 3;
 /// Below this one, children may signal the user's other processes, and reach abstract sockets.
 const SCOPES: u32 = 6;
 
-/// What is missing at a version of Landlock; 0 is none.
+/// The gaps at a version of Landlock. 0 is none.
 pub(super) fn of_landlock(version: u32) -> Vec<String> {
     let mut gaps = Vec::new();
     match version {

@@ -1,9 +1,9 @@
 //! The user's git directory, kept whole where children could write it, and its configuration without credentials.
 //!
-//! [`GitGuard`] holds a copy of everything in `.git`: hooks, configuration, references, index, of submodules too, in memory; objects in
-//! a folder of their own, where they are kept for the next run, since an object's name is its content's. After each child, when none of its descendants lives any more, what differs is put back and
-//! what is new is removed. The copy also lies in a file outside every granted path, so that the next start mends what a killed run
-//! left ([`recover`]).
+//! [`GitGuard`] holds a copy of everything in `.git`: hooks, configuration, references, index, of submodules too, in memory, and objects in
+//! a folder of their own, where they are kept for the next run, since an object's name is its content's. After each child, when none of its
+//! descendants lives any more, changed entries are put back and new ones are removed. The copy also lies in a file outside every granted
+//! path, so that the next start mends what a killed run left ([`recover`]).
 //!
 //! Invariant: no link that a child made is followed, and no git is run here.
 
@@ -26,7 +26,7 @@ const UNGUARDED: [&str; 2] = ["lfs", "logs"];
 const OBJECTS: &str = "objects";
 /// Where they are stored, in the state folder.
 const STORE: &str = "git-objects";
-/// A larger file is not copied; git's index of a million files is smaller.
+/// The largest file that is copied, in bytes. Git's index of a million files is smaller.
 const LARGEST: u64 = 128 << 20;
 /// Where the copy lies in the state folder.
 const COPY: &str = "git-guard.json";
@@ -40,13 +40,13 @@ enum Kept {
     Link(PathBuf),
     /// A file's mode and its content in base64.
     File(u32, String),
-    /// An object's mode; its content is stored.
+    /// An object's mode. Its content is stored.
     Object(u32),
 }
 
 /// Paths from the git directory's parent.
 type Copy = BTreeMap<PathBuf, Kept>;
-/// What tells that an entry is untouched; a child cannot set the time of the last change of an inode.
+/// The status by which an entry is known to be untouched. A child cannot set the time of the last change of an inode.
 type Stamp = (u64, u64, u32, i64, i64);
 
 /// The written form of the copy.
@@ -94,7 +94,7 @@ impl GitGuard {
         Ok(Self { checkout: checkout.to_owned(), original, copy, stamps, state: state.to_owned() })
     }
 
-    /// Puts back what a child changed; the paths, if it did.
+    /// Puts back what a child changed. Returns the paths, if it did.
     pub(in crate::process) fn put_back(&self) -> io::Result<Vec<PathBuf>> {
         let mut stamps = self.stamps.lock().unwrap_or_else(PoisonError::into_inner);
         let now = stamps_of(&self.checkout);
@@ -230,7 +230,7 @@ fn read(checkout: &Path, state: &Path) -> io::Result<Copy> {
     Ok(copy)
 }
 
-/// Makes the git directory equal to a copy; the paths that were not. An object with the stamp that it had is as it was.
+/// Makes the git directory equal to a copy. Returns the paths that were not. An object with the stamp that it had is as it was.
 fn restore(checkout: &Path, state: &Path, copy: &Copy, stamps: &BTreeMap<PathBuf, Stamp>) -> io::Result<Vec<PathBuf>> {
     let mut changed = Vec::new();
     // First what is not what it was: a link in a folder's place would lead what follows astray. Parents come before children.
@@ -340,7 +340,7 @@ fn is_configuration(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "config" || name == "config.worktree")
 }
 
-/// Git's configuration without what checkout and people leave in it to sign in with; `None` if there is nothing such.
+/// Git's configuration without the credentials that checkout and people leave in it. `None` if there are none.
 ///
 /// Whole sections `credential` and `include`, headers, passwords in addresses.
 pub(super) fn without_credentials(text: &str) -> Option<String> {

@@ -32,7 +32,7 @@ const SYSTEM: [&str; 20] = [
     "/var/cache/fontconfig",
     "/run/systemd/resolve",
 ];
-/// What of `/etc` no program of a test needs.
+/// Files of `/etc` that no program of a test needs.
 const ETC_SECRETS: &str = "\
     shadow shadow- gshadow gshadow- sudoers sudoers.d ssh docker kubernetes rancher NetworkManager ppp wireguard krb5.keytab \
     letsencrypt ssl/private pki/tls/private openvpn waagent.conf security/opasswd ipsec.secrets ipsec.d mysql/debian.cnf netplan \
@@ -41,7 +41,7 @@ const ETC_SECRETS: &str = "\
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 /// Shared memory (semaphores of Python's multiprocessing), and terminals for tests of terminal programs.
 pub(super) const SHARED_MEMORY: &str = "/dev/shm";
-/// Terminals; granted in a room alone, where they are not the user's.
+/// Terminals. They are granted in a room alone, where they are not the user's.
 pub(super) const TERMINALS: [&str; 2] = ["/dev/pts", "/dev/ptmx"];
 
 /// Folders below a home that hold tools, and libraries that package managers put there.
@@ -81,7 +81,7 @@ pub(super) struct Grants {
     pub(super) read: Vec<PathBuf>,
     /// The same as whole folders, for where their secrets can be covered.
     pub(super) whole: Vec<PathBuf>,
-    /// What must be covered then.
+    /// Secrets that must be covered then.
     pub(super) covered: Vec<PathBuf>,
     /// Read and execute, and of them tools that a setup command may fill.
     pub(super) tools: Vec<PathBuf>,
@@ -89,7 +89,7 @@ pub(super) struct Grants {
     pub(super) devices: Vec<PathBuf>,
 }
 
-/// What children may read, given their environment and what must be kept from them.
+/// The paths that children may read, given their environment and the paths that must be kept from them.
 pub(super) fn collect(env: &BTreeMap<OsString, OsString>, kept_out: &[PathBuf]) -> Grants {
     let home = home_of(env);
     let mut secrets: Vec<PathBuf> = kept_out.to_vec();

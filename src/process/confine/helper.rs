@@ -7,21 +7,21 @@ use std::process::ExitCode;
 #[cfg(unix)]
 use crate::process::accompany;
 
-/// The first argument that makes upshift the helper; then the policy, and, if it is to become a command, its program, its own name
-/// for itself and its arguments. Without a command it is a trial, and its standard input a socket that takes the room's [`doors`].
+/// The first argument that makes upshift the helper. The policy follows, and, if it is to become a command, its program, its own name for
+/// itself and its arguments. Without a command it is a trial, and its standard input a socket that takes the room's [`doors`].
 ///
 /// [`doors`]: super::doors
 pub(in crate::process) const WORD: &str = "__confined";
 /// The same where the room is there already, and standard input is a socket that holds its doors.
 pub(in crate::process) const WORD_WITHIN: &str = "__confined_within";
-/// The first argument that makes upshift open a listener in a room and hand it over standard output, a socket; its standard input is a
+/// The first argument that makes upshift open a listener in a room and hand it over standard output, a socket. Its standard input is a
 /// socket that holds the room's doors.
 pub(in crate::process) const WORD_DOOR: &str = "__door";
-/// What the shell says of a command that cannot be executed; a test command's verdict then is "broken", never red.
+/// The shell's exit code for a command that cannot be executed. A test command's verdict then is "broken", never red.
 #[cfg(target_os = "linux")]
 const CANNOT_EXECUTE: u8 = 126;
 
-/// Acts as the helper if this process was started as one; else `None`.
+/// Acts as the helper if this process was started as one. `None` otherwise.
 #[must_use]
 pub fn entry() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
@@ -61,8 +61,8 @@ mod platform {
 
     /// The largest file a child may write, in bytes: images of whole systems fit, a disk is not filled by one write.
     const LARGEST_FILE: u64 = 16 << 30;
-    /// The most processes and threads where a user namespace counts them apart from the machine's; a little more than what upshift ends
-    /// a tree for, whose look comes now and then.
+    /// The most processes and threads where a user namespace counts them apart from the machine's. It is a little more than the number for
+    /// which upshift ends a tree, whose look comes now and then.
     const MOST_TASKS: u64 = 4096 + 128;
     /// From this version on Landlock scopes abstract sockets and signals.
     const SCOPES: u32 = 6;
@@ -113,7 +113,7 @@ mod platform {
         ExitCode::from(CANNOT_EXECUTE)
     }
 
-    /// Takes everything away; the version of Landlock that the kernel has, and the namespaces that were made.
+    /// Takes everything away. Returns the version of Landlock that the kernel has, and the namespaces that were made.
     fn confine(policy: &Policy, whose: Room) -> Result<(u32, UnshareFlags), String> {
         let shared = whose == Room::Shared && room::join()?;
         let made = if shared { UnshareFlags::empty() } else { room::enter(policy)? };
@@ -130,8 +130,8 @@ mod platform {
         Ok((landlock, made))
     }
 
-    /// Sockets by path lead out unless the room hides them or Landlock knows them; abstract ones, unless scoped or in a network of
-    /// their own.
+    /// Sockets by path lead out unless the room hides them or Landlock knows them. Abstract ones do, unless scoped or in a network of their
+    /// own.
     fn unix_sockets(policy: &Policy, landlock: u32) -> UnixSockets {
         let by_path = policy.room.is_some() || landlock >= RESOLVES_SOCKETS;
         let abstract_ones = landlock >= SCOPES || (policy.room.is_some() && policy.reach == Reach::Loopback);

@@ -1,8 +1,8 @@
 //! The private folder of a run's children: their home, their temporary folder, their writable caches.
 //!
-//! The home holds links to the tools of the real one and nothing else of it: a program that looks for `~/.gitconfig` or `~/.npmrc`
-//! finds no file, instead of one that it may not read. What tools download or build goes into private caches, so that nothing a
-//! test leaves there is believed by a later build of the user's:
+//! The home holds links to the tools of the real one and nothing else of it: a program that looks for `~/.gitconfig` or `~/.npmrc` finds no
+//! file, instead of one that it may not read. Downloads and builds of tools go into private caches, so that nothing a test leaves there is
+//! believed by a later build of the user's:
 //!
 //! | tool | reads | writes |
 //! |---|---|---|
@@ -41,7 +41,7 @@ const REMOVED: &str = "\
 #[derive(Debug)]
 pub(super) struct Private {
     folder: TempDir,
-    /// What was there when it was last looked at.
+    /// The files that were there at the last look.
     traces: Mutex<Option<Traces>>,
     /// Locked while this run lives.
     _alive: std::fs::File,
@@ -99,7 +99,7 @@ impl Private {
         Ok(())
     }
 
-    /// What children may write of it.
+    /// The folders of it that children may write.
     pub(super) fn writable(&self) -> Vec<PathBuf> {
         ["home", "tmp", "cache", "room-tmp"].map(|name| self.path(name)).to_vec()
     }

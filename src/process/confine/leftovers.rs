@@ -2,7 +2,7 @@
 //!
 //! Each holds a file that its run keeps locked as long as it lives: one that can be locked belongs to nobody any more.
 //!
-//! Invariant: nothing is removed that another user owns, that has no such file, or that was made just now; no link is followed.
+//! Invariant: nothing is removed that another user owns, that has no such file, or that was made just now. No link is followed.
 
 use std::fs::File;
 use std::io;

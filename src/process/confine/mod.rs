@@ -1,7 +1,7 @@
 //! Confinement of child processes: what a test, a tool or a setup command can reach (DESIGN §5).
 //!
-//! Repository code runs as the same user as upshift, so nothing but the kernel stands between them. A child is started through this
-//! very program ([`helper`]), which takes rights away from itself and only then becomes the command. What is used, where it exists:
+//! Repository code runs as the same user as upshift, so nothing but the kernel stands between them. A child is started through this very
+//! program ([`helper`]), which takes rights away from itself and only then becomes the command. The means, where they exist:
 //!
 //! | means | against |
 //! |---|---|
@@ -12,15 +12,14 @@
 //! | resource limits | core dumps, files of unbearable size |
 //!
 //! **Why `.git` needs more than Landlock:** its rules only add rights, and a right to make files in the tree's root reaches everything
-//! below it. Where a mount namespace can be made, `.git` is mounted read-only, with a copy of its configuration that holds no
-//! credential; a crash leaves nothing behind, since the mounts die with the child. Where none can be made (a container without
-//! rights; Ubuntu 24.04 forbids them to unprivileged users), `git` keeps a copy of everything in `.git` that can make git run a
-//! program or send it elsewhere, and puts it back after every child; the copy outlives a crash and the next start puts it back.
-//! Moving the directory away, or running in a copy of the tree, would leave a killed run's repository in pieces, or cost every
-//! build its cache.
+//! below it. Where a mount namespace can be made, `.git` is mounted read-only, with a copy of its configuration that holds no credential. A
+//! crash leaves nothing behind, since the mounts die with the child. Where none can be made (a container without rights, or Ubuntu 24.04,
+//! which forbids them to unprivileged users), `git` keeps a copy of everything in `.git` that can make git run a program or send it
+//! elsewhere, and puts it back after every child. The copy outlives a crash and the next start puts it back. Moving the directory away, or
+//! running in a copy of the tree, would leave a killed run's repository in pieces, or cost every build its cache.
 //!
-//! Start reading at [`arrange`]. Invariant: a child for which confinement was promised runs confined or not at all; what the
-//! kernel could not give is told in [`Arranged::gaps`], never left out.
+//! Start reading at [`arrange`]. Invariant: a child for which confinement was promised runs confined or not at all. A guard that the kernel
+//! could not give is told in [`Arranged::gaps`], never left out.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -98,7 +97,7 @@ pub enum Confinement {
     Within(Arc<Bounds>),
 }
 
-/// What is asked for.
+/// The confinement that is asked for.
 #[derive(Debug)]
 pub struct Wish<'a> {
     /// How much.
@@ -126,7 +125,7 @@ pub struct Confined {
     pub env: BTreeMap<OsString, OsString>,
 }
 
-/// What children get.
+/// The confinement that children get.
 #[derive(Debug, Clone, Default)]
 pub struct Arranged {
     /// For tests and tools.
@@ -137,9 +136,9 @@ pub struct Arranged {
     pub setup: Confined,
     /// The network that tests have.
     pub network: Reach,
-    /// What was asked for and the kernel cannot give, in words for a person; `required` refuses to run with any.
+    /// The wishes that the kernel cannot fulfil, in words for a person. `required` refuses to run with any.
     pub gaps: Vec<String>,
-    /// What else a person should know of how children are kept.
+    /// Other remarks for a person on how children are kept.
     pub notes: Vec<String>,
 }
 
@@ -192,7 +191,7 @@ pub enum ConfineError {
 }
 
 impl Confinement {
-    /// Notes what children have left behind so far; it may stay.
+    /// Notes the files that children have left behind so far. They may stay.
     pub fn remember(&self) {
         if let Self::Within(bounds) = self {
             bounds.remember();
@@ -211,7 +210,7 @@ impl Confinement {
         }
     }
 
-    /// Puts the git directory back as it was before the child, whose descendants are all gone; a note about it for the output.
+    /// Puts the git directory back as it was before the child, whose descendants are all gone. Returns a note about it for the output.
     pub(super) fn put_back(&self) -> std::io::Result<Option<String>> {
         match self {
             Self::Within(bounds) => bounds.put_back(),

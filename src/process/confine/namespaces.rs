@@ -4,7 +4,7 @@
 
 use super::Reach;
 
-/// What the kernel says of itself.
+/// The kernel's settings for namespaces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Facts {
     /// The limits of namespaces (`user.max_…`) that are 0, by their names.
@@ -31,7 +31,7 @@ impl Facts {
         Self { none_allowed, apparmor: setting(APPARMOR), clone: setting(CLONE), is_root }
     }
 
-    /// Why no namespaces can be made, and what would allow them; `said` is what the attempt came to.
+    /// Why no namespaces can be made, and what would allow them. `said` is the message of the attempt.
     pub(super) fn why(&self, said: &str) -> String {
         if !self.none_allowed.is_empty() {
             let names = self.none_allowed.join(", ");
@@ -61,7 +61,7 @@ fn setting(name: &str) -> Option<u32> {
     std::fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// What a person should know where no room could be made: why, and what follows from it.
+/// Notes for a person where no room could be made: why, and what follows from it.
 pub(super) fn missing(facts: &Facts, said: &str, reach: Reach) -> Vec<String> {
     let network = match reach {
         Reach::All => "they have the network of the machine, as was asked for",

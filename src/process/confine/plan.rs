@@ -36,10 +36,10 @@ pub(super) fn arrange(wish: &Wish<'_>) -> Result<Arranged, ConfineError> {
     arrange_with(wish, Access::default())
 }
 
-/// What a child has beside, or less than, tests.
+/// The access that a child has beside, or less than, tests.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Access<'a> {
-    /// What it may read beside: the folders of its program.
+    /// The paths that it may read beside: the folders of its program.
     pub(super) program: &'a [PathBuf],
     /// Whether it may not write the tree.
     pub(super) reads_only: bool,

@@ -14,7 +14,7 @@ pub(super) const fn recover(_wish: &Wish<'_>) -> Result<(), ConfineError> {
     Ok(())
 }
 
-/// As without confinement, but said; refused where it was demanded.
+/// As without confinement, with that said. Refused where confinement was demanded.
 ///
 /// # Errors
 /// [`ConfineError`]: the sandbox is required, or a network that cannot be given.
@@ -29,7 +29,7 @@ pub(super) fn arrange(wish: &Wish<'_>) -> Result<Arranged, ConfineError> {
     Ok(Arranged { gaps: vec![gap], notes: Vec::new(), ..unconfined(wish) })
 }
 
-/// What this system cannot give at all.
+/// The gap of this system, which cannot confine at all.
 pub(super) fn of_platform() -> String {
     format!(
         "children cannot be confined on {} {}: they can do what your user can do; only their environment, time and output are limited",

@@ -1,4 +1,4 @@
-//! What the helper applies, as it is handed to it.
+//! The policy that the helper applies, as it is handed to it.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Reach;
 
-/// What the helper applies. Paths that do not exist are left out by it.
+/// The policy that the helper applies. Paths that do not exist are left out by it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Policy {
     /// Read and execute.
@@ -34,11 +34,11 @@ pub(super) struct Policy {
 pub(super) struct Room {
     /// An empty folder: the place where the new root is put together.
     pub(super) root: PathBuf,
-    /// What `/tmp` is in there.
+    /// The folder that is `/tmp` in there.
     pub(super) tmp: PathBuf,
-    /// What is seen: folders and files, at their own places.
+    /// Paths that are seen: folders and files, at their own places.
     pub(super) show: Vec<PathBuf>,
-    /// What is seen and cannot be written: `.git`.
+    /// Paths that are seen and cannot be written: `.git`.
     pub(super) still: Vec<PathBuf>,
     /// Files that stand in for others, which cannot be written either: git's configuration without credentials.
     pub(super) stand_ins: Vec<(PathBuf, PathBuf)>,

@@ -1,9 +1,9 @@
 //! A room of its own: a mount namespace that holds what is granted and nothing else, and a network namespace (Linux).
 //!
-//! Made by root as it is, by others in a user namespace that maps them to themselves. What is not shown in the room does not exist
+//! Made by root as it is, by others in a user namespace that maps them to themselves. Paths that are not shown in the room do not exist
 //! there: no docker socket, no agent's socket, no other user's temporary files.
 //!
-//! Invariant: nothing outside the namespaces is changed; when the last process in them ends, the kernel takes them away.
+//! Invariant: nothing outside the namespaces is changed. When the last process in them ends, the kernel takes them away.
 
 use std::fs::File;
 use std::io;
@@ -23,19 +23,19 @@ use super::{Reach, guards, mounts};
 
 /// Devices without which programs do not start.
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
-/// Folders of the file system that are shown whole; Landlock says what of them can be read. Services keep no sockets there, which
-/// Landlock would not keep anybody from; of `/var` and of package stores, where they do, what is granted is shown.
+/// Folders of the file system that are shown whole, where Landlock says what of them can be read. Services keep no sockets there, which
+/// Landlock would not keep anybody from. Of `/var` and of package stores, where they do, granted paths alone are shown.
 const SYSTEM: [&str; 12] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/snap", "/proc", "/sys"];
-/// That of processes, which write into their own files there; the kernel says itself who may write what.
+/// The folder of processes, which write into their own files there. The kernel says itself who may write what.
 const PROCESSES: &str = "/proc";
-/// Temporary folders that everybody on the machine shares; in a room they are its own.
+/// Temporary folders that everybody on the machine shares. In a room they are its own.
 pub(super) const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 
 /// Moves this process into the namespaces that its policy asks for.
 ///
 /// # Errors
-/// What could not be made, and why.
+/// The part that could not be made, and why.
 pub(super) fn enter(policy: &Policy) -> Result<UnshareFlags, String> {
     let own_network = policy.reach == Reach::Loopback && policy.has(guards::NETWORK);
     if policy.room.is_none() && !own_network {
@@ -58,7 +58,7 @@ pub(super) fn enter(policy: &Policy) -> Result<UnshareFlags, String> {
     Ok(made)
 }
 
-/// Goes into the room whose doors standard input holds, and empties standard input; `false` if there is no way in.
+/// Goes into the room whose doors standard input holds, and empties standard input. `false` if there is no way in.
 ///
 /// # Errors
 /// When it can go neither on nor back.
@@ -144,7 +144,7 @@ fn raise_loopback() -> io::Result<()> {
     const FLAGS: u16 = 0x5;
     const LOOPBACK: u32 = 1;
     const IFF_UP: u32 = 1;
-    /// Where the error of an answer stands; 0 is success.
+    /// The place of an answer's error. 0 is success.
     const ERROR: std::ops::Range<usize> = 16..20;
     let mut message = Vec::new();
     message.extend(LENGTH.to_ne_bytes());
@@ -269,7 +269,7 @@ fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_dir())
 }
 
-/// What is to be shown and is not shown yet with a folder above it.
+/// The paths to be shown that are not shown yet with a folder above them.
 fn shown(room: &Room) -> impl Iterator<Item = &PathBuf> {
     let mut paths: Vec<&PathBuf> = room.show.iter().collect();
     paths.sort();
@@ -286,7 +286,7 @@ fn shown(room: &Room) -> impl Iterator<Item = &PathBuf> {
     paths.into_iter()
 }
 
-/// Shows a folder or a file of the machine in the room; a link as the same link; nothing for what does not exist.
+/// Shows a folder or a file of the machine in the room, and a link as the same link. Does nothing for a path that does not exist.
 fn show(path: &Path, target: &Path) -> io::Result<()> {
     let Ok(found) = path.symlink_metadata() else { return Ok(()) };
     if let Some(parent) = target.parent() {
@@ -306,7 +306,7 @@ fn show(path: &Path, target: &Path) -> io::Result<()> {
     Ok(rustix::mount::mount_bind_recursive(path, target)?)
 }
 
-/// Puts nothing over a secret, if it is there; a link is covered where it leads to.
+/// Puts nothing over a secret, if it is there. A link is covered where it leads to.
 fn cover(room: &Room, path: &Path, target: &Path) -> rustix::io::Result<()> {
     match path.symlink_metadata() {
         Ok(found) if found.is_dir() => rustix::mount::mount_bind(&room.empty, target),

@@ -16,7 +16,7 @@ const MOST_TIME: Duration = Duration::from_secs(15);
 const MODULE_DEPTH: usize = 3;
 const MOST_FOLDERS: usize = 2_000;
 
-/// Copies the host's Go build cache where the checkout holds a Go module. What cannot be copied is built again.
+/// Copies the host's Go build cache where the checkout holds a Go module. Entries that cannot be copied are built again.
 pub(super) fn go(private: &Path, env: &BTreeMap<OsString, OsString>, home: Option<&Path>, checkout: &Path) {
     let Some(host) = host_cache(env, home).filter(|host| host.is_dir() && !host.starts_with(checkout)) else { return };
     if has_module(checkout) {
