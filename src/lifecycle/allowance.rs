@@ -1,4 +1,4 @@
-//! What comments may change of a run that is under way: how much it may use up, and which of them were heard.
+//! Changes that comments may make to a run that is under way: how much it may use up, and which of them were heard.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::policy::budget::Warnings;
 use crate::policy::command::Rank;
 use crate::policy::escalation::Rules;
 
-/// What may be used up: the plan's caps, as comments have raised them. Changed by commands alone, but for the warnings.
+/// The caps that may be used up: the plan's, as comments have raised them. Changed by commands alone, but for the warnings.
 #[derive(Debug, Clone)]
 pub(super) struct Allowance {
     /// The caps of the run.
@@ -20,7 +20,7 @@ pub(super) struct Allowance {
 }
 
 impl Allowance {
-    /// What a saved state allows.
+    /// The allowance of a saved state.
     pub(super) fn of(state: &RunState) -> Self {
         let budget = state.plan.budget.clone();
         Self { budget, rules: rules(&state.plan), warned: state.warned.clone() }
@@ -44,7 +44,7 @@ impl Allowance {
         }
     }
 
-    /// Gives a tier an iteration back that it could do nothing in; the run's own cap stays.
+    /// Gives a tier an iteration back that it could do nothing in. The run's own cap stays.
     pub(super) fn give_back_an_iteration(&mut self, tier_index: u32) {
         let index = usize::try_from(tier_index).unwrap_or(usize::MAX);
         if let Some(cap) = self.rules.tier_caps.get_mut(index) {
@@ -53,10 +53,10 @@ impl Allowance {
     }
 }
 
-/// What people said by comments, as far as it was heard. Changed by commands alone.
+/// The comments that people wrote, as far as they were heard. Changed by commands alone.
 #[derive(Debug, Default)]
 pub(super) struct Comments {
-    /// The last comment that was looked at; 0 for none.
+    /// The last comment that was looked at. 0 for none.
     pub(super) last: u64,
     /// Iterations that comments have added.
     pub(super) added: u32,
@@ -69,7 +69,7 @@ pub(super) struct Comments {
 }
 
 impl Comments {
-    /// What a saved state has heard.
+    /// The comments that a saved state has heard.
     pub(super) fn of(state: &RunState) -> Self {
         Self { last: state.hearing.last, added: state.hearing.added, ..Self::default() }
     }

@@ -153,14 +153,14 @@ async fn record_start(
     Ok(origin)
 }
 
-/// What red CI comes to, once the tests and what of it runs here have a verdict.
+/// The consequences of red CI, once the tests and the checks of it that run here have a verdict.
 #[derive(Default)]
 struct RedCiAnswer {
     /// How the run ends, if it does.
     end: Option<(Outcome, String)>,
     /// The input of the first iteration, where CI judges.
     work: Option<Work>,
-    /// What is told.
+    /// The events that are told.
     events: Vec<Event>,
 }
 
@@ -210,7 +210,7 @@ async fn first_look(
     without_result_file(context, measuring, first).await
 }
 
-/// Runs the setup command; returns why it failed, if it did.
+/// Runs the setup command. Returns why it failed, if it did.
 async fn set_up(context: &Context<'_>) -> Result<Option<String>, LifecycleError> {
     let Some(spec) = &context.world.setup else { return Ok(None) };
     let finished = process::run(spec, &context.world.stop, &mut |_chunk| {}).await?;
@@ -252,7 +252,7 @@ fn places(context: &Context<'_>, measuring: &Measuring, report: &TestReport) -> 
     report.failing().filter_map(place).take(MOST_PLACES).collect()
 }
 
-/// What the first failing tests say, in a line each.
+/// The messages of the first failing tests, a line each.
 fn messages(report: &TestReport) -> Vec<TestMessage> {
     let message = |test: &TestCase| {
         let said = finish::gist(&test.message);
@@ -262,7 +262,8 @@ fn messages(report: &TestReport) -> Vec<TestMessage> {
     report.failing().take(MOST_MESSAGES).map(message).filter(|message| !message.said.trim().is_empty()).collect()
 }
 
-/// Tests that fail for want of a service, or for the machine's sake, where others fail for another reason; where all do, the run's kind says so.
+/// Tests that fail for want of a service, or because of the machine, where others fail for another reason. Where all do, the run's kind
+/// says so.
 fn for_the_environment(report: &TestReport, flaky: &[String], others: &[String]) -> Vec<String> {
     let steady = |test: &&TestCase| !flaky.contains(&test.name) && !others.contains(&test.name);
     let (environment, code): (Vec<&TestCase>, Vec<&TestCase>) =
@@ -270,7 +271,7 @@ fn for_the_environment(report: &TestReport, flaky: &[String], others: &[String])
     if code.is_empty() { Vec::new() } else { environment.into_iter().map(|test| test.name.clone()).collect() }
 }
 
-/// Failing tests that this run is not asked to mend; none where it is asked for all.
+/// Failing tests that this run is not asked to mend. Empty where it is asked for all.
 fn other_tests(only: &[String], report: &TestReport, flaky: &[String]) -> Vec<String> {
     // The name of a check stands for all that fails in it.
     let is_meant = |test: &TestCase| {
@@ -282,14 +283,14 @@ fn other_tests(only: &[String], report: &TestReport, flaky: &[String]) -> Vec<St
     if only.is_empty() { Vec::new() } else { report.failing().filter(is_other).map(|test| test.name.clone()).collect() }
 }
 
-/// What the result file of the first run is good for from now on.
+/// The baseline that the result file of the first run is good for from now on.
 fn learnt(first: &TestRun, verdict: &Verdict, mut aside: Vec<String>, environment: &[String]) -> Option<Box<Baseline>> {
     let filed = first.filed.report()?;
     aside.extend(same_in_file(filed, environment)?);
     verdict::learn((verdict, &first.report), first.exit, filed, aside)
 }
 
-/// What the result file calls these tests; `None` where it cannot be told, so that the file is no witness.
+/// The names of these tests in the result file. `None` where they cannot be told, so that the file is no witness.
 fn same_in_file(filed: &TestReport, tests: &[String]) -> Option<Vec<String>> {
     // `test_a (tests.test_cart.CartTest.test_a)` is `tests.test_cart.CartTest.test_a` there, or the other way round.
     let named = |test: &String| {
@@ -299,7 +300,7 @@ fn same_in_file(filed: &TestReport, tests: &[String]) -> Option<Vec<String>> {
     tests.iter().map(named).collect()
 }
 
-/// A broken build fails the same way every time; only tests that ran can be flaky.
+/// A broken build fails the same way every time. Only tests that ran can be flaky.
 fn may_be_flaky(run: &TestRun) -> bool {
     run.report.kind == RunKind::Tests && run.report.failing().next().is_some()
 }
@@ -336,7 +337,7 @@ fn differing(first: &TestReport, second: &TestReport) -> Vec<String> {
     names
 }
 
-/// What follows from the tests as they were.
+/// Decides the next phase from the tests as they were.
 fn decide(
     climb: Climb,
     verdict: Verdict,

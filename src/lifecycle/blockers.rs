@@ -1,4 +1,4 @@
-//! What stands in a run's way, as the forge tells it: out of the way, still there, or there for good.
+//! The state of the blockers in a run's way, as the forge tells it: out of the way, still there, or there for good.
 //!
 //! Invariant: what nobody knows of (a number that does not exist, a check that never ran) is in the way.
 
@@ -31,7 +31,7 @@ pub fn together(ways: Vec<Way>) -> Way {
     if waits.is_empty() { Way::Clear } else { Way::Blocked(waits.join(", ")) }
 }
 
-/// Asks about each; checks are those of a commit.
+/// Asks about each blocker. Checks are those of a commit.
 ///
 /// # Errors
 /// Any [`GithubError`] but that something is not there.

@@ -1,7 +1,7 @@
 //! Breakpoints: the run has delivered, and waits for what the outside says (SPEC S4).
 //!
-//! Reaching one saves a snapshot and ends every session; what comes of it is the end of the run, or the input of a fresh
-//! iteration. Invariant: waiting has limits of its own and eats nothing of the active time; every ending says what was seen.
+//! Reaching one saves a snapshot and ends every session. Its answer is the end of the run, or the input of a fresh iteration. Invariant:
+//! waiting has limits of its own and eats nothing of the active time, and every ending says what was seen.
 
 pub(super) mod ci;
 mod review;
@@ -35,7 +35,7 @@ use crate::policy::escalation;
 use crate::session::Memory;
 use seen::{Seen, Work};
 
-/// How often the outside is asked (contradiction 22); unchanged answers cost nothing (GITHUB.md 26).
+/// How often the outside is asked (contradiction 22). Unchanged answers cost nothing (GITHUB.md 26).
 const POLL: Duration = Duration::from_secs(15);
 /// How often it is asked about a merge, for which people take their time.
 const POLL_MERGE: Duration = Duration::from_secs(30);
@@ -168,7 +168,7 @@ fn blind(context: &Context<'_>) -> u64 {
     github.map_or(0, |github| github.usage().blind)
 }
 
-/// The pause between two looks, and no shorter than so many milliseconds; the signal that ended it, if one did.
+/// Pauses between two looks, for at least `least_ms` milliseconds. Returns the signal that ended it, if one did.
 async fn pause(context: &Context<'_>, awaited: Awaited, least_ms: u64) -> Option<i32> {
     let outside = context.world.outside?;
     let length = match awaited {
@@ -270,14 +270,14 @@ fn times(number: u32) -> String {
     if number == 1 { "once".to_owned() } else { format!("{number} times") }
 }
 
-/// What the outside found.
+/// The findings of a look at the outside.
 struct Found {
     wait: Wait,
     work: Work,
     cleared: Event,
 }
 
-/// What the outside found is the input of the next iteration, within the same ladder, budget and number of pushes.
+/// Makes the outside's findings the input of the next iteration, within the same ladder, budget and number of pushes.
 fn again(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, mut climb: Climb, found: Found) -> Next {
     let Found { wait, work, cleared } = found;
     let most = context.charter.plan.github.max_pushes;

@@ -24,7 +24,7 @@ use crate::policy::candidate::Candidate;
 use crate::policy::escalation::Position;
 use crate::session::{Memory, Replay};
 
-/// What runs share is counted also where nothing caps it, so that a cap that is set tomorrow knows of today.
+/// Stands for no cap. Money that runs share is counted also where nothing caps it, so that a cap that is set tomorrow knows of today.
 const NO_CAP: MicroUsd = MicroUsd(u64::MAX);
 
 /// The trees that a run builds on.
@@ -36,7 +36,7 @@ pub(super) struct Trees {
     pub(super) current: Candidate,
     /// Every path that models wrote so far.
     pub(super) touched: BTreeSet<String>,
-    /// Whether the files on disk are those of the tier's tree; unknown after a resume.
+    /// Whether the files on disk are those of the tier's tree. Unknown after a resume.
     pub(super) on_disk: bool,
 }
 
@@ -49,7 +49,7 @@ impl Trees {
     }
 }
 
-/// What the iterations came to.
+/// The results of the iterations.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     /// The tiers that ended.
@@ -101,9 +101,9 @@ impl Rows {
 /// A run on its ladder.
 #[derive(Debug)]
 pub(super) struct Climb {
-    /// What the baseline settled.
+    /// The facts that the baseline settled.
     pub(super) measured: Arc<Measured>,
-    /// What may be spent.
+    /// The money and the iterations that may be spent.
     pub(super) allowance: Allowance,
     /// The comments that were heard.
     pub(super) comments: Comments,
@@ -115,14 +115,14 @@ pub(super) struct Climb {
     pub(super) trees: Trees,
     /// The rows.
     pub(super) rows: Rows,
-    /// What of the run is outside already; changed while it delivers, read while it climbs.
+    /// The part of the run that is outside already. Changed while it delivers, read while it climbs.
     pub(super) delivered: Delivery,
-    /// What was in the way once and was found out of it.
+    /// Blockers that were in the way once and were found out of it.
     pub(super) settled: Vec<Blocker>,
 }
 
 impl Climb {
-    /// A run at the foot of its ladder; the files are those of its first tree.
+    /// A run at the foot of its ladder. The files are those of its first tree.
     pub(super) fn begin(measured: Measured, first: Candidate, allowance: Allowance, comments: Comments) -> Self {
         let position = Position::at(0, &allowance.rules);
         Self {
@@ -138,7 +138,7 @@ impl Climb {
         }
     }
 
-    /// The climb that a saved state tells of; `None` where there is no baseline yet.
+    /// The climb that a saved state tells of. `None` where there is no baseline yet.
     pub(super) fn of(setup: &TestSetup, state: &RunState) -> Option<Self> {
         let measured = Measured::of(setup, state)?;
         let (best, current) = (state.best.clone()?, state.current.clone()?);
@@ -213,7 +213,7 @@ impl Climb {
         budget::check(&self.allowance.budget, &recorder.spent(context, self.run_iterations))
     }
 
-    /// Events for caps of which 80 % are used; each once.
+    /// Events for caps of which 80 % are used, each once.
     pub(super) fn budget_warnings(&mut self, context: &Context<'_>, recorder: &Recorder<'_>) -> Vec<Event> {
         let spent = recorder.spent(context, self.run_iterations);
         let warnings = self.allowance.warned.observe(&self.allowance.budget, &spent);
@@ -248,19 +248,19 @@ impl Climb {
     }
 }
 
-/// What this process knows of its sessions; nothing of it is saved.
+/// This process's knowledge of its sessions. Nothing of it is saved.
 #[derive(Debug)]
 pub(super) struct Sessions {
     /// Replies of an iteration that a killed process had under way.
     pub(super) replay: Replay,
-    /// What the run has learnt of its targets.
+    /// The run's knowledge of its targets.
     pub(super) memory: Memory,
     /// The targets that it left at a limit.
     pub(super) left: LeftAtLimit,
 }
 
 impl Sessions {
-    /// What is known before the first session.
+    /// The knowledge before the first session.
     pub(super) fn new(context: &Context<'_>, replay: Replay) -> Self {
         let endpoints = context.charter.plan.endpoints.iter();
         // Recordings have no account.

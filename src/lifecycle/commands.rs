@@ -1,7 +1,7 @@
 //! Commands that people give by comments while a run is under way: read between iterations and while waiting, each obeyed once.
 //!
-//! Invariants: what a comment asks for is durable before it is answered; a forge that is slow or down delays a run by
-//! two seconds at most, and then not again for a while; strangers and bots are passed over.
+//! Invariants: a comment's command is durable before it is answered. A forge that is slow or down delays a run by two seconds at most, and
+//! then not again for a while. Strangers and bots are passed over.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use crate::session::Memory;
 
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often it is looked for a stop while a session is under way; unchanged answers cost nothing (GITHUB.md 26).
+/// How often it is looked for a stop while a session is under way. Unchanged answers cost nothing (GITHUB.md 26).
 const LOOK_MS: u64 = 15_000;
 /// How often it is asked whether it is time to look.
 const BEAT: Duration = Duration::from_millis(250);
@@ -55,7 +55,7 @@ impl At<'_> {
     }
 }
 
-/// What follows for the run.
+/// The consequence for the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Follows {
     /// It goes on.
@@ -73,7 +73,7 @@ struct Given {
     edited: bool,
 }
 
-/// Reads what was commented since the last look and does what it says; the end of the run is left to the caller.
+/// Reads the comments since the last look and obeys them. The end of the run is left to the caller.
 pub(super) async fn read(
     context: &Context<'_>,
     recorder: &mut Recorder<'_>,
@@ -107,8 +107,8 @@ pub(super) async fn read(
     Follows::Nothing
 }
 
-/// Looks for a `/upshift stop` while a session is under way, and wishes that it reports; what else is said waits for its end.
-/// Never comes to an end itself.
+/// Looks for a `/upshift stop` while a session is under way, and wishes that it reports. Other comments wait for its end. Never comes to an
+/// end itself.
 pub(super) fn watch_for_stop<'a>(context: &Context<'a>, climb: &Climb) -> impl Future<Output = Infallible> + use<'a> {
     let (place, clock) = (place(context, climb), context.world.clock);
     let (since, last) = (context.charter.heard_since.clone(), climb.comments.last);
@@ -153,7 +153,7 @@ fn place(context: &Context<'_>, climb: &Climb) -> Option<(GitHub, u64)> {
     Some((github.clone(), number))
 }
 
-/// What people said to us since the last look, and the last comment that was seen.
+/// The commands that people gave us since the last look, and the last comment that was seen.
 async fn look(
     context: &Context<'_>,
     climb: &mut Climb,
@@ -182,7 +182,8 @@ async fn look(
     Ok((given, seen))
 }
 
-/// Bots are told by strangers what to say; our own comments begin with our marker, not with a command.
+/// The person behind a comment, and never a bot: bots are told by strangers what to say. Our own comments begin with our marker, not with a
+/// command.
 fn person(comment: &IssueComment) -> Option<&User> {
     comment.user.as_ref().filter(|user| !user.is_bot())
 }
@@ -196,7 +197,7 @@ fn rank_of(role: RepoRole) -> Rank {
     }
 }
 
-/// Does what was said, in order; `None` where nothing new was.
+/// Obeys the commands, in order. `None` where nothing new was said.
 fn obey(
     context: &Context<'_>,
     memory: &Memory,

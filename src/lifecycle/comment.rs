@@ -1,8 +1,8 @@
 //! The comment on the pull request: kept up to date by a writer that works beside the run and never keeps it waiting.
 //!
-//! Events come through a [`CommentListener`], which only notes them; the writer's own task renders and writes (`pace` says when).
-//! Invariants: trouble with the comment is a warning, never the end of a run; a write that is under way is not cut, so that none
-//! is repeated blindly, but the process ends without waiting for one that hangs.
+//! Events come through a [`CommentListener`], which only notes them. The writer's own task renders and writes (`pace` says when).
+//! Invariants: trouble with the comment is a warning, never the end of a run. A write that is under way is not cut, so that none is
+//! repeated blindly, but the process ends without waiting for one that hangs.
 
 mod pace;
 
@@ -37,7 +37,7 @@ const LAST_PATIENCE: Duration = Duration::from_secs(20);
 /// The same once a signal came: the runner kills us 7.5 s after it (GITHUB.md 23), and the run needs some of them to end.
 const HURRIED_PATIENCE: Duration = Duration::from_secs(3);
 
-/// What the writer works with.
+/// The data that the writer works with.
 #[derive(Debug)]
 pub struct Assignment {
     /// The API.
@@ -54,9 +54,9 @@ pub struct Assignment {
     pub artifact: String,
     /// Where a reader of the comment finds the log.
     pub kept_in: Whereabouts,
-    /// Which run for this pull request it is; 0 where that is not counted.
+    /// The number of the run among those for this pull request. 0 where that is not counted.
     pub attempt: u32,
-    /// The last comment whose command an earlier run answered; 0 for none.
+    /// The last comment whose command an earlier run answered. 0 for none.
     pub heard: u64,
     /// The run.
     pub run: RunId,
@@ -70,7 +70,7 @@ pub struct Assignment {
     pub redactor: Arc<Redactor>,
 }
 
-/// What was heard and is to be told.
+/// The events that were heard and are to be told.
 #[derive(Debug, Default)]
 struct Queue {
     told: Mutex<Told>,
@@ -141,7 +141,7 @@ fn is_told(event: &Event) -> bool {
     )
 }
 
-/// Whether a reader of the comment should hear of it; what a call cost is told with the next of these.
+/// Whether a reader of the comment should hear of it. The cost of a call is told with the next of these.
 fn is_news(event: &Event) -> bool {
     is_told(event)
         && !matches!(
@@ -161,7 +161,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Sends the writer to work; `before` is what happened in the run already.
+    /// Sends the writer to work. `before` is what happened in the run already.
     #[must_use]
     pub fn start(assignment: Assignment, before: &[Event]) -> Self {
         let queue = Arc::new(Queue::default());
@@ -176,8 +176,7 @@ impl Writer {
         CommentListener(Arc::clone(&self.queue))
     }
 
-    /// Has the last report written, and waits for it: not for long, and hardly at all once a signal came. What went wrong comes
-    /// back as a warning.
+    /// Has the last report written, and waits for it: not for long, and hardly at all once a signal came. Returns a fault as a warning.
     pub async fn finish(mut self, signals: &Stop) -> Option<String> {
         self.queue.told().closing = true;
         self.queue.bell.notify_one();
@@ -250,7 +249,7 @@ struct Task {
     /// The comment, once it is known.
     known: Option<CommentId>,
     identity: Option<Identity>,
-    /// What it says.
+    /// The comment's text.
     said: String,
 }
 
@@ -311,7 +310,7 @@ impl Task {
         redactor.redact(&markdown::comment(view, &page)).into_owned()
     }
 
-    /// What a parked run waits for, for the job that takes it up again.
+    /// The time and the commit that a parked run waits for, for the job that takes it up again.
     fn parked(&self, view: &RunView) -> Option<Parked> {
         let limited = view.limited()?;
         let commit = self.assignment.commit.clone()?;
@@ -365,14 +364,14 @@ fn standing(view: &RunView) -> Standing {
     }
 }
 
-/// What the next run is to count: a run that ended without having reached a model has used up nothing.
+/// The number that the next run is to count from: a run that ended without having reached a model has used up nothing.
 fn counted(view: &RunView, attempt: u32) -> u32 {
     let counts = view.reached_a_model || view.ending == Ending::Running;
     if counts { attempt } else { attempt.saturating_sub(1) }
 }
 
-/// Puts a note above the report that our comment holds, and ends its waiting; `false` where there is no comment, or one that is not
-/// as upshift wrote it.
+/// Puts a note above the report that our comment holds, and ends its waiting. `false` where there is no comment, or one that is not as
+/// upshift wrote it.
 ///
 /// # Errors
 /// Any [`GithubError`].

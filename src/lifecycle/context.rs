@@ -1,4 +1,4 @@
-//! What every phase reads and none changes: what the run is asked for, the world it acts on, and the clock of its active time.
+//! The context that every phase reads and none changes: the request of the run, the world it acts on, and the clock of its active time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -91,7 +91,7 @@ pub struct World<'a> {
     pub redactor: Arc<Redactor>,
     /// The folder for what a run leaves beside its audit log.
     pub keep: PathBuf,
-    /// What stands between a change and a green that it did not earn.
+    /// The guards between a change and a green that it did not earn.
     pub guards: Guards,
     /// Folders in which Python looks for modules when the tests run, beside the usual ones.
     pub import_roots: BTreeSet<String>,
@@ -101,12 +101,12 @@ pub struct World<'a> {
     pub only_hears: Option<&'a RunFinished>,
 }
 
-/// What a run is asked for, settled before its first test.
+/// The request of a run, settled before its first test.
 #[derive(Debug)]
 pub(super) struct Charter {
     /// The run.
     pub(super) run_id: RunId,
-    /// The plan as it was when this process took the run up; what comments allow more is in [`super::climb::Allowance`].
+    /// The plan as it was when this process took the run up. More that comments allow is in [`super::climb::Allowance`].
     pub(super) plan: Plan,
     /// The test command.
     pub(super) test_command: String,
@@ -114,9 +114,9 @@ pub(super) struct Charter {
     pub(super) framework: Option<String>,
     /// Whom the run works for.
     pub(super) beneficiary: Beneficiary,
-    /// Where a fix goes; `None` where it stays.
+    /// Where a fix goes. `None` where it stays.
     pub(super) destination: Option<Destination>,
-    /// Tells the run's comment from others on the same pull request; `None` outside of a job.
+    /// Tells the run's comment from others on the same pull request. `None` outside of a job.
     pub(super) comment_key: Option<String>,
     /// The runs for the pull request that this one is about.
     pub(super) runs: Option<PullRequestRuns>,
@@ -129,7 +129,7 @@ pub(super) struct Charter {
 }
 
 impl Charter {
-    /// What a saved state tells of it.
+    /// The charter of a saved state.
     pub(super) fn of(state: &RunState) -> Self {
         Self {
             run_id: state.run_id.clone(),
@@ -168,12 +168,12 @@ impl Charter {
     }
 }
 
-/// What every phase reads and none changes.
+/// The context that every phase reads and none changes.
 #[derive(Debug)]
 pub(super) struct Context<'a> {
     /// The world.
     pub(super) world: World<'a>,
-    /// What the run is asked for.
+    /// The request of the run.
     pub(super) charter: Charter,
     started: Steady,
     active_before_ms: u64,
@@ -197,7 +197,7 @@ impl<'a> Context<'a> {
         self.job_left_ms() == 0
     }
 
-    /// Milliseconds until the job has hardly any time left; without end outside of a job.
+    /// Milliseconds until the job has hardly any time left. Without end outside of a job.
     pub(super) fn job_left_ms(&self) -> u64 {
         if self.charter.comment_key.is_none() {
             return u64::MAX;
@@ -216,7 +216,7 @@ impl<'a> Context<'a> {
         self.world.redactor.redact(text).into_owned()
     }
 
-    /// The signal that came, if one did; the clock of the active time does not count here.
+    /// The signal that came, if one did. The clock of the active time does not count here.
     pub(super) fn signals(&self) -> Option<StopCause> {
         self.world.outside.map_or_else(|| self.world.stop.raised(), |outside| outside.signals.raised())
     }

@@ -8,7 +8,7 @@ use crate::domain::event::Event;
 use crate::domain::units::TreeId;
 use crate::session::{FinalReport, SessionEnd};
 
-/// What the patch is called, beside the best attempt's.
+/// The name of the patch, beside the best attempt's.
 const FILE: &str = "test-correction.patch";
 
 /// Tells what a session would have changed in files that judge.

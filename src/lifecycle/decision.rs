@@ -13,16 +13,16 @@ use crate::domain::outcome::Outcome;
 use crate::policy::escalation::Decision;
 use crate::session::Memory;
 
-/// What was decided, where, and why.
+/// A decision, its place and its reason.
 #[derive(Debug)]
 pub(super) struct Decided {
-    /// What.
+    /// The decision.
     pub(super) decision: Decision,
     /// The tier that was left or goes on.
     pub(super) tier_index: u32,
     /// In words.
     pub(super) reason: Option<String>,
-    /// What led to it.
+    /// The events that led to it.
     pub(super) events: Vec<Event>,
 }
 

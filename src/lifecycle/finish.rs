@@ -22,7 +22,7 @@ const GIST_LINES: usize = 3;
 /// How many lines from the beginning of a compiler's error it repeats.
 const COMPILER_LINES: usize = 2;
 
-/// Leaves a fixed tree as it is; restores the start of any other and keeps its best patch beside the audit log.
+/// Leaves a fixed tree as it is. Restores the start of any other and keeps its best patch beside the audit log.
 pub(super) async fn run(
     context: &Context<'_>,
     recorder: &mut Recorder<'_>,
@@ -78,8 +78,8 @@ fn without_files(context: &Context<'_>, ending: &Ending, told: &RunFinished) -> 
     }
 }
 
-/// Whether the run's tree is green here. One that is parked at a breakpoint waits with it; one that is parked at a rate limit was
-/// in the middle of its work.
+/// Whether the run's tree is green here. One that is parked at a breakpoint waits with it, and one that is parked at a rate limit was in
+/// the middle of its work.
 fn is_green(ending: &Ending) -> bool {
     match &ending.outcome {
         Outcome::Fixed { .. } => true,
@@ -107,7 +107,7 @@ fn passes_with_change(ending: &Ending) -> bool {
         || last.is_some_and(|row| row.test_status == AttemptStatus::Passed)
 }
 
-/// The change of the best tree; of the last one where that is wanted, or when none was better than the start.
+/// The change of the best tree. The change of the last one where that is wanted, or when none was better than the start.
 async fn best_diff(context: &Context<'_>, ending: &Ending, last: bool) -> Result<Diff, LifecycleError> {
     let Some(climb) = ending.climb() else { return Ok(Diff::default()) };
     let (start, best, current) = (climb.start(), &climb.trees.best, &climb.trees.current);
@@ -134,13 +134,13 @@ async fn put_back_rewritten(
     Ok(())
 }
 
-/// Writes `best.patch` into the run's folder; redacted, because a person may share it.
+/// Writes `best.patch` into the run's folder. It is redacted, because a person may share it.
 fn keep_patch(context: &Context<'_>, recorder: &mut Recorder<'_>, text: &str) -> Option<String> {
     let redacted = context.world.redactor.redact_diff(text).into_owned();
     keep(context, recorder, "best.patch", &redacted)
 }
 
-/// Writes a redacted patch into the run's folder; returns its path. A run does not fail for it.
+/// Writes a redacted patch into the run's folder. Returns its path. A run does not fail for it.
 pub(super) fn keep(context: &Context<'_>, recorder: &mut Recorder<'_>, name: &str, redacted: &str) -> Option<String> {
     let folder = context.world.keep.join(context.charter.run_id.short());
     let path = folder.join(name);

@@ -1,7 +1,7 @@
 //! The gate: whether a run may happen at all, decided before money or a model (DESIGN §5).
 //!
-//! Pure: [`refusal`] knows the trigger alone and stands before the configuration, [`judge`] what was looked up ([`facts`]) as well.
-//! Invariant: what is not known is not trusted; a refusal says what was refused, why, and what to do.
+//! Pure: [`refusal`] knows the trigger alone and stands before the configuration, [`judge`] knows the looked-up [`facts`] as well.
+//! Invariant: unknown facts are not trusted, and a refusal says what was refused, why, and what to do.
 
 mod bots;
 pub mod facts;
@@ -17,10 +17,10 @@ use facts::{Facts, people};
 pub use bots::only_runs_again;
 pub use refusal::Refusal;
 
-/// What the branches begin with on which a merge queue tries commits.
+/// The beginning of the branches on which a merge queue tries commits.
 const QUEUE: &str = "gh-readonly-queue/";
 
-/// What a repository decided about its gate.
+/// The decisions of a repository about its gate.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules<'a> {
     /// The label that keeps upshift away from a pull request.
@@ -40,14 +40,14 @@ impl<'a> From<&'a GithubPlan> for Rules<'a> {
 pub enum Stage<'a> {
     /// It begins.
     Begins,
-    /// It goes on; what it has delivered already, the head of the pull request may be at.
+    /// It goes on. The head of the pull request may be at a commit that it has delivered already.
     GoesOn {
         /// Its last commit there, if it pushed one.
         delivered: Option<&'a CommitSha>,
     },
 }
 
-/// Why a run may not happen, as far as the trigger itself tells; `None` opens the gate.
+/// Why a run may not happen, as far as the trigger itself tells. `None` opens the gate.
 #[must_use]
 pub fn refusal(context: Option<&CiContext>) -> Option<Refusal> {
     let context = context?;
@@ -73,14 +73,14 @@ pub fn refusal_to_judge(context: Option<&CiContext>) -> Option<Refusal> {
     refusal(context).filter(|why| !(is_plain && matches!(why, Refusal::Fork { .. } | Refusal::HeadRepositoryGone)))
 }
 
-/// Whether the trigger alone does not tell enough: somebody without the right to write may have caused it. Who pushes, dispatches
-/// or schedules has that right.
+/// Whether the trigger alone does not tell enough: somebody without the right to write may have caused it. People who push, dispatch or
+/// schedule have that right.
 #[must_use]
 pub fn asks(context: &CiContext) -> bool {
     context.is_about_a_pull_request() || context.comment.is_some() || context.upstream.is_some()
 }
 
-/// Why a run may not happen after all that was looked up; `None` opens the gate.
+/// Why a run may not happen after all that was looked up. `None` opens the gate.
 #[must_use]
 pub fn judge(context: &CiContext, facts: &Facts, rules: Rules<'_>, stage: Stage<'_>) -> Option<Refusal> {
     let people = people(context);
@@ -150,7 +150,7 @@ fn pull_request(context: &CiContext, facts: &Facts, skip_label: &str, stage: Sta
     (*pinned != pull.head.sha).then(|| Refusal::HeadMoved { from: pinned.clone(), to: pull.head.sha.clone() })
 }
 
-/// A push of our own must not trigger us again (with a personal token it would); a person may ask for more on top of it.
+/// A push of our own must not trigger us again (with a personal token it would). A person may ask for more on top of it.
 fn own_commit(context: &CiContext, facts: &Facts) -> Option<Refusal> {
     let asked = context.comment.is_some() || context.action.as_deref() == Some("labeled");
     let message = facts.head_message.as_deref().or(context.head_message.as_deref())?;

@@ -1,10 +1,10 @@
-//! What earlier runs for a pull request came to, from what they left on the forge: our comment, and the newest audit log that a
-//! run of our workflow in our repository kept as an artifact.
+//! The outcome of earlier runs for a pull request, from what they left on the forge: our comment, and the newest audit log that a run of
+//! our workflow in our repository kept as an artifact.
 //!
 //! Where nobody keeps logs as artifacts, the number in our comment counts by itself.
 //!
-//! Invariant: a log counts only if a run of our own workflow made it for a commit of this repository, its hash chain is whole, and
-//! it holds the link that our comment quotes; what is missing or says otherwise makes the history unreadable, never shorter.
+//! Invariant: a log counts only if a run of our own workflow made it for a commit of this repository, its hash chain is whole, and it holds
+//! the link that our comment quotes. A missing or contradicting log makes the history unreadable, never shorter.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use crate::policy::attempts::{History, Known};
 use crate::report::markdown::Stamp;
 use crate::report::view::{Liveness, RunView};
 
-/// What the names of our artifacts begin with.
+/// The beginning of the names of our artifacts.
 const PREFIX: &str = "upshift-audit-";
 /// How many pages of the repository's newest artifacts are looked through where our comment names one, and where it does not: then
 /// somebody deleted the comment, or there is none by choice.
@@ -63,11 +63,11 @@ pub struct Place<'a> {
     pub scratch: &'a Path,
     /// The log of this machine, which may have outlived the runs before.
     pub local: Option<&'a Path>,
-    /// What earlier runs are to be proven by.
+    /// The evidence for earlier runs.
     pub evidence: Evidence,
 }
 
-/// What earlier runs are to be proven by.
+/// The evidence for earlier runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Evidence {
     /// Their logs, which the step behind ours keeps as artifacts.
@@ -76,18 +76,18 @@ pub enum Evidence {
     Comment,
 }
 
-/// What is known of earlier runs.
+/// The knowledge of earlier runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Looked {
     /// How many there were, and what they cost.
     pub known: Known,
     /// The last of them, where one is known.
     pub last: Option<RunId>,
-    /// The last comment whose command was answered; 0 for none.
+    /// The last comment whose command was answered. 0 for none.
     pub heard: u64,
 }
 
-/// Looks; a handful of requests.
+/// Looks, with a handful of requests.
 pub async fn look(place: Place<'_>) -> Looked {
     let mut looked = Looked { known: Known::Counted(History::default()), last: None, heard: 0 };
     match find(place, &mut looked).await {
@@ -177,7 +177,7 @@ async fn is_of_workflow(github: &GitHub, workflow: Option<&str>, artifact: &Arti
     }
 }
 
-/// The history that a kept log tells, its own run included; checked against what our comment quotes of it.
+/// The history that a kept log tells, its own run included. It is checked against our comment's quote of it.
 async fn read(place: Place<'_>, artifact: &Artifact, stamp: Option<&Stamp>) -> Result<(History, RunId), String> {
     let name = &artifact.name;
     let told = |why: String| format!("the log in the artifact {name} cannot be used: {why}");
@@ -199,7 +199,7 @@ async fn fetch(place: Place<'_>, artifact: &Artifact, file: &str) -> Result<Opti
     place.github.artifact_file(artifact.id, file, MAX_LOG).await.map_err(|error| error.to_string())
 }
 
-/// Fetches the log in the artifact of this name, with what a dead process left beside it, into a folder; its path.
+/// Fetches the log in the artifact of this name, with what a dead process left beside it, into a folder. Returns its path.
 ///
 /// Only one that our own workflow made on the default branch is believed: whoever may push elsewhere can write what they like into
 /// theirs.
@@ -242,8 +242,8 @@ pub struct Kept<'a> {
     pub scratch: &'a Path,
 }
 
-/// What the runs before came to that were to mend the same failure of a branch, from the newest log that one of them kept; nothing where
-/// none is among the newest.
+/// The history of earlier runs that were to mend the same failure of a branch, from the newest log that one of them kept. Empty where none
+/// is among the newest.
 ///
 /// # Errors
 /// Why the logs cannot be looked through, in a sentence.
@@ -267,7 +267,7 @@ pub async fn of_failure(kept: Kept<'_>, key: &str) -> Result<History, String> {
     Ok(History::default())
 }
 
-/// What a kept log tells of a failure; `None` where it is about another, or cannot be read.
+/// The history of a failure that a kept log tells. `None` where it is about another, or cannot be read.
 async fn failure_in(kept: Kept<'_>, artifact: &Artifact, key: &str) -> Result<Option<History>, String> {
     let told = |error: std::io::Error| error.to_string();
     let fetched = kept.github.artifact_file(artifact.id, LOG, MAX_LOG).await.map_err(|error| error.to_string())?;

@@ -1,7 +1,7 @@
 //! The `blocked` breakpoint (SPEC S4-3, S4-4): the run is parked until what a model named is out of the way, then a fresh session goes on.
 //!
-//! Invariants: only what the forge's API can be asked about is waited for; what was found out of the way once is not waited for again,
-//! so that a model which repeats itself ends the run.
+//! Invariants: only blockers that the forge's API can be asked about are waited for. A blocker that was found out of the way once is not
+//! waited for again, so that a model which repeats itself ends the run.
 
 use super::blockers::{self, Way};
 use super::climb::Climb;
@@ -22,7 +22,7 @@ use crate::domain::units::CommitSha;
 use crate::github::{GitHub, GithubError};
 use crate::session::Memory;
 
-/// What a run that is blocked so can wait for: all that it is blocked on can be asked about, and not all was out of the way before.
+/// The blockers that a blocked run can wait for. `None` unless all of them can be asked about, and not all were out of the way before.
 pub(super) fn worth_waiting_for(context: &Context<'_>, climb: &Climb, on: &[Blocker]) -> Option<Vec<Blocker>> {
     let (github, _) = asked(context, climb)?;
     let repository = github.repository();
@@ -108,8 +108,8 @@ fn cleared(context: &Context<'_>, hold: &Hold, answer: Answer, detail: String) -
     }
 }
 
-/// A fresh iteration in the same tier, whose first message tells what was waited for. It is one more than the tier has: the one that
-/// could do nothing is given back; the run's own cap stays.
+/// A fresh iteration in the same tier, whose first message tells what was waited for. It is one more than the tier has, because the one
+/// that could do nothing is given back. The run's own cap stays.
 fn go_on(context: &Context<'_>, mut climb: Climb, hold: Hold) -> Next {
     let told = Snapshot::of(context, &climb, &Stand::blocked(&climb, &hold)).summary();
     let event = cleared(context, &hold, Answer::Resolved, blocker::list(&hold.on));

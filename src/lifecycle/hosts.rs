@@ -1,4 +1,4 @@
-//! Who holds a role's session: models of ours or a coding agent, one after the other where a tier names both.
+//! Holders of a role's session: models of ours or a coding agent, one after the other where a tier names both.
 
 use super::commands;
 use super::left::{Leave, Left};
@@ -50,7 +50,7 @@ fn groups(targets: &[ModelId]) -> Vec<Group> {
     groups
 }
 
-/// Holds a role's session. Where nobody of a group can be asked, the next one is; the first of them is asked first again in the next
+/// Holds a role's session. Where nobody of a group can be asked, the next one is. The first of them is asked first again in the next
 /// iteration (S3-9, S3-10).
 pub(super) async fn hold(
     table: &mut Table<'_, '_, '_>,
@@ -84,7 +84,7 @@ struct Asked<'g> {
     is_first: bool,
 }
 
-/// What came of a group.
+/// The answer of a group.
 enum Answer {
     /// It held the session.
     End(Box<SessionEnd>),
@@ -94,7 +94,7 @@ enum Answer {
     Skipped,
 }
 
-/// What is known once nobody could be asked.
+/// The sessions that are known once nobody could be asked.
 struct Fallback {
     role: Role,
     /// The last session that a limit ended.
@@ -126,7 +126,7 @@ impl Fallback {
     }
 }
 
-/// Asks a group, unless the limit that it was left for is not over; tells who is asked next where nobody of it can be.
+/// Asks a group, unless the limit that it was left for is not over. Tells who is asked next where nobody of it can be.
 async fn ask(
     table: &mut Table<'_, '_, '_>,
     role: Role,
@@ -172,7 +172,7 @@ async fn ask(
     Answer::Unusable(end)
 }
 
-/// Tells who is asked in the place of a group; nothing where nobody is left, or where no agent is concerned.
+/// Tells who is asked in the place of a group. Says nothing where nobody is left, or where no agent is concerned.
 fn switch(table: &mut Table<'_, '_, '_>, role: Role, asked: Asked<'_>, (reason, until_ms): (String, Option<i64>)) {
     let Some(next) = asked.next else { return };
     let until = until_ms.map(Timestamp::from_unix_ms);

@@ -234,7 +234,7 @@ fn conclude(
     decision::act(context, recorder, memory, climb, decided)
 }
 
-/// What a run that would end as blocked can wait for instead, and why.
+/// The reason and the blockers that a run that would end as blocked can wait for instead.
 fn waits_for(
     context: &Context<'_>,
     climb: &Climb,
@@ -255,7 +255,7 @@ fn keep(context: &Context<'_>, recorder: &mut Recorder<'_>, work: &Work, attempt
     }
 }
 
-/// What no progress means where it is not that the same patch came twice.
+/// The reason for no progress where it is not that the same patch came twice.
 fn no_progress(decision: &Decision, work: &Work) -> Option<String> {
     let exit = match decision {
         Decision::Iterate | Decision::Park => return None,
@@ -264,7 +264,7 @@ fn no_progress(decision: &Decision, work: &Work) -> Option<String> {
     (exit == TierExit::NoProgress && !work.changed).then(|| NOTHING_CHANGED.to_owned())
 }
 
-/// What the next iteration of this tier, and the next tier, will build on.
+/// Keeps the state that the next iteration of this tier, and the next tier, will build on.
 fn remember(context: &Context<'_>, climb: &mut Climb, work: &Work, objections: Vec<Foreign>) {
     // A judging run that was cut short says nothing: a resumed run does the iteration's work anew, from where it began,
     // or the next artisan would find its change already made and leave it unjudged.

@@ -114,7 +114,7 @@ fn demand(context: &Context<'_>, climb: &Climb, author: Author) -> Option<Demand
     Some(Demand { required, most: Duration::from_secs(60 * u64::from(plan.test.proof_minutes)) })
 }
 
-/// What reviewers should know: what was put back, how the tests ended, and why a green was refused.
+/// Tells reviewers what was put back, how the tests ended, and why a green was refused.
 fn tell(recorder: &mut Recorder<'_>, climb: &Climb, judged: &Judged) {
     let verdict = &judged.judgement.verdict;
     let mut messages = judged.put_back.clone();
@@ -139,7 +139,7 @@ fn tell(recorder: &mut Recorder<'_>, climb: &Climb, judged: &Judged) {
     });
 }
 
-/// Has the parts of a green change found that green does not need; they are named to reviewers and stay, unless the configuration has them
+/// Has the parts of a green change found that green does not need. They are named to reviewers and stay, unless the configuration has them
 /// dropped. The tests that the change adds are part of it again.
 pub(super) async fn minimise(
     context: &Context<'_>,
@@ -178,7 +178,7 @@ pub(super) async fn minimise(
     Ok(remarked(recorder, judged, not_needed, runs, duration_ms))
 }
 
-/// Puts back the tests that a judged change adds; in a green one they are run first.
+/// Puts back the tests that a judged change adds. In a green one they are run first.
 pub(super) async fn with_added_tests(
     context: &Context<'_>,
     recorder: &mut Recorder<'_>,
@@ -199,7 +199,7 @@ fn holds(part: &Remark, remark: &Remark) -> bool {
     }
 }
 
-/// Names to reviewers what they should look at in a green change; what could deceive a runner stands first.
+/// Names to reviewers the places that they should look at in a green change. Places that could deceive a runner stand first.
 fn remarked(recorder: &mut Recorder<'_>, judged: Judged, more: Vec<Remark>, runs: u32, duration_ms: u64) -> Judged {
     let mut remarks = judged.remarks.clone();
     // What alters the build without need is told as that already.

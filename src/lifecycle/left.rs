@@ -13,7 +13,7 @@ pub(super) struct LeftAtLimit(BTreeMap<String, Leave>);
 pub(super) struct Leave {
     /// The iteration of the run.
     pub(super) iteration: u32,
-    /// Who was asked in its place; empty for nobody.
+    /// The target that was asked in its place. Empty for nobody.
     pub(super) instead: String,
     /// When the limit is over, by the vendor's own words, in milliseconds since the Unix epoch.
     pub(super) until_ms: Option<i64>,
@@ -26,7 +26,7 @@ pub(super) enum Left {
     Never,
     /// It was, and may be asked again.
     Before {
-        /// Who was asked in its place.
+        /// The target that was asked in its place.
         instead: String,
     },
     /// It was, in this iteration, or its limit is not over.

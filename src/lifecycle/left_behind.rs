@@ -1,4 +1,4 @@
-//! What a killed run leaves in the tree: noted while the run goes on, and given up with the run.
+//! Files that a killed run leaves in the tree: noted while the run goes on, and given up with the run.
 
 use super::context::{Context, LifecycleError};
 use super::recorder::Recorder;

@@ -1,6 +1,6 @@
-//! What a run leaves that tools run or obey without being asked: noted before the tests first run, removed when the run ends.
+//! Files that a run leaves and that tools run or obey without being asked: noted before the tests first run, removed when the run ends.
 //!
-//! What the setup command leaves is the user's: it is their own installation step, and runs before anything that upshift starts.
+//! Files that the setup command leaves are the user's: it is their own installation step, and runs before anything that upshift starts.
 
 use super::context::Context;
 use super::recorder::Recorder;
@@ -26,7 +26,7 @@ pub(super) fn note(context: &Context<'_>, recorder: &mut Recorder<'_>) {
     recorder.warn(message);
 }
 
-/// Removes what is new before the run's end; it is said then.
+/// Removes new files before the run's end, which reports them.
 pub(super) fn collect(context: &Context<'_>, recorder: &mut Recorder<'_>) {
     let swept = context.world.workspace.sweep_autorun();
     let known = &mut recorder.swept;

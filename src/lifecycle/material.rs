@@ -1,6 +1,6 @@
-//! What the roles are given: composed from the state and the files as they are now.
+//! The material of the roles, composed from the state and the files as they are now.
 //!
-//! Start reading at [`compose`]; what of which file is shown is decided in `excerpts`.
+//! Start reading at [`compose`]. The shown parts of each file are decided in `excerpts`.
 
 mod excerpts;
 
@@ -23,7 +23,7 @@ use crate::workspace::is_test_path;
 const EXCERPT_DISTANCE: u32 = 1;
 /// In a repository of at most this many files the unreached ones count as near.
 const SMALL_REPOSITORY: usize = 40;
-/// The file by which a folder is marked as a cache (Cache Directory Tagging Specification); the root is none.
+/// The file by which a folder is marked as a cache (Cache Directory Tagging Specification). The root is none.
 const CACHE_TAG: &str = "/CACHEDIR.TAG";
 /// How many words of the failures' text may name a file.
 const MAX_WORDS: usize = 1_000;
@@ -32,7 +32,7 @@ const LISTED_FILES: usize = 30;
 /// The most characters of the last diff that are shown.
 pub(super) const DIFF_CHARS: usize = 4_000;
 
-/// Composes the material of one iteration; the handover of the tiers below comes with how many of them it left out.
+/// Composes the material of one iteration. The handover of the tiers below comes with how many of them it left out.
 pub(super) fn compose(context: &Context<'_>, climb: &Climb) -> Material {
     let (charter, rows) = (&context.charter, &climb.rows);
     let (excerpts, likely) = gathered(context, climb, None);
@@ -50,8 +50,8 @@ pub(super) fn compose(context: &Context<'_>, climb: &Climb) -> Material {
     }
 }
 
-/// Chooses the files anew by what the librarian found relevant (S0-40): the target and what it imports first and always, then
-/// by score as long as there is room; what is left out is listed in the same order.
+/// Chooses the files anew by the librarian's relevant files (S0-40): the target and its imports first and always, then by score as long as
+/// there is room. Files left out are listed in the same order.
 pub(super) fn rerank(context: &Context<'_>, climb: &Climb, relevant: &[String], material: &mut Material) {
     (material.excerpts, material.likely) = gathered(context, climb, Some(relevant));
 }
@@ -116,8 +116,8 @@ fn without_caches(files: Vec<String>) -> Vec<String> {
     files.into_iter().filter(|path| !is_cached(path)).collect()
 }
 
-/// Files by distance from what points at them; in a small repository the rest follows, code of the same kind alone if
-/// anything is known of the kind.
+/// Files by distance from what points at them. In a small repository the rest follows, code of the same kind alone if anything is known of
+/// the kind.
 fn ranked(files: &[String], pointers: &[String], read: &dyn Fn(&str) -> Option<String>) -> Vec<Ranked> {
     let mut ranked = rank::rank(files, pointers, read);
     if files.len() <= SMALL_REPOSITORY {

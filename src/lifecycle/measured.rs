@@ -77,7 +77,7 @@ pub(super) struct Origin {
     pub(super) base: Option<CommitSha>,
     /// Its files that the tests themselves rewrote at the baseline: nobody's change.
     pub(super) by_products: BTreeSet<String>,
-    /// Its files that judge and that the tests touched at the baseline; `None` where that is not known.
+    /// Its files that judge and that the tests touched at the baseline. `None` where that is not known.
     pub(super) stirred: Option<BTreeSet<String>>,
 }
 
@@ -103,7 +103,7 @@ pub(super) struct Measuring {
     pub(super) setup: TestSetup,
     /// The tree as the user had it, once it is recorded.
     pub(super) origin: Option<Origin>,
-    /// What may be spent.
+    /// The money and the iterations that may be spent.
     pub(super) allowance: Allowance,
     /// The comments that were heard.
     pub(super) comments: Comments,
@@ -133,7 +133,7 @@ impl Measuring {
     }
 }
 
-/// What the baseline settled. Nothing of it changes while the run climbs and delivers.
+/// The facts that the baseline settled. Nothing of them changes while the run climbs and delivers.
 #[derive(Debug, Clone)]
 pub(super) struct Measured {
     /// How the tests are run.
@@ -142,7 +142,7 @@ pub(super) struct Measured {
     pub(super) origin: Origin,
     /// Whether the tests passed, so that CI alone judges the changes.
     pub(super) judged_by_ci: bool,
-    /// What the tests said before any change.
+    /// The tests' result before any change.
     pub(super) baseline: Baseline,
     /// How long they took, in milliseconds.
     pub(super) duration_ms: u64,
@@ -151,7 +151,7 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    /// What a saved state tells of a baseline that is over.
+    /// The facts that a saved state tells of a baseline that is over.
     pub(super) fn of(setup: &TestSetup, state: &RunState) -> Option<Self> {
         Some(Self {
             setup: setup.clone(),

@@ -1,18 +1,18 @@
 //! The message of a commit that holds a fix (pure).
 //!
-//! Invariant: nothing in it was written by a model or by the code under repair, whose `[skip ci]` would silence CI; and it always ends
-//! with the trailers by which our own commits are known.
+//! Invariant: nothing in it was written by a model or by the code under repair, whose `[skip ci]` would silence CI. It always ends with the
+//! trailers by which our own commits are known.
 
 use super::context::Charter;
 use super::state::Fix;
 
-/// The trailer that names the run; a commit that has it is ours.
+/// The trailer that names the run. A commit that has it is ours.
 pub const RUN_TRAILER: &str = "Upshift-Run-Id";
 /// How the branches of our pull requests begin.
 pub(super) const BRANCH_PREFIX: &str = "upshift/fix-";
 /// The message when nothing names another.
 const TEMPLATE: &str = "fix: make {tests} pass";
-/// What a template may hold.
+/// The placeholders of a template.
 pub const PLACEHOLDERS: [&str; 5] = ["{tests}", "{tier}", "{model}", "{run-id}", "{iteration}"];
 
 /// The message with its trailers, for so many tests that failed.

@@ -6,8 +6,8 @@
 //!
 //! # Who may change what
 //!
-//! A phase is a struct that is moved into the function that acts it out; what comes back is a `Next`: the phase that follows and what
-//! happened on the way. [`run`] records both in one transaction before it acts on the phase, so nobody else can forget to.
+//! A phase is a struct that is moved into the function that acts it out, which returns a `Next`: the phase that follows and what happened
+//! on the way. [`run`] records both in one transaction before it acts on the phase, so nobody else can forget to.
 //!
 //! | struct | holds | changed by |
 //! |---|---|---|
@@ -105,7 +105,7 @@ pub struct Finished {
 /// were paid for before.
 ///
 /// # Errors
-/// [`LifecycleError`] when the tree, the tests or the log cannot be used; the last recorded state allows a resume.
+/// [`LifecycleError`] when the tree, the tests or the log cannot be used. The last recorded state allows a resume.
 pub async fn run(
     world: World<'_>,
     journal: &mut Journal,
@@ -148,7 +148,7 @@ fn place(stage: &Stage) -> String {
     }
 }
 
-/// What the names of an iteration's raw streams hold.
+/// The part of the names of an iteration's raw streams that tells the tier and the iteration.
 #[must_use]
 pub fn stream_place(tier_index: u32, iteration: u32) -> String {
     format!("tier{}-iteration{iteration}", tier_index.saturating_add(1))

@@ -1,4 +1,4 @@
-//! What a run needs to reach beyond its machine: the git remote and the forge's API.
+//! The means of a run to reach beyond its machine: the git remote and the forge's API.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,11 +13,11 @@ use crate::workspace::publish::{Author, Remote};
 pub struct Outside {
     /// The git remote.
     pub remote: Remote,
-    /// The API; `None` where there is no token for it.
+    /// The API. `None` where there is no token for it.
     pub github: Option<GitHub>,
     /// The API with the job's own token, where another one was given: that one may end before the job does.
     pub fallback: Option<GitHub>,
-    /// The API as whoever pushes, for commits that are made through it; `None` where there is no token for it.
+    /// The API as whoever pushes, for commits that are made through it. `None` where there is no token for it.
     pub committer: Option<GitHub>,
     /// The caller's environment, of which git gets a few names.
     pub environment: BTreeMap<OsString, OsString>,
@@ -25,7 +25,7 @@ pub struct Outside {
     pub own_run: Option<u64>,
     /// The files of our own workflows, whose runs do not count either.
     pub own_workflows: Vec<String>,
-    /// What earlier runs are to be proven by, and whether a person started this one.
+    /// The evidence for earlier runs, and whether a person started this one.
     pub counting: Counting,
     /// Raised by signals alone: what is delivered when the active time is up is still delivered.
     pub signals: Stop,
@@ -38,7 +38,7 @@ pub enum Counting {
     Off,
     /// By the logs that are kept as artifacts.
     ByLogs {
-        /// Who wants the run.
+        /// The origin of the wish for the run.
         wish: Wish,
         /// The default branch, whose workflow's artifacts alone are believed.
         default_branch: Option<String>,

@@ -30,13 +30,13 @@ pub struct Due {
     pub job: (u64, u64),
     /// The head that it worked on.
     pub commit: CommitSha,
-    /// From when on it may go on, in seconds since the epoch; of a blocked one, when its comment said so.
+    /// From when on it may go on, in seconds since the epoch. For a blocked one, when its comment said so.
     pub until: u64,
-    /// What is in its way; empty for one that waits for a time.
+    /// The blockers in its way. Empty for one that waits for a time.
     pub on: Vec<Blocker>,
 }
 
-/// What became of a run that was due.
+/// The result for a run that was due.
 #[derive(Debug)]
 pub enum Taken {
     /// Its workflow run begins again.
@@ -47,7 +47,7 @@ pub enum Taken {
     Failed(GithubError),
 }
 
-/// What is looked at.
+/// The queue that is looked at.
 #[derive(Debug, Clone, Copy)]
 pub struct Queue<'a> {
     /// The API.
@@ -62,7 +62,7 @@ pub struct Queue<'a> {
     pub now: u64,
 }
 
-/// Looks for runs that are due and has them run again; what waits longest comes first.
+/// Looks for runs that are due and has them run again. The one that waits longest comes first.
 ///
 /// # Errors
 /// Any [`GithubError`]: the comments cannot be read.

@@ -13,23 +13,23 @@ use crate::domain::tree_patch::{MAX_RUN_BYTES, RecordedTree};
 use crate::domain::units::{CommitSha, RunId, TreeId};
 use crate::workspace::{BaseTree, Revisions, Unportable, Workspace, too_many_bytes};
 
-/// What of a run's trees is in its log.
+/// The part of a run's trees that is in its log.
 #[derive(Debug, Default)]
 pub(super) struct Portable {
-    /// Those that are.
+    /// The trees that are.
     recorded: BTreeSet<TreeId>,
-    /// Those that are not, and that is said.
+    /// The trees that are not, which is said.
     withheld: BTreeSet<TreeId>,
     /// How many bytes each of their contents has.
     contents: BTreeMap<String, u64>,
-    /// What the start is told by; `None` before the baseline, and where the folder is the top of no repository.
+    /// The base that the start is told by. `None` before the baseline, and where the folder is the top of no repository.
     base: Option<BaseTree>,
     /// Whether there is a log that another machine could read.
     wanted: bool,
 }
 
 impl Portable {
-    /// What a log tells of it.
+    /// The part that a log tells of.
     pub(super) fn of(journal: &Journal, run: &RunId) -> Self {
         let mut portable = Self { wanted: journal.store().live_path().is_some(), ..Self::default() };
         for event in journal.events() {
@@ -42,7 +42,7 @@ impl Portable {
         portable
     }
 
-    /// Looks at the commit that the start is told by; `revision` names it.
+    /// Looks at the commit that the start is told by. `revision` names it.
     pub(super) async fn look(&mut self, context: &Context<'_>, revision: &str) -> Option<CommitSha> {
         if !self.wanted {
             return None;

@@ -25,7 +25,7 @@ use crate::domain::units::CommitSha;
 use crate::github::{GithubError, NewPull, PullOrigin, Readiness};
 use crate::workspace::publish::{Onto, Order, PublishError, Published, Surroundings};
 
-/// What the server says where the repository's settings keep a job's token from opening pull requests. Source: GitHub's documentation,
+/// The server's message where the repository's settings keep a job's token from opening pull requests. Source: GitHub's documentation,
 /// "Managing GitHub Actions settings for a repository".
 const MAY_NOT_PROPOSE: &str = "not permitted to create or approve pull requests";
 /// How often one fix is put on top of a newer commit: a branch that is never still is somebody's at work.
@@ -125,8 +125,8 @@ struct Chosen {
     onto: Option<CommitSha>,
 }
 
-/// The branch that a fix is pushed to: the one that the run is about, or one of our own for this failure. A later run for the same
-/// failure adds to the pull request that is open for it; where that was closed, its branch is left as it is.
+/// The branch that a fix is pushed to: the one that the run is about, or one of our own for this failure. A later run for the same failure
+/// adds to the pull request that is open for it. Where that was closed, its branch is left as it is.
 async fn choose_branch(
     context: &Context<'_>,
     climb: &Climb,
@@ -172,7 +172,7 @@ pub(super) fn key_of(charter: &Charter, failing: &[String]) -> Option<String> {
     Some(failure_key(failing, destination))
 }
 
-/// The branch of our own for a failure; further ones for the same begin so, too.
+/// The branch of our own for a failure. Further ones for the same begin so, too.
 fn branch_for(failing: &[String], destination: &Destination) -> String {
     format!("{BRANCH_PREFIX}{}", failure_key(failing, destination))
 }
@@ -281,7 +281,7 @@ pub(super) async fn propose(context: &Context<'_>, recorder: &Recorder<'_>, mut 
     }
 }
 
-/// Has the forge merge a pull request of ours by itself, where that is wished and the fix is proven; what came of it.
+/// Has the forge merge a pull request of ours by itself, where that is wished and the fix is proven. Returns the result in words.
 async fn auto_merge(context: &Context<'_>, recorder: &Recorder<'_>, number: u64) -> Option<Event> {
     if context.charter.plan.github.merge != Merge::Auto {
         return None;
@@ -317,7 +317,7 @@ fn title(message: &str) -> String {
     message.lines().next().unwrap_or_default().to_owned()
 }
 
-/// What the pull request says: what it mends, in our words; test names stand in a block where nothing is interpreted.
+/// The text of the pull request: what it mends, in our words. Test names stand in a block where nothing is interpreted.
 fn description(context: &Context<'_>, recorder: &Recorder<'_>, climb: &Climb) -> String {
     let failing = climb.failing_at_first();
     let names: Vec<String> =

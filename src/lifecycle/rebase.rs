@@ -1,8 +1,8 @@
 //! Somebody pushed while the run was at work: the fix is put on top of that, the tests and the court judge it once more, and only then it
 //! is pushed.
 //!
-//! Invariants: what is pushed was seen green on the very files that it lands on; the checkout is left as it was, with the fix and without what
-//! somebody else pushed; a process killed in between begins this leg again.
+//! Invariants: the pushed change was seen green on the very files that it lands on. The checkout is left as it was, with the fix and
+//! without what somebody else pushed. A process killed in between begins this leg again.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -81,7 +81,7 @@ async fn moved(
     Ok((head, rebased))
 }
 
-/// Has the fix judged over another start; the files are as before when this returns.
+/// Has the fix judged over another start. The files are as before when this returns.
 async fn judged(
     context: &Context<'_>,
     recorder: &mut Recorder<'_>,

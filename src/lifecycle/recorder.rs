@@ -1,6 +1,6 @@
 //! The way of a run into its audit log.
 //!
-//! Invariant: what is decided is recorded with the state that follows from it, in one transaction ([`Recorder::record`]); what is only
+//! Invariant: a decision is recorded with the state that follows from it, in one transaction ([`Recorder::record`]). An event that is only
 //! told is no decision ([`Recorder::emit`]).
 
 use super::context::Context;
@@ -18,9 +18,9 @@ use crate::domain::units::{Charge, MicroUsd, RunId};
 pub(super) struct Recorder<'j> {
     /// The log.
     pub(super) journal: &'j mut Journal,
-    /// What was removed that tools run unasked, and is yet to be said.
+    /// Removed files that tools run unasked, yet to be said.
     pub(super) swept: Vec<Leftover>,
-    /// What of the trees is in the log.
+    /// The part of the trees that is in the log.
     pub(super) portable: Portable,
     run: RunId,
 }
@@ -56,12 +56,12 @@ impl<'j> Recorder<'j> {
         self.journal.save_snapshot(snapshot);
     }
 
-    /// What of the budget is used after so many iterations.
+    /// The part of the budget that is used after so many iterations.
     pub(super) fn spent(&self, context: &Context<'_>, iterations: u32) -> Spent {
         Spent { cost: self.cost(), unknown_cost: self.charge().unknown, iterations, active_ms: context.active_ms() }
     }
 
-    /// What the receipts of the run add up to.
+    /// The sum of the receipts of the run.
     fn cost(&self) -> MicroUsd {
         self.journal.store().spent(&Scope::Run(self.run.clone()))
     }
@@ -79,7 +79,7 @@ impl<'j> Recorder<'j> {
         proofs.next().is_some_and(|proof| is_witnessed(proof))
     }
 
-    /// What the receipts of one iteration add up to, lost calls included.
+    /// The sum of the receipts of one iteration, lost calls included.
     pub(super) fn iteration_charge(&self, tier_index: u32, iteration: u32) -> Charge {
         self.journal.store().charge(&self.run, Some((tier_index, iteration)))
     }

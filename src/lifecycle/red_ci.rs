@@ -19,7 +19,7 @@ const MOST_JOBS: usize = 5;
 /// Stands before what is said of a command that does not work: here it is clear which.
 const NO_WORK: &str = "the command does not work: ";
 
-/// What is told before the failed commands are run beside the tests.
+/// The message before the failed commands are run beside the tests.
 pub(super) fn announced(red: &RedCi) -> String {
     let beside = red.commands().join("`, `");
     let mut told = format!("the tests pass here, but {}; run beside them from now on: `{beside}`", what_failed(red));
@@ -29,7 +29,7 @@ pub(super) fn announced(red: &RedCi) -> String {
     told
 }
 
-/// What is told before changes are made that CI alone judges.
+/// The message before changes are made that CI alone judges.
 pub(super) fn handed_over(red: &RedCi, most: u32) -> String {
     let pushes = if most == 1 { "one push".to_owned() } else { format!("{most} pushes") };
     let because = red.failed.iter().find(|job| job.why_not.is_some()).map(because).unwrap_or_default();
@@ -40,10 +40,10 @@ pub(super) fn handed_over(red: &RedCi, most: u32) -> String {
     )
 }
 
-/// What failed in CI as the input of an iteration, where a change can be pushed and CI asked about it.
+/// CI's failures as the input of an iteration, where a change can be pushed and CI asked about it.
 ///
 /// # Errors
-/// What failed cannot be read.
+/// Any [`GithubError`]: the failures cannot be read.
 pub(super) async fn work(context: &Context<'_>, red: &RedCi) -> Result<Option<Work>, GithubError> {
     let asks = context.charter.plan.github.wait_for != WaitFor::None && publish::is_due(&context.charter);
     let github = context.world.outside.and_then(|outside| outside.github.as_ref());
@@ -59,8 +59,8 @@ pub(super) async fn work(context: &Context<'_>, red: &RedCi) -> Result<Option<Wo
 }
 
 /// Has the jobs that failed run once more, where their first run failed for a commit on which the tests pass here: CI may be flaky, and
-/// that costs no money. How the run ends then, also where they are running again by now (a process may have been killed since it asked);
-/// `None` where they have run again, or the token does not allow it.
+/// that costs no money. Returns how the run ends then, also where they are running again by now (a process may have been killed since it
+/// asked). `None` where they have run again, or the token does not allow it.
 pub(super) async fn once_more(context: &Context<'_>, red: &RedCi) -> Option<(Outcome, String)> {
     let (run, attempt) = red.run;
     let github = context.world.outside.and_then(|outside| outside.github.as_ref()).filter(|_| attempt == 1)?;
@@ -77,8 +77,8 @@ pub(super) async fn once_more(context: &Context<'_>, red: &RedCi) -> Option<(Out
     Some((Outcome::Parked, reason))
 }
 
-/// How a run ends whose baseline came to this verdict although CI is red, with or without what failed there beside the tests; `None` where
-/// there is something to mend.
+/// How a run ends whose baseline came to this verdict although CI is red, with or without the checks that failed there beside the tests.
+/// `None` where there is something to mend.
 pub(super) fn end(red: &RedCi, verdict: &Verdict, with_checks: bool) -> Option<(Outcome, String)> {
     let beside = red.commands().join("`, `");
     let rest = match verdict {

@@ -1,8 +1,8 @@
 //! A run that waits without a job, taken up again by the event that it waits for.
 //!
-//! What says that it waits is our comment alone: it names the run, the commit that it pushed and the job that keeps its log. The event
-//! only wakes us: nothing that it says is believed, all checks of the head are read. Invariant: of two jobs that are woken at most one
-//! goes on: a claim is an edit of the comment, and read back before anything is paid.
+//! Our comment alone says that a run waits: it names the run, the commit that it pushed and the job that keeps its log. The event only
+//! wakes us: nothing that it says is believed, and all checks of the head are read. Invariant: of two jobs that are woken at most one goes
+//! on: a claim is an edit of the comment, and read back before anything is paid.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ pub struct Door<'a> {
     pub clock: &'a dyn Clock,
 }
 
-/// What was found.
+/// The run that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     /// No run waits for this commit, and why not.
@@ -60,7 +60,7 @@ pub enum Found {
 pub struct Answered {
     /// Our comment.
     pub comment: IssueComment,
-    /// What its hidden line says.
+    /// The content of its hidden line.
     pub stamp: Stamp,
     /// Whether there may be work for a model, and so for a checkout: also where nobody knows what a process that died was at.
     pub is_red: bool,
@@ -133,7 +133,7 @@ pub async fn find_blocked(door: Door<'_>) -> Result<Found, GithubError> {
     unblocked(door, comment, stamp).await
 }
 
-/// Whether what is in a run's way is gone; what will never go is an answer, too.
+/// Tells whether the blockers in a run's way are gone. A blocker that will never go is an answer, too.
 async fn unblocked(door: Door<'_>, comment: IssueComment, stamp: Stamp) -> Result<Found, GithubError> {
     let (head, on) = stamp.held.as_ref().map_or((door.head, &[][..]), |held| (&held.commit, held.on.as_slice()));
     // What did not fit into the comment stands in the log: whoever goes on looks there.
@@ -143,7 +143,7 @@ async fn unblocked(door: Door<'_>, comment: IssueComment, stamp: Stamp) -> Resul
     }
 }
 
-/// What has become of the pull request that the run waits for.
+/// Tells the fate of the pull request that the run waits for.
 async fn merged(door: Door<'_>, comment: IssueComment, stamp: Stamp) -> Result<Found, GithubError> {
     let pull = door.github.pull(door.slot.number).await?;
     let answered = |is_red| Ok(Found::Answered(Box::new(Answered { comment, stamp, is_red })));
@@ -177,7 +177,7 @@ async fn stamped(door: Door<'_>) -> Result<Option<(IssueComment, Stamp)>, Github
     Ok(stamped.into_iter().find(|(_, stamp)| stamp.run == door.run))
 }
 
-/// Whether a job is over, by the end of our patience; our own counts as if it were.
+/// Whether a job is over, by the end of our patience. Our own counts as if it were.
 async fn is_over(door: Door<'_>, (run, attempt): (u64, u64), patience: u64) -> Result<bool, GithubError> {
     if run == door.own_job.0 {
         return Ok(true);
@@ -197,7 +197,7 @@ async fn is_over(door: Door<'_>, (run, attempt): (u64, u64), patience: u64) -> R
     }
 }
 
-/// What all checks say, once none of them may be yet to appear.
+/// The answer of all checks, once none of them may be yet to appear.
 async fn answer(door: Door<'_>, patience: u64) -> Result<CiState, GithubError> {
     loop {
         let facts = door.github.ci_facts(door.head).await?;
@@ -266,7 +266,7 @@ pub async fn end(door: Door<'_>, answered: &Answered, note: &str) -> Result<(), 
     }
 }
 
-/// The same for a run that this job has claimed and cannot go on with; not where somebody has said more in our comment meanwhile.
+/// The same for a run that this job has claimed and cannot go on with. Not where somebody has said more in our comment meanwhile.
 ///
 /// # Errors
 /// Any [`GithubError`].

@@ -28,21 +28,21 @@ pub(super) enum Cap {
     Run,
 }
 
-/// What keeps an iteration from being judged on its tests alone.
+/// The obstacle that keeps an iteration from being judged on its tests alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Halt {
     /// Something outside is needed: a person, or what is named.
     Blocked {
         /// Why, with what is in the way.
         reason: String,
-        /// What is in the way, where the model says.
+        /// The blockers in the way, where the model names them.
         on: Vec<Blocker>,
     },
     /// No target could be used.
     NoModel {
         /// Why not.
         why: GiveUp,
-        /// What the last one said.
+        /// The last target's message.
         last: String,
     },
     /// A cap: the tier's own or a wider one, in words.
@@ -53,7 +53,7 @@ pub(super) enum Halt {
     Unusable(String),
 }
 
-/// What came of the roles before the tests are run.
+/// The end of the roles before the tests are run.
 #[derive(Debug, Default)]
 pub(super) struct RolesEnd {
     /// The librarian's end, in full mode.
@@ -93,7 +93,7 @@ pub(super) async fn change(table: &mut Table<'_, '_, '_>, material: &mut Materia
     end
 }
 
-/// Runs the critic over the whole change; returns its end.
+/// Runs the critic over the whole change. Returns its end.
 pub(super) async fn review(
     table: &mut Table<'_, '_, '_>,
     material: &Material,
@@ -105,7 +105,7 @@ pub(super) async fn review(
     hosts::hold(table, Role::Critic, prompt, lineage).await
 }
 
-/// What a critic's report says of the change; `None` where it is no review.
+/// The review in a critic's report. `None` where it is no review.
 pub(super) fn review_of(report: &FinalReport) -> Option<Review> {
     match report {
         FinalReport::Approve { summary, issues } => Some(review::review(ReviewVerdict::Approve, summary, issues)),
@@ -117,7 +117,7 @@ pub(super) fn review_of(report: &FinalReport) -> Option<Review> {
     }
 }
 
-/// What the critic objects to; empty when it approves. Anything but an approval is a rejection (S0-33).
+/// The critic's objections. Empty when it approves. Anything but an approval is a rejection (S0-33).
 pub(super) fn objections(report: &FinalReport) -> Vec<Foreign> {
     let said = |text: &str| vec![Foreign::capped(text, BRIEF_CHARS)];
     let Some(review) = review_of(report) else {
@@ -135,7 +135,7 @@ pub(super) fn objections(report: &FinalReport) -> Vec<Foreign> {
     issues.iter().take(MOST_OBJECTIONS).map(|issue| Foreign::capped(&issue.said, BRIEF_CHARS)).collect()
 }
 
-/// What a report means for the iteration beyond its tests.
+/// The meaning of a report for the iteration beyond its tests.
 pub(super) fn halt_of(report: &FinalReport) -> Option<Halt> {
     match report {
         FinalReport::Done { .. }

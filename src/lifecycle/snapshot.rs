@@ -1,5 +1,5 @@
-//! What a fresh agent needs to know of a run at a breakpoint (S4-8): kept in the log when it is reached, and told to the next iteration in
-//! a few lines (S4-9).
+//! The facts that a fresh agent needs to know of a run at a breakpoint (S4-8): kept in the log when it is reached, and told to the next
+//! iteration in a few lines (S4-9).
 
 use serde::Serialize;
 
@@ -55,7 +55,7 @@ pub(super) struct Snapshot {
     remaining_work: Vec<String>,
     tests_made_to_pass: Vec<String>,
     branch: Option<String>,
-    /// What the run pushed, the newest first.
+    /// The commits that the run pushed, the newest first.
     recent_commits: Vec<CommitSha>,
     pull_request: Option<u64>,
     files: Vec<String>,
@@ -63,9 +63,9 @@ pub(super) struct Snapshot {
     uncommitted_files: Vec<String>,
     completed_dependencies: Vec<Blocker>,
     pending_dependencies: Vec<Blocker>,
-    /// What the outside is asked for.
+    /// The requests to the outside.
     pending_requests: Vec<&'static str>,
-    /// What it was given: the commits, as [`Self::recent_commits`].
+    /// The deliveries to the outside: the commits, as [`Self::recent_commits`].
     recent_deliveries: Vec<CommitSha>,
     breakpoint: Breakpoint,
     /// How often the run has pushed.
@@ -136,7 +136,7 @@ impl Snapshot {
         }
     }
 
-    /// What the next iteration is told of it. Names of files and of branches are the repository's words.
+    /// The summary for the next iteration. Names of files and of branches are the repository's words.
     pub(super) fn summary(&self) -> String {
         let commits: Vec<&str> = self.recent_commits.iter().map(CommitSha::short).collect();
         let mut lines = Vec::new();
@@ -163,7 +163,7 @@ impl Snapshot {
     }
 }
 
-/// What the outside is asked for.
+/// The request to the outside.
 const fn request(awaited: Awaited) -> &'static str {
     match awaited {
         Awaited::Ci => "CI of the pushed commit",

@@ -31,9 +31,9 @@ pub(super) enum Stage {
 /// A run whose last tree is green.
 #[derive(Debug)]
 pub(super) struct Delivering {
-    /// The climb that led to it; `delivered` in it is what this phase changes.
+    /// The climb that led to it. This phase changes its `delivered`.
     pub(super) climb: Climb,
-    /// What is to be done next.
+    /// The next leg.
     pub(super) leg: Leg,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Delivering {
 pub(super) struct Held {
     /// How far it came.
     pub(super) climb: Climb,
-    /// What is in the way.
+    /// The blockers in the way.
     pub(super) hold: Hold,
 }
 
@@ -190,15 +190,15 @@ impl Stage {
     }
 }
 
-/// What a phase decided: the stage that follows, and what happened on the way. Both are recorded in one transaction before the stage
-/// is acted on.
+/// The decision of a phase: the stage that follows, and what happened on the way. Both are recorded in one transaction before the stage is
+/// acted on.
 #[derive(Debug)]
 pub(super) struct Next {
     /// The stage that follows.
     pub(super) stage: Stage,
-    /// What happened.
+    /// The events that happened.
     pub(super) events: Vec<Event>,
-    /// What a fresh agent would need to know at the breakpoint that is reached: its key and a JSON document.
+    /// The facts that a fresh agent would need to know at the breakpoint that is reached: its key and a JSON document.
     pub(super) breakpoint: Option<(String, String)>,
 }
 

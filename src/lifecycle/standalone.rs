@@ -1,7 +1,7 @@
 //! A change that people made, judged: no model, no budget, and the person's own tests count.
 //!
-//! Three trees: the base, the head, and the head's tests over the base's product. What fails there and passes at the head is what the
-//! change has to answer for; the court then asks of that green what it asks of any other.
+//! Three trees: the base, the head, and the head's tests over the base's product. The change has to answer for the tests that fail there
+//! and pass at the head. The court then asks of that green what it asks of any other.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -92,7 +92,7 @@ enum News {
     Some,
 }
 
-/// What the head's tests said over the base decides what is asked next.
+/// Decides the next question from the result of the head's tests over the base.
 async fn measured(
     context: &Context<'_>,
     recorder: &mut Recorder<'_>,
@@ -139,7 +139,7 @@ async fn measured(
     Ok(finding)
 }
 
-/// The baseline as it was measured and whether it was green; where it is broken, why.
+/// The baseline as it was measured and whether it was green. Where it is broken, why.
 fn baseline_of(stage: Stage) -> Result<(Climb, bool), String> {
     match stage {
         Stage::Ready(climb) | Stage::Iterating(climb) => Ok((*climb, false)),

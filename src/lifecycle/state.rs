@@ -1,6 +1,6 @@
 //! The run's whole state as it is saved with every decision, so that any process can go on from it.
 //!
-//! A run that is under way is held in phases (`stage`); this is only what is written and read.
+//! A run that is under way is held in phases (`stage`). This is only the form that is written and read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,10 +23,10 @@ use crate::policy::candidate::Candidate;
 use crate::policy::escalation::{Position, Rules};
 use crate::policy::verdict::Baseline;
 
-/// The version of the serialised form; a state of another version is not continued.
+/// The version of the serialised form. A state of another version is not continued.
 pub const STATE_VERSION: u32 = 1;
 
-/// What is to be done next. Each phase ends by recording the one that follows, in one transaction with its events.
+/// The next step of a run. Each phase ends by recording the one that follows, in one transaction with its events.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "snake_case")]
 pub enum Phase {
@@ -58,10 +58,10 @@ pub enum Phase {
     },
     /// Something outside is in the way of the work.
     Held {
-        /// What.
+        /// The blockers.
         hold: Hold,
     },
-    /// It is decided how the run ends; the tree is yet to be put in order.
+    /// It is decided how the run ends. The tree is yet to be put in order.
     Ending {
         /// How.
         outcome: Outcome,
@@ -103,7 +103,7 @@ pub struct Fix {
 pub struct Wait {
     /// The fix that was delivered.
     pub fix: Fix,
-    /// What is waited for.
+    /// The event that is waited for.
     pub awaited: Awaited,
     /// The commit it is about.
     pub commit: CommitSha,
@@ -113,12 +113,12 @@ pub struct Wait {
     pub waited_ms: u64,
 }
 
-/// What keeps a run from its work: the `blocked` breakpoint that it stands at.
+/// The hold that keeps a run from its work: the `blocked` breakpoint that it stands at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hold {
     /// Why, in the words of the model.
     pub reason: String,
-    /// What is in the way; the forge can be asked about all of it.
+    /// The blockers in the way. The forge can be asked about all of them.
     pub on: Vec<Blocker>,
     /// Names the breakpoint.
     pub key: String,
@@ -128,7 +128,7 @@ pub struct Hold {
     pub since_ms: i64,
 }
 
-/// What of the run is outside already.
+/// The part of the run that is outside already.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
     /// The last commit that was pushed.
@@ -152,18 +152,18 @@ pub struct Delivery {
     pub commits: Vec<CommitSha>,
 }
 
-/// What earlier runs for a pull request came to, and which one this is.
+/// The outcome of earlier runs for a pull request, and which one this is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PullRequestRuns {
     /// The pull request.
     pub number: u64,
     /// Which run for it this is, from 1.
     pub attempt: u32,
-    /// What the runs before cost together, as far as this log does not hold them.
+    /// The money that the runs before cost together, as far as this log does not hold it.
     pub spent_before: MicroUsd,
     /// The run before.
     pub last: Option<RunId>,
-    /// The last comment whose command an earlier run answered; 0 for none.
+    /// The last comment whose command an earlier run answered. 0 for none.
     pub heard: u64,
 }
 
@@ -172,7 +172,7 @@ pub struct PullRequestRuns {
 pub struct Hearing {
     /// From when on comments count (RFC 3339).
     pub since: String,
-    /// The last comment that was looked at; 0 for none.
+    /// The last comment that was looked at. 0 for none.
     pub last: u64,
     /// Iterations that comments have added.
     pub added: u32,
@@ -193,7 +193,7 @@ pub struct RunState {
     pub version: u32,
     /// The run.
     pub run_id: RunId,
-    /// The plan it was started with; a resume uses this one, not the files of the day.
+    /// The plan it was started with. A resume uses this one, not the files of the day.
     #[serde(with = "crate::config::saved")]
     pub plan: Plan,
     /// The test command in use.
@@ -203,7 +203,7 @@ pub struct RunState {
     /// Whom it works for.
     #[serde(default)]
     pub beneficiary: Beneficiary,
-    /// What is to be done next.
+    /// The next step.
     pub phase: Phase,
     /// Where on the ladder.
     pub position: Position,
@@ -215,7 +215,7 @@ pub struct RunState {
     pub warned: Warnings,
     /// The tree as the user had it.
     pub start: Option<TreeId>,
-    /// The commit that it is told by in the log; `None` where it is told by none.
+    /// The commit that it is told by in the log. `None` where it is told by none.
     #[serde(default)]
     pub base: Option<CommitSha>,
     /// The folder in which a later process took the run up, where that is another than it began in.
@@ -223,9 +223,9 @@ pub struct RunState {
     pub moved_to: Option<String>,
     /// Every path that models wrote so far.
     pub touched: BTreeSet<String>,
-    /// Files of the start that the tests themselves rewrote at the baseline; nobody's change.
+    /// Files of the start that the tests themselves rewrote at the baseline. They are nobody's change.
     pub by_products: BTreeSet<String>,
-    /// Files of the start that judge and that the tests touched at the baseline; `None` where that is not known.
+    /// Files of the start that judge and that the tests touched at the baseline. `None` where that is not known.
     #[serde(default)]
     pub stirred: Option<BTreeSet<String>>,
     /// Whether the tests were given the network because they do not run without it.
@@ -243,7 +243,7 @@ pub struct RunState {
     /// Whether the tests passed, so that CI alone judges the changes.
     #[serde(default)]
     pub judged_by_ci: bool,
-    /// What the tests said before any change.
+    /// The tests' result before any change.
     pub baseline: Option<Baseline>,
     /// How long the suite took at the baseline, in milliseconds.
     #[serde(default)]
@@ -264,19 +264,19 @@ pub struct RunState {
     pub prior: Vec<TierResult>,
     /// The rows of the tier under way.
     pub attempts: Vec<Attempt>,
-    /// Where a fix goes; `None` where it stays.
+    /// Where a fix goes. `None` where it stays.
     #[serde(default)]
     pub destination: Option<Destination>,
-    /// What is there already.
+    /// The part of the run that is outside already.
     #[serde(default)]
     pub delivery: Delivery,
-    /// Tells the run's comment from others on the same pull request; `None` outside of a job.
+    /// Tells the run's comment from others on the same pull request. `None` outside of a job.
     #[serde(default)]
     pub comment_key: Option<String>,
     /// The runs for the pull request that this one is about.
     #[serde(default)]
     pub runs: Option<PullRequestRuns>,
-    /// What was in the way of the run once and was found out of it.
+    /// Blockers that were in the way of the run once and were found out of it.
     #[serde(default)]
     pub settled: Vec<Blocker>,
     /// Which comments were heard.
@@ -285,7 +285,7 @@ pub struct RunState {
     /// The rate limit that the parked run waits for.
     #[serde(default)]
     pub limited: Option<Limited>,
-    /// What was removed that tools run unasked, and is yet to be said.
+    /// Removed files that tools run unasked, yet to be said.
     #[serde(default)]
     pub swept: Vec<Leftover>,
     /// Where a resume takes the run up again that was parked or interrupted.

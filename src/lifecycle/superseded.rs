@@ -1,7 +1,7 @@
 //! CI of a commit of our own on top of which there is another by now: nobody needs its answer, and somebody pays for its minutes.
 //!
-//! Invariants: only runs for a commit that upshift made are cancelled, only where they judge a change (what a push to a branch of people
-//! started may deploy), and none of our own workflows; where the token may not cancel, nothing comes of it.
+//! Invariants: only runs for a commit that upshift made are cancelled, only where they judge a change (a run that a push to a branch of
+//! people started may deploy), and none of our own workflows. Where the token may not cancel, nothing comes of it.
 
 use super::context::Context;
 use super::gate;
@@ -15,7 +15,7 @@ const PULL_REQUEST: &str = "pull_request";
 /// The event of CI that judges a branch.
 const PUSH: &str = "push";
 
-/// Has the runs cancelled that are at work on a commit that this run pushed; what was cancelled.
+/// Has the runs cancelled that are at work on a commit that this run pushed. Returns the cancelled runs in words.
 pub(super) async fn cancel(context: &Context<'_>, commit: &CommitSha, branch: &str) -> Option<String> {
     let outside = context.world.outside?;
     let github = outside.github.as_ref()?;

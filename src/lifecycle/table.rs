@@ -16,19 +16,19 @@ use crate::test_run;
 use crate::trial::{self, Foresight};
 use crate::workspace::ToolError;
 
-/// What `run_tests` tells a model, in characters at most.
+/// The most characters that `run_tests` tells a model.
 const RUN_TESTS_CHARS: usize = 3_000;
-/// How much of an allowed command's output is kept from each end, in bytes; the session shortens it further.
+/// How much of an allowed command's output is kept from each end, in bytes. The session shortens it further.
 const COMMAND_KEEP: usize = 64 * 1024;
 
 /// The table at which the roles of an iteration are asked, one after the other.
 #[derive(Debug)]
 pub(super) struct Table<'t, 'a, 'j> {
-    /// What is read.
+    /// The context that is read.
     pub(super) context: &'t Context<'a>,
     /// Where it is written down.
     pub(super) recorder: &'t mut Recorder<'j>,
-    /// What this process knows of its sessions.
+    /// This process's knowledge of its sessions.
     pub(super) sessions: &'t mut Sessions,
     /// The run, as it was when the iteration began.
     pub(super) climb: &'t Climb,

@@ -1,6 +1,6 @@
 //! Tiers and the accounts behind them: which tiers can be entered, how long is waited, and parking at a rate limit.
 //!
-//! What follows from an account's standing is decided by `policy::standing` and `policy::escalation`.
+//! The consequences of an account's standing are decided by `policy::standing` and `policy::escalation`.
 
 use super::climb::Climb;
 use super::context::Context;
@@ -17,7 +17,7 @@ use crate::policy::rotation::Patience;
 use crate::policy::standing::{Note, Readiness, RoleAccounts};
 use crate::session::Memory;
 
-/// The account that a target is asked with; an agent's is that of the model behind it.
+/// The account that a target is asked with. An agent's is that of the model behind it.
 pub(super) fn account_of(memory: &Memory, target: &ModelId) -> Account {
     memory.accounts.of(&backend::answering(target))
 }
@@ -67,8 +67,8 @@ pub(super) fn skipped(context: &Context<'_>, memory: &Memory, from: u32, to: Opt
     said.into_iter().map(|(reason, tiers)| Event::TiersSkipped { tiers, reason }).collect()
 }
 
-/// Leaves the runner in the middle of the iteration under way, to go on with it when the limit is over. What it paid for so far
-/// is recorded and not bought again.
+/// Leaves the runner in the middle of the iteration under way, to go on with it when the limit is over. The part that it paid for so far is
+/// recorded and not bought again.
 pub(super) fn park(context: &Context<'_>, climb: Climb, memory: &Memory, tier: &Tier, said: Option<String>) -> Next {
     let now = context.world.clock.unix_ms();
     let roles = of_roles(memory, tier);

@@ -16,13 +16,13 @@ use crate::github::checks::{self, CiState, Item, ItemKind, Question};
 use crate::github::{Annotation, GitHub, GithubError};
 use crate::test_run::{self, TestRun};
 
-/// How many failing jobs are looked into; the others are named.
+/// The most failing jobs that are looked into. The others are named.
 const MOST_JOBS: usize = 3;
 /// How much of a job's log is kept: its beginning and its end.
 const LOG_BYTES: usize = 512 * 1024;
-/// What a model is shown of one job, in characters.
+/// The most characters of one job that a model is shown.
 const JOB_CHARS: usize = 3_000;
-/// What it is shown of a log that no parser understands: its last lines.
+/// The most characters of a log's last lines that it is shown where no parser understands the log.
 const TAIL_CHARS: usize = 1_500;
 /// How many annotations of one job are shown.
 const MOST_ANNOTATIONS: usize = 10;
@@ -30,10 +30,10 @@ const MOST_ANNOTATIONS: usize = 10;
 const ANNOTATION_CHARS: usize = 300;
 /// How many places the failures may name.
 const MOST_PLACES: usize = 12;
-/// What to set up so that CI runs on our pushes (GITHUB.md 1, 4).
+/// The advice on the setup that lets CI run on our pushes (GITHUB.md 1, 4).
 const SET_UP: &str = "→ Fix: give `push-token` an App's installation token or a fine-grained personal token; pushes with the job's own \
                       GITHUB_TOKEN start no workflow";
-/// What to set up where somebody has to approve (GITHUB.md 2, 3).
+/// The advice where somebody has to approve (GITHUB.md 2, 3).
 const APPROVE: &str = "→ Fix: approve the run on its page, or give `push-token` an App's installation token or a fine-grained personal \
                        token, whose pushes need no approval";
 
@@ -136,10 +136,10 @@ async fn red(context: &Context<'_>, github: &GitHub, wait: &Wait, failing: &[Ite
     Ok(Seen::Work(Answer::Red, work(context, github, &wait.commit, failing).await?))
 }
 
-/// What a model is given of the checks that failed for a commit on which the tests pass here.
+/// The work for a model from the checks that failed for a commit on which the tests pass here.
 ///
 /// # Errors
-/// Those of the API; what cannot be read of one check is left out.
+/// Errors of the API. Parts of one check that cannot be read are left out.
 pub(in crate::lifecycle) async fn work(
     context: &Context<'_>,
     github: &GitHub,
@@ -174,7 +174,7 @@ pub(in crate::lifecycle) async fn work(
     Ok(Work { detail, failures, failing: tests, named, signature })
 }
 
-/// What of a job matters.
+/// The part of a job that matters.
 #[derive(Debug, Default)]
 struct Reduced {
     text: String,

@@ -51,10 +51,10 @@ pub(super) async fn look(
     Ok(Seen::Work(Answer::ChangesRequested, work))
 }
 
-/// What a reviewer said.
+/// The remark of a reviewer.
 struct Remark {
     by: String,
-    /// What a reader of the page sees of it, behind its place.
+    /// The part of it that a reader of the page sees, behind its place.
     text: Foreign,
     place: Option<(String, Option<u32>)>,
 }
@@ -101,7 +101,7 @@ fn remark(user: Option<&User>, body: &str, place: Option<(String, Option<u32>)>)
     Some(Remark { by: user.map(|user| user.login.clone()).unwrap_or_default(), text, place })
 }
 
-/// Who may tell us what to do: people with write access, each asked about once.
+/// The people who may tell us what to do: those with write access, each asked about once.
 #[derive(Debug, Default)]
 struct Allowed(std::collections::BTreeMap<String, bool>);
 

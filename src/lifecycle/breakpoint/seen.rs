@@ -1,15 +1,15 @@
-//! What a look at the outside came to.
+//! The result of a look at the outside.
 
 use crate::domain::delivery::Answer;
 use crate::domain::foreign::Foreign;
 
-/// What one look at the outside came to.
+/// The result of one look at the outside.
 pub(in crate::lifecycle) enum Seen {
     /// Nothing yet.
     Moving,
     /// All that showed is good, and soon nothing more can appear.
     Settling,
-    /// Nothing yet, and another process is to go on; with what keeps the answer from being read, where something does.
+    /// Nothing yet, and another process is to go on. Holds the reason why the answer cannot be read, where there is one.
     Later(Option<String>),
     /// An answer, with more about it.
     Answer(Answer, String),
@@ -17,11 +17,11 @@ pub(in crate::lifecycle) enum Seen {
     Work(Answer, Work),
 }
 
-/// What the next iteration is given.
+/// The input of the next iteration.
 pub(in crate::lifecycle) struct Work {
     /// In a few words, for the log.
     pub(in crate::lifecycle) detail: String,
-    /// What is shown to the artisan.
+    /// The failures as they are shown to the artisan.
     pub(in crate::lifecycle) failures: Foreign,
     /// The names of what fails.
     pub(in crate::lifecycle) failing: Vec<String>,

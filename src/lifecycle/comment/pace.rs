@@ -23,7 +23,7 @@ pub(super) enum Due {
     Never,
 }
 
-/// What was tried so far.
+/// The record of tries so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Pace {
     tried_ms: Option<u64>,
@@ -55,7 +55,7 @@ impl Pace {
         self.failures = 0;
     }
 
-    /// It failed; what will not work the next time either is not tried again.
+    /// The write failed. A write that will not work the next time either is not tried again.
     pub(super) fn failed(&mut self, failure: Failure) {
         self.failures = self.failures.saturating_add(1);
         self.given_up |= failure == Failure::ForGood;
@@ -77,7 +77,7 @@ pub(super) enum News {
     Some,
 }
 
-/// What a failure says about the next try.
+/// The prospect of the next try after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Failure {
     /// It may work.
@@ -86,7 +86,7 @@ pub(super) enum Failure {
     ForGood,
 }
 
-/// What may become of the comment.
+/// The fate of the comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Making {
     /// It is made if there is none.
@@ -97,8 +97,8 @@ pub(super) enum Making {
     Left,
 }
 
-/// What `github.comment` means for a run that stands like this. A comment that is there already is kept true in every mode but
-/// `off`: what an earlier run said would contradict this one.
+/// The meaning of `github.comment` for a run that stands like this. A comment that is there already is kept true in every mode but `off`,
+/// because an earlier run's words would contradict this one.
 pub(super) fn making(wish: Comment, view: &RunView) -> Making {
     let exit = view.outcome().map(crate::domain::outcome::Outcome::exit_code);
     let fixed = matches!(exit, Some(EXIT_SUCCESS | EXIT_PARKED)) && !view.diff_stat().files.is_empty();

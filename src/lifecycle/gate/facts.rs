@@ -1,19 +1,19 @@
-//! What the gate has to ask the forge for: who may write, and how the pull request stands now.
+//! Facts that the gate has to ask the forge for: who may write, and how the pull request stands now.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::ci::{Account, CiContext, PullRequest, PullRequestRef};
 use crate::github::{ACTIONS_BOT, Commit, GitHub, GithubError, Pull, PullState, RepoRole};
 
-/// What the forge calls the accounts of Apps.
+/// The forge's name for the accounts of Apps.
 const BOT: &str = "Bot";
 
-/// What was found out.
+/// The facts found out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The pull request as it is now.
     pub pull: Option<Pull>,
-    /// What everybody whom the gate asks about may do, by login.
+    /// The roles of everybody whom the gate asks about, by login.
     pub roles: BTreeMap<String, RepoRole>,
     /// The allowed bots among those who had a hand in it that the forge knows as bots.
     pub proven_bots: BTreeSet<String>,
@@ -23,7 +23,7 @@ pub struct Facts {
     pub head_message: Option<String>,
 }
 
-/// Everybody who had a hand in the trigger; each of them must be allowed to write.
+/// Everybody who had a hand in the trigger. Each of them must be allowed to write.
 #[must_use]
 pub fn people(context: &CiContext) -> Vec<&Account> {
     let upstream = context.upstream.as_ref();
@@ -45,13 +45,13 @@ pub fn people(context: &CiContext) -> Vec<&Account> {
     people
 }
 
-/// The most commits of a pull request that the server names; with that many, some may be missing.
+/// The most commits of a pull request that the server names. With that many, some may be missing.
 const MAX_COMMITS: usize = 250;
 /// The most people whose commits on a bot's pull request are asked about.
 const MAX_AUTHORS: usize = 10;
 
-/// Asks: one request for each person, one or two for the pull request, one for its head; for an allowed bot, one for its account,
-/// one for its commits and one for each other author of them.
+/// Asks: one request for each person, one or two for the pull request, one for its head. For an allowed bot, one for its account, one for
+/// its commits and one for each other author of them.
 ///
 /// # Errors
 /// Any [`GithubError`]: what cannot be found out is not trusted.

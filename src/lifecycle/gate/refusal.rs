@@ -22,14 +22,14 @@ pub enum Refusal {
     HeadRepositoryGone,
     /// The head is a commit of the merge queue's.
     MergeQueue {
-        /// Its branch; foreign text.
+        /// Its branch, foreign text.
         branch: String,
     },
     /// Nobody is named who caused the event.
     Nobody,
     /// Somebody who may not write had a hand in it.
     Stranger {
-        /// Who.
+        /// The login.
         login: String,
         /// Our repository.
         repository: RepoName,
@@ -102,7 +102,7 @@ pub enum Refusal {
     NoToken,
     /// The forge could not be asked.
     Unknown {
-        /// What it or the network said; foreign text.
+        /// The forge's or the network's message, foreign text.
         why: String,
     },
 }

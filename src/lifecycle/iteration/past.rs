@@ -1,4 +1,4 @@
-//! What an iteration is remembered by: a few lines for those that follow it in the same tier.
+//! The memory of an iteration: a few lines for those that follow it in the same tier.
 //!
 //! Invariant: every text that came from outside is redacted and capped.
 
@@ -18,7 +18,7 @@ const NAME_CHARS: usize = 100;
 /// The most characters of what the judge or a reviewer said.
 const SAID_CHARS: usize = 300;
 
-/// What is kept of an iteration; nothing of one that was cut short, since a resumed run does it anew.
+/// The kept part of an iteration. `None` for one that was cut short, since a resumed run does it anew.
 pub(super) fn iteration(
     context: &Context<'_>,
     work: &Work,

@@ -72,7 +72,7 @@ pub(super) fn attempt(
     }
 }
 
-/// What the critic said, without secrets and cut.
+/// The critic's words, without secrets and cut.
 fn review(work: &Work, redact: impl Fn(String) -> String) -> Option<Review> {
     let review = roles::review_of(&work.critic.as_ref()?.report)?;
     let cut = |text: &str| redact(text.to_owned()).chars().take(REVIEW_CHARS).collect();

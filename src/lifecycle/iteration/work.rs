@@ -1,11 +1,11 @@
-//! What one iteration did.
+//! The work of one iteration.
 
 use crate::lifecycle::roles::{Halt, RolesEnd};
 use crate::session::SessionEnd;
 use crate::trial::Judged;
 use crate::workspace::Diff;
 
-/// What one iteration did, before it is judged by the ladder.
+/// The work of one iteration, before it is judged by the ladder.
 pub(super) struct Work {
     pub(super) ends: RolesEnd,
     pub(super) critic: Option<SessionEnd>,

@@ -1,4 +1,4 @@
-//! What of which file goes with a first message: short files whole, of longer ones an outline and the lines that matter.
+//! Excerpts of files that go with a first message: short files whole, of longer ones an outline and the lines that matter.
 //!
 //! Room is given out by need: what the failing tests use, the tests themselves, what failures name, then whatever else is near. The
 //! order in which it is shown is that of the ranking, whoever was given room first.
@@ -13,7 +13,7 @@ use crate::agent::trace::{self, Part, Trace};
 use crate::domain::foreign::Foreign;
 use crate::framework::source::Definition;
 
-/// Characters of source that go with the first message; more is a tool call away.
+/// Characters of source that go with the first message. More is a tool call away.
 const EXCERPTS_CHARS: usize = 6_000;
 /// The share of it that what the tests use may take before the tests themselves are shown.
 const USED_CHARS: usize = 4_000;
@@ -72,13 +72,13 @@ pub(super) fn choose(
     page.show(near)
 }
 
-/// What is shown so far, and how much room is left.
+/// The files shown so far, and how much room is left.
 struct Page {
     left: usize,
     files: Vec<File>,
 }
 
-/// What is shown of one file.
+/// The shown parts of one file.
 struct File {
     path: String,
     text: Rc<str>,
@@ -155,7 +155,7 @@ impl Page {
         true
     }
 
-    /// Shows a part of a file, or the file where it is short; as much of it as there is room for.
+    /// Shows a part of a file, or the file where it is short, as much of it as there is room for.
     fn add(&mut self, part: &Part, line: Option<u32>, sources: &mut Sources<'_>, kept: usize) {
         if self.add_whole(&part.path, sources, kept) {
             return;
@@ -295,7 +295,7 @@ fn ranges(lines: &BTreeSet<u32>) -> Vec<(u32, u32)> {
     ranges
 }
 
-/// A line for each definition with its head; of many their names alone, of very many the outer ones as far as there is room.
+/// A line for each definition with its head. Of many their names alone, of very many the outer ones as far as there is room.
 fn outlined(definitions: &[Definition]) -> String {
     let lines = |one: &Definition| named(&(one.line, one.lines.1));
     let with_head = |one: &Definition| format!("{} {}\n", lines(one), one.head);

@@ -58,7 +58,7 @@ fn the_target_and_what_it_imports_come_before_files_of_a_higher_score() {
     assert_eq!(order, ["test.py", "cart.py", "far.py", "price.py"]);
 }
 
-/// What is shown of files for a failure at a place, with an empty objective: labels and texts.
+/// The shown parts of files for a failure at a place, with an empty objective: labels and texts.
 fn shown(files: &[(String, String)], candidate: &Candidate) -> Vec<(String, String)> {
     let paths: Vec<String> = files.iter().map(|(path, _)| path.clone()).collect();
     let read = |path: &str| files.iter().find(|(name, _)| name == path).map(|(_, text)| text.clone());

@@ -8,7 +8,7 @@ use crate::github::{BranchPlace, Committed, FileChange, FileContent, GitHub, Git
 use crate::workspace::Workspace;
 use crate::workspace::publish::{Composed, ComposedFile, Onto, Order, PublishError, Published, Surroundings, moved};
 
-/// What to do where commits cannot be signed.
+/// The advice where commits cannot be signed.
 const UNSIGNED: &str = "→ Fix: push with the job's own token or an App's installation token (a personal token's commits are not signed), or \
                         leave `sign-commits` off";
 
@@ -77,7 +77,7 @@ fn change(file: ComposedFile) -> FileChange {
     FileChange { path: file.path, content }
 }
 
-/// What went wrong; a forge without these endpoints has a word of its own.
+/// The error in our words. A forge without these endpoints has a word of its own.
 fn told(error: GithubError) -> PublishError {
     if let GithubError::Stopped(_) = error {
         return PublishError::Stopped;

@@ -44,7 +44,7 @@ fn setup(state: &RunState) -> TestSetup {
     }
 }
 
-/// The state that is saved of the phase that is made of a saved state; what the recorder adds is taken over.
+/// The state that is saved of the phase that is made of a saved state. Fields that the recorder adds are taken over.
 fn again(state: &RunState) -> RunState {
     let stage = Stage::of(&setup(state), state).unwrap();
     let ControlFlow::Continue(stage) = stage else { panic!("it has ended") };
@@ -84,7 +84,7 @@ fn what_a_parked_run_waits_for_and_where_it_goes_on_is_kept() {
     assert_eq!(again(&state), state);
 }
 
-/// What a state holds before the baseline is over.
+/// The fields of a state before the baseline is over.
 fn unmeasured(phase: Value) -> Vec<(&'static str, Value)> {
     let nothing = ["best", "current", "last", "baseline", "framework_seen"].map(|field| (field, Value::Null));
     let none = ["prior", "attempts", "past", "touched"].map(|field| (field, json!([])));
@@ -151,7 +151,7 @@ fn keys(value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// The saved plan with one place of it changed, in a state; by that place.
+/// The saved plan with one place of it changed, in a state, by that place.
 fn other_plans(change: impl Fn(&mut Value, &str)) -> Vec<(String, Value)> {
     let state: Value = serde_json::from_str(SAVED).unwrap();
     let mut places = Vec::new();
