@@ -42,7 +42,7 @@ const HURRIED_PATIENCE: Duration = Duration::from_secs(3);
 pub struct Assignment {
     /// The API.
     pub github: GitHub,
-    /// Whose token it has.
+    /// The kind of its token.
     pub token: TokenKind,
     /// When there is to be a comment.
     pub wish: Comment,

@@ -112,7 +112,7 @@ pub(super) struct Charter {
     pub(super) test_command: String,
     /// The framework, if it was configured or detected.
     pub(super) framework: Option<String>,
-    /// Whom the run works for.
+    /// The beneficiary that the run works for.
     pub(super) beneficiary: Beneficiary,
     /// Where a fix goes. `None` where it stays.
     pub(super) destination: Option<Destination>,

@@ -31,7 +31,7 @@ pub(super) fn worth_waiting_for(context: &Context<'_>, climb: &Climb, on: &[Bloc
     (is_new && on.iter().all(|blocker| blocker.is_checkable(repository))).then_some(on)
 }
 
-/// Whom to ask, and the commit whose checks count.
+/// The forge to ask, and the commit whose checks count.
 fn asked<'c>(context: &'c Context<'_>, climb: &Climb) -> Option<(&'c GitHub, CommitSha)> {
     let destination = context.charter.destination.as_ref()?;
     let github = context.world.outside?.github.as_ref()?;

@@ -58,7 +58,7 @@ fn bench<'e>(context: &'e Context<'_>, climb: &'e Climb) -> Bench<'e> {
     }
 }
 
-/// Whose change is judged.
+/// The author of the change that is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Author {
     /// A model's: a green that no experiment was made on is refused, if something in it could deceive a runner.

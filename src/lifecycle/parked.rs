@@ -52,7 +52,7 @@ pub enum Taken {
 pub struct Queue<'a> {
     /// The API.
     pub github: &'a GitHub,
-    /// Whose comments are ours.
+    /// The identity whose comments are ours.
     pub identity: &'a Identity,
     /// The file of our workflow.
     pub workflow: &'a str,

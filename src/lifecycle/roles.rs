@@ -19,7 +19,7 @@ const BRIEF_CHARS: usize = 4_000;
 /// How many of a critic's objections the next artisan is given: more are not worked off in one iteration.
 const MOST_OBJECTIONS: usize = 20;
 
-/// Whose cap does not allow another call.
+/// The cap that does not allow another call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cap {
     /// The tier's own: the next tier may have more.

@@ -200,7 +200,7 @@ pub struct RunState {
     pub test_command: String,
     /// The framework, if it was configured or detected.
     pub framework: Option<String>,
-    /// Whom it works for.
+    /// The beneficiary that it works for.
     #[serde(default)]
     pub beneficiary: Beneficiary,
     /// The next step.

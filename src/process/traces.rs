@@ -55,7 +55,7 @@ pub enum Origin {
 pub struct Trace {
     /// From the root.
     pub path: PathBuf,
-    /// Whose it is.
+    /// When it came into being.
     pub origin: Origin,
     /// Whether it is a folder.
     pub is_folder: bool,

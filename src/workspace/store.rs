@@ -31,7 +31,7 @@ pub(super) const MAX_CONTENT: i64 = 64 * 1024 * 1024;
 pub(super) struct Digest([u8; 32]);
 
 impl Digest {
-    /// That of a content.
+    /// The digest of a content.
     pub(super) fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }

@@ -60,7 +60,7 @@ pub enum Refusal {
         login: String,
         /// The commit.
         commit: CommitSha,
-        /// Whose account it belongs to, where the forge knows.
+        /// The account it belongs to, where the forge knows.
         author: Option<String>,
     },
     /// The pull request has the label that keeps upshift away.

@@ -35,7 +35,7 @@ pub(super) struct Doors {
 /// The memory that the programs in a room share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shelf {
-    /// That of the room, with what was put there.
+    /// The room's memory, with what was put there.
     OfRoom = 0,
     /// An empty one, for this child alone.
     Empty = 1,

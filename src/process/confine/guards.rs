@@ -39,7 +39,7 @@ pub(in crate::process) const MEMORY: &str = "memory";
 pub(in crate::process) const TIME: &str = "time";
 /// How much output is kept.
 pub(in crate::process) const OUTPUT: &str = "output";
-/// That the next start mends what a killed run left of the git directory.
+/// The repair of the git directory that a killed run left, at the next start.
 pub(super) const RECOVERY: &str = "recovery";
 /// The private home and temporary folder.
 pub(super) const HOME: &str = "home";

@@ -35,7 +35,7 @@ pub fn entry() -> Option<ExitCode> {
     }
 }
 
-/// Whose room the helper goes into.
+/// The owner of the room that the helper goes into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Room {
     Own,

@@ -24,7 +24,7 @@ pub struct Left {
     pub header: SecretString,
     /// The token in it, where it is one.
     pub token: Option<SecretString>,
-    /// Whatever of it must never be shown.
+    /// The parts of it that must never be shown.
     pub secrets: Vec<SecretString>,
 }
 
