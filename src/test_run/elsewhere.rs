@@ -4,6 +4,7 @@
 //! production, a terminal, the folder for temporary files, the rules of make that call the tests, the folder and the name of the tests'
 //! script.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
@@ -75,6 +76,32 @@ pub fn elsewhere(command: &TestCommand, place: &Place) -> Option<Elsewhere> {
     }
     moved.command = line;
     Some(Elsewhere { command: moved, folder: Some(folder) })
+}
+
+/// The most variables that are set because a change names them.
+const MOST_NAMES: usize = 24;
+/// Beginnings of variables that interpreters, compilers and the system read: a product that asks for them is not tried with others.
+const READ_BY_TOOLS: [&str; 9] = ["PYTHON", "NODE", "NPM_", "LD_", "RUST", "CARGO", "GO", "LC_", "UPSHIFT"];
+
+/// The variables that lines of a program may ask for and that are not set: words in capitals, whatever they are.
+#[must_use]
+pub fn named<'l>(env: &BTreeMap<OsString, OsString>, lines: impl Iterator<Item = &'l str>) -> Vec<String> {
+    let words = lines.flat_map(|line| line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
+    let is_name = |word: &&str| {
+        let starts = word.bytes().next().is_some_and(|byte| byte.is_ascii_uppercase());
+        let plain = word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+        starts && plain && (3..64).contains(&word.len())
+    };
+    let is_free = |word: &&str| {
+        !READ_BY_TOOLS.iter().any(|start| word.starts_with(start)) && !env.contains_key(OsStr::new(word))
+    };
+    let found: BTreeSet<&str> = words.filter(is_name).filter(is_free).collect();
+    found.into_iter().take(MOST_NAMES).map(str::to_owned).collect()
+}
+
+/// Sets variables to a value that is true in every language.
+pub fn set(env: &mut BTreeMap<OsString, OsString>, names: &[String]) {
+    env.extend(names.iter().map(|name| (OsString::from(name), OsString::from("1"))));
 }
 
 /// The command with each test run twice in one process, where its framework can be told so.
@@ -162,6 +189,16 @@ mod tests {
         for other in ["cmake --build x", "make test && make more", "make test | tee log", "sh run.sh"] {
             assert_eq!(without_make(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn variables_that_a_change_names_are_set_where_nobody_set_them() {
+        let mut env = BTreeMap::from([(OsString::from("HOME"), OsString::from("/x"))]);
+        let lines = ["  os.environ.get('DATABASE_URL') or HOME", "if [ -n \"$PROD\" ] && PYTHONPATH Aa BB x1"];
+        let names = named(&env, lines.into_iter());
+        assert_eq!(names, ["DATABASE_URL", "PROD"]);
+        set(&mut env, &names);
+        assert_eq!(env.get(OsStr::new("PROD")).and_then(|value| value.to_str()), Some("1"));
     }
 
     #[test]

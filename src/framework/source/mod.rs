@@ -210,6 +210,23 @@ impl Source {
         expectation.places.iter().map(altered).collect()
     }
 
+    /// The edits that put a list in the place of the values that the assertions of equality on a line expect: the value and a word.
+    /// Nothing that a product says is equal to it. `None` where no assertion of that kind is understood.
+    #[must_use]
+    pub fn joined(&self, test: &TestBody, line: u32, word: &str) -> Option<Vec<Edit>> {
+        let wanted = match (self.language, self.root()?) {
+            (Language::Python, root) => python::wanted(root, &self.text, test),
+            (Language::JavaScript, root) => javascript::wanted(root, &self.text, test),
+            _ => return None,
+        };
+        let on_line = wanted.into_iter().filter(|((first, last), _)| (*first..=*last).contains(&line));
+        let joined = |(_, range): (_, Range<usize>)| {
+            let text = format!("[{}, \"{word}\"]", self.text.get(range.clone())?);
+            Some(Edit { range, text })
+        };
+        on_line.map(joined).collect::<Option<Vec<Edit>>>().filter(|edits| !edits.is_empty())
+    }
+
     /// The edits that have a test fail whatever the product says, and call it with other values. `None` where the test has no values to
     /// vary, or it is not known which are expected. `is_free` denies words that mean something to the product.
     #[must_use]

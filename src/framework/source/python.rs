@@ -130,6 +130,20 @@ pub(super) fn expectations(root: Node<'_>, text: &str, test: &TestBody) -> Vec<E
     found
 }
 
+/// See [`super::Source::joined`].
+pub(super) fn wanted(root: Node<'_>, text: &str, test: &TestBody) -> Vec<((u32, u32), Range<usize>)> {
+    let Some(body) = node_at(root, &test.body, &["block"]) else { return Vec::new() };
+    let is_value = |side: &Node<'_>| !matches!(side.kind(), "keyword_argument" | "list_splat" | "dictionary_splat");
+    let mut found = Vec::new();
+    let mut waiting = vec![body];
+    while let Some(node) = waiting.pop() {
+        let right = compared(node, text).map(|(_, right)| right).filter(is_value);
+        found.extend(right.map(|right| (lines_of(node), right.byte_range())));
+        waiting.extend(children(node));
+    }
+    found
+}
+
 /// The two sides of an assertion of equality.
 fn compared<'t>(node: Node<'t>, text: &str) -> Option<(Node<'t>, Node<'t>)> {
     match node.kind() {

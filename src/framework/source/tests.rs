@@ -130,6 +130,23 @@ fn python_literals_change_within_their_type() {
 }
 
 #[test]
+fn what_is_computed_is_put_into_a_list_that_nothing_equals() {
+    let joined = |path: &str, text: &str, line: u32| {
+        let source = Source::read(path, text).unwrap();
+        let test = source.tests().first().unwrap().clone();
+        source.joined(&test, line, "w").map(|edits| source.edited(&edits).unwrap())
+    };
+    let python = "def test_a():\n    assert f(1) == g(2)\n    assert f(1) > 2\n";
+    assert!(joined("test_a.py", python, 2).unwrap().contains("assert f(1) == [g(2), \"w\"]\n"));
+    assert_eq!(joined("test_a.py", python, 3), None);
+    let case = "class A(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(f(1), await g(2), 'why')\n";
+    assert!(joined("test_a.py", case, 3).unwrap().contains("assertEqual(f(1), [await g(2), \"w\"], 'why')"));
+    let script = "it('a', () => {\n  expect(f(1)).toEqual(g(2));\n  assert.equal(f(1), ...h);\n});\n";
+    assert!(joined("a.test.js", script, 2).unwrap().contains("toEqual([g(2), \"w\"])"));
+    assert_eq!(joined("a.test.js", script, 3), None);
+}
+
+#[test]
 fn titles_with_gaps_are_found_by_what_fills_them() {
     let test = TestBody {
         names: vec!["Cart".to_owned(), "%i teas cost $price".to_owned()],

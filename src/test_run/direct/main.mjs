@@ -1,8 +1,9 @@
 // Calls single tests without their runner, as a program would call the product, and writes beside this file what became of each.
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { Module, register, syncBuiltinESMExports } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import os from 'node:os';
 import tty from 'node:tty';
 import { inspect, isDeepStrictEqual } from 'node:util';
 import { isMainThread, Worker } from 'node:worker_threads';
@@ -30,11 +31,18 @@ function copied() {
       const place = join(into, relative(root, path));
       mkdirSync(dirname(place), { recursive: true });
       copyFileSync(path, place);
+      // The age of a product that was installed long ago, in seconds.
+      utimesSync(place, 1_000_000_000, 1_000_000_000);
     }
     return true;
   };
   return walk(root);
 }
+
+// The machine's own clock, in milliseconds: until then calls are made again, so that what wears out by calls is wrong at the end.
+const clock = performance.now.bind(performance);
+const WEARS = 500 / asked.tests.length;
+const MOST_CALLS = 3000;
 
 // Another folder, another time, another thread.
 let top = root;
@@ -46,8 +54,7 @@ if (asked.elsewhere && isMainThread) {
 if (asked.elsewhere) {
   // In milliseconds; the clocks run fast as well.
   let later = 20 * 366 * 86400_000;
-  const now = performance.now.bind(performance);
-  performance.now = () => now() + (later += 3600_000);
+  performance.now = () => clock() + (later += 3600_000);
   const Clock = Date;
   globalThis.Date = class extends Clock {
     constructor(...given) {
@@ -57,6 +64,17 @@ if (asked.elsewhere) {
       return Clock.now() + (later += 3600_000);
     }
   };
+  // Timers of more than a second are due.
+  for (const name of ['setTimeout', 'setInterval']) {
+    const own = globalThis[name];
+    globalThis[name] = Object.assign((step, delay, ...given) => own(step, delay > 1000 ? 0 : delay, ...given), own);
+  }
+  // Another machine.
+  for (const [name, value] of [['platform', 'freebsd'], ['arch', 'riscv64']]) Object.defineProperty(process, name, { value });
+  os.platform = () => 'freebsd';
+  os.type = () => 'FreeBSD';
+  os.arch = () => 'riscv64';
+  os.hostname = () => 'web-7';
   tty.isatty = () => true;
   syncBuiltinESMExports();
   for (const stream of [process.stdout, process.stdin]) {
@@ -283,6 +301,17 @@ async function become(test) {
   }
 }
 
+/// Calls a test again and again, as long as it passes and there is time.
+async function worn(test) {
+  const ends = asked.elsewhere ? 0 : clock() + WEARS;
+  let became;
+  for (let calls = 0; calls < MOST_CALLS; calls += 1) {
+    became = await become(test);
+    if (became.end !== 'passed' || clock() >= ends) break;
+  }
+  return became;
+}
+
 const loaded = new Map();
 const results = [];
 for (const test of asked.tests) {
@@ -304,7 +333,7 @@ for (const test of asked.tests) {
     const one = loaded.get(test.file).find((other) => JSON.stringify(other.names) === JSON.stringify(test.names));
     if (!one || one.skipped) none('finding it');
     const first = await become(one);
-    results.push({ at: test.at, first, again: first.end === 'passed' ? await become(one) : null });
+    results.push({ at: test.at, first, again: first.end === 'passed' ? await worn(one) : null });
   } catch (error) {
     results.push({ at: test.at, first: { end: 'error', line: 0, said: `${error?.name}: ${error?.message}`.slice(0, 400) } });
   }

@@ -159,7 +159,7 @@ impl<'b> Court<'b> {
             }
         }
         if self.has(Guard::Direct) && !self.bodies.tests.is_empty() {
-            self.direct(green).await?;
+            self.direct(green, changes).await?;
             if self.is_refused() {
                 return Ok(());
             }
@@ -174,7 +174,7 @@ impl<'b> Court<'b> {
         self.choices(green, changes).await?;
         self.other_inputs().await?;
         if self.has(Guard::Direct) {
-            self.elsewhere().await?;
+            self.elsewhere(changes).await?;
         }
         Ok(())
     }
@@ -184,9 +184,10 @@ impl<'b> Court<'b> {
     }
 
     /// Has the tests called without their runner.
-    async fn direct(&mut self, green: &TestRun) -> Result<(), TrialError> {
+    async fn direct(&mut self, green: &TestRun, changes: &[Change]) -> Result<(), TrialError> {
         let calls = Calls::of(self.runs.bench, self.bodies, self.baseline, green);
-        let shown = calls.show(&mut self.runs, self.bodies, self.tree, self.start).await?;
+        let named = self.named(changes);
+        let shown = calls.show(&mut self.runs, self.bodies, (self.tree, self.start), &named).await?;
         let tally = self.tally.entry(EvidenceKind::Direct).or_default();
         let shown = match shown {
             direct::Had::Not(why) => {

@@ -93,34 +93,40 @@ impl Calls {
         self.sources.push(source);
     }
 
-    /// The results over the changed tree, in the light of those over the start's. An accusation is seen twice.
+    /// The results over the changed tree, in the light of those over the start's. An accusation is seen twice. `named` are variables that
+    /// the change asks for and nobody set.
     pub(super) async fn show(
         &self,
         runs: &mut Runs<'_>,
         bodies: &Bodies,
-        tree: &TreeId,
-        start: &TreeId,
+        (tree, start): (&TreeId, &TreeId),
+        named: &[String],
     ) -> Result<Had, TrialError> {
         let built = self.built(bodies);
         if !(direct::can_call(runs.bench.tests) || cargo::can_call(runs.bench.tests)) {
             return Ok(Had::Not("their runner cannot be left out of this command".to_owned()));
         }
         let nothing = || Had::Not("they cannot be called without their runner".to_owned());
-        let Some(now) = runs.call(tree, &self.tests, &built, Surroundings::Same).await? else {
+        let Some(now) = runs.call(tree, &self.tests, &built, Surroundings::Same, &[]).await? else {
             return Ok(Had::OutOfTime);
         };
         let Some(now) = now else { return Ok(nothing()) };
         // What they show in other surroundings is only ever a remark: without time it is left out.
-        let other = runs.call(tree, &self.tests, &built, Surroundings::Other).await?.flatten().unwrap_or_default();
+        let other = runs.call(tree, &self.tests, &built, Surroundings::Other, &[]).await?;
+        let mut other = other.flatten().unwrap_or_default();
+        if !named.is_empty() {
+            let with_them = runs.call(tree, &self.tests, &built, Surroundings::Same, named).await?;
+            other.extend(with_them.flatten().unwrap_or_default());
+        }
         if !self.asks(&now) && !self.asks(&other) {
             return Ok(Had::Each(self.shows(&now, &other, &[])));
         }
-        let Some(before) = runs.call(start, &self.tests, &built, Surroundings::Same).await? else {
+        let Some(before) = runs.call(start, &self.tests, &built, Surroundings::Same, &[]).await? else {
             return Ok(Had::OutOfTime);
         };
         let Some(before) = before else { return Ok(nothing()) };
         let first = self.shows(&now, &other, &before);
-        let Some(Some(again)) = runs.call(tree, &self.tests, &built, Surroundings::Same).await? else {
+        let Some(Some(again)) = runs.call(tree, &self.tests, &built, Surroundings::Same, &[]).await? else {
             return Ok(Had::OutOfTime);
         };
         let second = self.shows(&again, &other, &before);
@@ -159,7 +165,7 @@ impl Calls {
         };
         match now_of.first.end {
             End::Passed if now_of.again.as_ref().is_some_and(as_before) => Shows::PassesOnce,
-            End::Passed if of(other).is_some_and(|other| as_before(&other.first)) => Shows::PassesHere,
+            End::Passed if other.iter().any(|other| other.at == at && as_before(&other.first)) => Shows::PassesHere,
             End::Passed => Shows::Passes,
             End::Failed if as_before(&now_of.first) => {
                 if self.has_control(at, now) {

@@ -7,13 +7,15 @@ use super::court::Court;
 use super::{bodies, outcome, tally};
 use crate::domain::remark::{Remark, RemarkKind};
 use crate::domain::units::TreeId;
+use crate::policy::tamper::Change;
+use crate::policy::tamper::remarks::added_lines;
 use crate::test_run::TestRun;
 use crate::test_run::direct::{self, cargo};
 use crate::test_run::elsewhere::{self, Elsewhere, Moved, Place};
 
 impl Court<'_> {
     /// Runs the tests in other surroundings, where they were not called one by one.
-    pub(super) async fn elsewhere(&mut self) -> Result<(), TrialError> {
+    pub(super) async fn elsewhere(&mut self, changes: &[Change]) -> Result<(), TrialError> {
         let tests = self.runs.bench.tests;
         if direct::can_call(tests) || cargo::can_call(tests) {
             return Ok(());
@@ -26,10 +28,22 @@ impl Court<'_> {
         if self.baseline.failing.is_empty() || self.bodies.tests.is_empty() {
             return self.as_a_whole().await;
         }
-        if let Some(test) = self.fails_as_named(&|| Some(elsewhere::in_production(tests))).await? {
+        let named = self.named(changes);
+        let in_production = || {
+            let mut other = elsewhere::in_production(tests);
+            elsewhere::set(&mut other.command.env, &named);
+            Some(other)
+        };
+        if let Some(test) = self.fails_as_named(&in_production).await? {
             self.remark_surroundings(RemarkKind::RightHereOnly, &test);
         }
         Ok(())
+    }
+
+    /// The variables that a change may ask for and that are not set where the tests run.
+    pub(super) fn named(&self, changes: &[Change]) -> Vec<String> {
+        let lines: Vec<(u32, String)> = changes.iter().flat_map(added_lines).collect();
+        elsewhere::named(&self.runs.bench.tests.env, lines.iter().map(|(_, line)| line.as_str()))
     }
 
     /// A test that fails in the words of the start, by a command.

@@ -114,7 +114,8 @@ pub(super) fn edits(
         Treatment::Altered => {
             let expectations = decisive(source, test);
             let edits: Option<Vec<Vec<Edit>>> = expectations.iter().map(|one| source.altered(one, word)).collect();
-            edits.map(|edits| edits.concat()).filter(|edits| !edits.is_empty())
+            let edits = edits.map(|edits| edits.concat()).filter(|edits| !edits.is_empty());
+            edits.or_else(|| source.joined(&test.body, test.failed_at?, word))
         }
     }
 }
@@ -135,7 +136,8 @@ pub(super) fn expected<'s>(source: &'s Source, test: &Located) -> Vec<&'s str> {
 
 /// Whether a silent [`Treatment::Altered`] accuses: only of the assertion that failed at the start.
 pub(super) fn accuses(source: &Source, test: &Located) -> bool {
-    test.failed_at.is_some() && !decisive(source, test).is_empty()
+    let by_value = |line| source.joined(&test.body, line, "").is_some();
+    test.failed_at.is_some_and(|line| !decisive(source, test).is_empty() || by_value(line))
 }
 
 /// Every name under which the tests are selected.

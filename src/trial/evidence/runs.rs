@@ -10,7 +10,7 @@ use super::{outcome, tally};
 use crate::domain::test_report::RunKind;
 use crate::domain::units::TreeId;
 use crate::test_run::direct::{self, Called, Outcome, Surroundings, cargo};
-use crate::test_run::elsewhere::Elsewhere;
+use crate::test_run::elsewhere::{self, Elsewhere};
 use crate::test_run::{self, TestCommand, TestRun};
 
 /// Build tools compare times of files: what an experiment writes is this much later than what was written before.
@@ -126,13 +126,15 @@ impl<'b> Runs<'b> {
         Ok(watched.stirred.filter(|_| watched.run.stopped.is_none()))
     }
 
-    /// Calls tests without their runner on a tree: `None` when the time is up, nothing inside where nothing came back.
+    /// Calls tests without their runner on a tree, with some variables set: `None` when the time is up, nothing inside where nothing came
+    /// back.
     pub(super) async fn call(
         &mut self,
         base: &TreeId,
         tests: &[Called],
         built: &[Wanted<'_>],
         surroundings: Surroundings,
+        set: &[String],
     ) -> Result<Option<Option<Vec<Outcome>>>, TrialError> {
         if self.elapsed_ms() + self.longest_ms > self.allowed_ms || self.bench.stop.raised().is_some() {
             return Ok(None);
@@ -141,7 +143,8 @@ impl<'b> Runs<'b> {
         self.count += 1;
         let name = tally::word(uuid::Uuid::new_v4().as_u128());
         let began = self.bench.clock.monotonic_ms();
-        let command = self.in_time(self.tests.clone());
+        let mut command = self.in_time(self.tests.clone());
+        elsewhere::set(&mut command.env, set);
         let became = if cargo::can_call(&command) {
             self.built(&command, base, built, &name, surroundings).await?
         } else {

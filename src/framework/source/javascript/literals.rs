@@ -43,6 +43,18 @@ pub(in super::super) fn expectations(root: Node<'_>, text: &str, test: &TestBody
     found
 }
 
+/// See [`crate::framework::source::Source::joined`].
+pub(in super::super) fn wanted(root: Node<'_>, text: &str, test: &TestBody) -> Vec<((u32, u32), Range<usize>)> {
+    let function = call_of(root, text, test).and_then(|call| call.function);
+    let Some(body) = function.and_then(|function| function.child_by_field_name("body")) else { return Vec::new() };
+    let context = function.and_then(|function| first_parameter(function, text));
+    let of = |node| {
+        let (_, wanted) = compared(node, context, text)?;
+        (wanted.kind() != "spread_element").then(|| (lines_of(node), wanted.byte_range()))
+    };
+    descendants(body).filter_map(of).collect()
+}
+
 /// The two sides of an assertion of equality: the value, and what is expected.
 fn compared<'t>(node: Node<'t>, context: Option<&str>, text: &str) -> Option<(Node<'t>, Node<'t>)> {
     (node.kind() == "call_expression").then_some(())?;

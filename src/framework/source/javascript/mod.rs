@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use tree_sitter::Node;
 
-pub(super) use self::literals::{altered, expectations};
+pub(super) use self::literals::{altered, expectations, wanted};
 pub(super) use self::poison::poisoned;
 
 use self::calls::{Call, Role, call_of};
