@@ -10,6 +10,7 @@ mod direct;
 mod honest;
 mod honest_builds;
 mod honest_ledger;
+mod judged;
 mod python;
 mod scripts;
 mod untouched;

@@ -71,7 +71,7 @@ pub(super) struct Runner {
     pub(super) cases: Vec<Case>,
 }
 
-fn ledger(name: &str) -> String {
+pub(super) fn ledger(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/court/honest").join(name);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
@@ -348,7 +348,7 @@ fn kept(name: &str) {
 
 macro_rules! runners {
     ($($runner:ident),* $(,)?) => {
-        const RUNNERS: &[&str] = &[$(stringify!($runner)),*];
+        pub(super) const RUNNERS: &[&str] = &[$(stringify!($runner)),*];
         $(
             #[test]
             #[ignore = "takes minutes, and needs what `.ci/frameworks` installs"]
