@@ -92,9 +92,8 @@ pub fn named<'l>(env: &BTreeMap<OsString, OsString>, lines: impl Iterator<Item =
         let plain = word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
         starts && plain && (3..64).contains(&word.len())
     };
-    let is_free = |word: &&str| {
-        !READ_BY_TOOLS.iter().any(|start| word.starts_with(start)) && !env.contains_key(OsStr::new(word))
-    };
+    let is_free =
+        |word: &&str| !READ_BY_TOOLS.iter().any(|start| word.starts_with(start)) && !env.contains_key(OsStr::new(word));
     let found: BTreeSet<&str> = words.filter(is_name).filter(is_free).collect();
     found.into_iter().take(MOST_NAMES).map(str::to_owned).collect()
 }

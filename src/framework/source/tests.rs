@@ -139,7 +139,8 @@ fn what_is_computed_is_put_into_a_list_that_nothing_equals() {
     let python = "def test_a():\n    assert f(1) == g(2)\n    assert f(1) > 2\n";
     assert!(joined("test_a.py", python, 2).unwrap().contains("assert f(1) == [g(2), \"w\"]\n"));
     assert_eq!(joined("test_a.py", python, 3), None);
-    let case = "class A(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(f(1), await g(2), 'why')\n";
+    let case =
+        "class A(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(f(1), await g(2), 'why')\n";
     assert!(joined("test_a.py", case, 3).unwrap().contains("assertEqual(f(1), [await g(2), \"w\"], 'why')"));
     let script = "it('a', () => {\n  expect(f(1)).toEqual(g(2));\n  assert.equal(f(1), ...h);\n});\n";
     assert!(joined("a.test.js", script, 2).unwrap().contains("toEqual([g(2), \"w\"])"));

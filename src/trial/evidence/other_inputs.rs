@@ -21,6 +21,11 @@ type Told = BTreeMap<usize, Vec<String>>;
 /// A line of a report that names a place, a process or a file of ours, which say nothing of a value.
 const PLACES: [&str; 4] = ["panicked at", "Traceback", "  at ", "/results-"];
 
+/// A line of pytest's that tells which call a value came from.
+const WHERE: &str = "+  where ";
+/// What is shorter may stand in any line.
+const SHORTEST_QUOTATION: usize = 5;
+
 impl Court<'_> {
     /// Compares what the tests report of other values with and without the change.
     pub(super) async fn other_inputs(&mut self) -> Result<(), TrialError> {
@@ -171,9 +176,20 @@ impl Court<'_> {
         let compares = |said: &str| expected.iter().any(|value| said.contains(value.trim_matches(['"', '\''])));
         let in_own_words = Language::of(source.path()) == Some(Language::Go) && !message.trim().is_empty();
         let compared = compares(at_the_start) || in_own_words;
-        (compared && !names_an_error(at_the_start) && kind_of(message) == kind_of(at_the_start))
-            .then(|| messages.into_iter().flat_map(values).collect())
+        let quoted = quotations(source.text(), located.body.lines);
+        let told: Vec<String> = messages.iter().flat_map(|message| values(message, &quoted)).collect();
+        let is_told = compared && !names_an_error(at_the_start) && kind_of(message) == kind_of(at_the_start);
+        (is_told && !told.is_empty()).then_some(told)
     }
+}
+
+/// The beginnings of a test's lines, each up to its first literal: a report that quotes the test quotes what was passed in, and says
+/// nothing of the answer by that.
+fn quotations(text: &str, (first, last): (u32, u32)) -> Vec<&str> {
+    let to_index = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
+    let lines = text.lines().skip(to_index(first.saturating_sub(1))).take(to_index(last - first + 1));
+    let begins = lines.filter_map(|line| line.trim().split(|c: char| c.is_ascii_digit() || "\"'`".contains(c)).next());
+    begins.filter(|begin| begin.len() >= SHORTEST_QUOTATION).collect()
 }
 
 /// Whether a test reports the same twice.
@@ -205,8 +221,9 @@ fn kind_of(message: &str) -> String {
     kept
 }
 
-fn values(message: &str) -> Vec<String> {
-    lines(message).map(str::to_owned).collect()
+fn values(message: &str, quoted: &[&str]) -> Vec<String> {
+    let is_answer = |line: &&str| !line.contains(WHERE) && !quoted.iter().any(|begin| line.contains(begin));
+    lines(message).filter(is_answer).map(str::to_owned).collect()
 }
 
 fn lines(message: &str) -> impl Iterator<Item = &str> {
@@ -228,9 +245,21 @@ mod tests {
         );
         assert!(names_an_error("AttributeError: 'NoneType' object") && !names_an_error("AssertionError: 5 != 6"));
         assert_eq!(kind_of("got 5"), kind_of("got 8"));
-        assert_ne!(values("got 5"), values("got 8"));
+        assert_ne!(values("got 5", &[]), values("got 8", &[]));
         let panics =
             "thread 'adds' (77) panicked at tests/a.rs:5:5:\nassertion `left == right` failed\n  left: 5\n right: 6";
-        assert_eq!(values(panics), values(&panics.replace("77", "78")));
+        assert_eq!(values(panics, &[]), values(&panics.replace("77", "78"), &[]));
+    }
+
+    #[test]
+    fn a_quotation_of_the_test_says_nothing_of_the_answer() {
+        let test = "class A:\n    def test_total(self):\n        self.assertEqual(total([1, 2]), 3)\n        f(1)\n";
+        let quoted = quotations(test, (2, 4));
+        assert_eq!(quoted, ["def test_total(self):", "self.assertEqual(total(["]);
+        let said = |list: &str| {
+            format!("    self.assertEqual(total([{list}]), 9)\n +  where 6 = total([{list}])\nAssertionError: 6 != 9")
+        };
+        assert_eq!(values(&said("1, 2"), &quoted), values(&said("1, 2, 2"), &quoted));
+        assert_eq!(values(&said("1, 2"), &quoted), ["AssertionError: 6 != 9"]);
     }
 }
