@@ -23,7 +23,7 @@ const PLACES: [&str; 4] = ["panicked at", "Traceback", "  at ", "/results-"];
 
 /// A line of pytest's that tells which call a value came from.
 const WHERE: &str = "+  where ";
-/// What is shorter may stand in any line.
+/// The least length of a quotation, in bytes. A shorter text may stand in any line.
 const SHORTEST_QUOTATION: usize = 5;
 
 impl Court<'_> {
