@@ -16,12 +16,12 @@ use crate::lifecycle::state::PullRequestRuns;
 use crate::policy::attempts::{self, Admission, Wish};
 use crate::report::{markdown, words};
 
-/// What is asked.
+/// A request to count the runs of a pull request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asking<'a> {
     /// Names our comment.
     pub(super) key: &'a str,
-    /// Who wants the run.
+    /// The origin of the wish for a run.
     pub(super) wish: Wish,
     /// The comment that gave the command for it, if one did.
     pub(super) comment: Option<u64>,
@@ -29,8 +29,8 @@ pub(super) struct Asking<'a> {
     pub(super) is_log_gone: bool,
 }
 
-/// Counts the runs for the pull request that this one is about; nothing where it is about none. `None` where the comment that
-/// started this job was answered by an earlier run, so that there is nothing to do.
+/// Counts the runs for the pull request that this one is about. The inner value is `None` where it is about no pull request. The outer
+/// value is `None` where the comment that started this job was answered by an earlier run, so that there is nothing to do.
 ///
 /// # Errors
 /// They are used up, or cannot be told: a refusal with how to go on (exit 6).
@@ -99,13 +99,14 @@ pub(super) async fn count(
     Err(Failure::refused(&why))
 }
 
-/// What the comment says where no run follows; nothing in it is foreign text.
+/// The text of the comment where no run follows. It holds no foreign text.
 fn no_more(said: &str, context: &CiContext) -> String {
     let head = context.head_sha.as_ref().map(|sha| format!(" for `{}`", sha.short())).unwrap_or_default();
     format!("**No more runs:** {said}. Nothing was done{head}. Comment `/upshift retry` for one more.")
 }
 
-/// `action.yml` keeps the log as an artifact; a script does not, and other forges than GitHub cannot (GITHUB.md 24).
+/// The place of the evidence. `action.yml` keeps the log as an artifact. A script does not, and other forges than GitHub cannot (GITHUB.md
+/// 24).
 fn evidence(context: &CiContext, environment: &Environment) -> Evidence {
     let is_kept = Step::of(environment).is_some_and(Step::is_the_action);
     if is_kept && context.forge == Forge::Github { Evidence::Artifacts } else { Evidence::Comment }

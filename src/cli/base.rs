@@ -1,7 +1,7 @@
 //! Configuration of a job that is about a pull request: read from the commit that the pull request goes to, through the API, never
 //! from the checkout, where its sender may have written it (DESIGN §2.2).
 //!
-//! Invariant: what the base says is used or the run is refused; a file that cannot be read there is never taken for one that is not
+//! Invariant: the base's configuration is used or the run is refused. A file that cannot be read there is never taken for one that is not
 //! there, since caps and protected paths may stand in it.
 
 use std::path::{Component, Path, PathBuf};
@@ -29,7 +29,7 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// Finds out which commit it is; `None` without a token, where the gate has its own word.
+    /// Finds out which commit the base is. `None` without a token, where the gate refuses.
     ///
     /// # Errors
     /// When it cannot be told.
@@ -71,7 +71,7 @@ impl Base {
         }
     }
 
-    /// A path from the top of the repository; the folders need not be in this checkout.
+    /// A path from the top of the repository. Its folders need not exist in this checkout.
     fn in_repository(&self, typed: &str) -> Option<String> {
         let mut parts: Vec<String> = Vec::new();
         let whole = from_here(&self.here, typed);
@@ -87,7 +87,7 @@ impl Base {
     }
 }
 
-/// The commit that the pull request goes to; the default branch for a branch without one.
+/// The commit that the pull request goes to. For a branch without a pull request, it is the default branch.
 async fn commit(github: &GitHub, context: &CiContext) -> Result<String, GithubError> {
     let default = || context.default_branch.clone().unwrap_or_else(|| DEFAULT_BRANCH.to_owned());
     Ok(match &context.pull_request {

@@ -18,7 +18,7 @@ use crate::session::Replay;
 use crate::workspace::Workspace;
 
 impl Setup<'_> {
-    /// Those who listen to a run; `before` is what happened in it already, known but not shown again.
+    /// The listeners of a run. `before` holds the events of its past, which they know but do not show again.
     pub(super) fn listeners(&self, prepared: &Prepared, before: &[Event], format: Format) -> Vec<Box<dyn EventSink>> {
         let mut listeners: Vec<Box<dyn EventSink>> = Vec::new();
         if format == Format::Jsonl {
@@ -96,7 +96,7 @@ impl Setup<'_> {
         Ok(ran.map_or(EXIT_INTERNAL, |outcome| step::exit_code(&outcome, fail_on.as_deref())))
     }
 
-    /// What a run that mended something changed, to be shown.
+    /// The diff of a run that fixed something, for its report. Empty for any other run.
     async fn change(&self, workspace: &Workspace, ran: Option<&Finished>) -> String {
         let Some(Finished { outcome: Outcome::Fixed { .. }, change: Some((start, end)) }) = ran else {
             return String::new();

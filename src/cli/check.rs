@@ -1,6 +1,6 @@
 //! `upshift check`: the effective plan, each value's origin, and the most a run can cost. No model call.
 //!
-//! Invariant: pure text from a plan; what comes from files or the environment cannot move the cursor.
+//! Invariant: pure text from a plan. Text from files or the environment cannot move the cursor.
 
 mod json;
 
@@ -19,7 +19,7 @@ pub struct Detected {
     pub command: String,
     /// The framework it runs.
     pub framework: String,
-    /// What it was recognised by, e.g. `Cargo.toml`.
+    /// The sign that it was recognised by, e.g. `Cargo.toml`.
     pub why: String,
 }
 
@@ -28,13 +28,14 @@ pub struct Detected {
 pub struct AgentThere {
     /// Its name behind `cli/`.
     pub name: &'static str,
-    /// What it says of its version; `None` where it is not there, or does not say.
+    /// The version that it prints. `None` where the agent is not there, or prints none.
     pub version: Option<String>,
-    /// What it can reach here; `None` where the ladder does not name it, or it is not there.
+    /// The reach that it has here. `None` where the ladder does not name it, or it is not there.
     pub kept: Option<String>,
 }
 
-/// Renders a plan. `agents` are those that were looked for, none where the ladder names none; `detected` is what stands in for a test command that is not configured, or what is known of a given one.
+/// Renders a plan. `agents` are the agents that were looked for, none where the ladder names none. `detected` stands in for a test command
+/// that is not configured, or holds the facts known of a given one.
 #[must_use]
 pub fn render(plan: &Plan, detected: Option<&Detected>, agents: &[AgentThere]) -> String {
     let mut out = String::new();
@@ -230,7 +231,7 @@ fn tests(out: &mut String, plan: &Plan, detected: Option<&Detected>) {
     line(out, &format!("  each run is ended after {time}{memory}"));
 }
 
-/// What is asked for; what this machine can give is tried out by `run`, which says what is missing.
+/// The confinement that the plan asks for. `run` tries out how much of it this machine can give, and says how much is missing.
 fn confinement(out: &mut String, plan: &Plan) {
     heading(out, "Confinement of tests, tools and the setup command");
     let files = match plan.safety.sandbox {
@@ -288,7 +289,7 @@ fn values(out: &mut String, plan: &Plan) {
     table(out, &rows);
 }
 
-/// Lines columns up; the last one is left ragged.
+/// Lines columns up. The last column is left ragged.
 fn table<const N: usize>(out: &mut String, rows: &[[String; N]]) {
     let mut widths = [0; N];
     for row in rows {

@@ -1,4 +1,4 @@
-//! Who keeps the pull request's comment, and which of several is this job's.
+//! The writer of the pull request's comment, and the choice of this job's comment among several.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::lifecycle::comment::{Assignment, Writer};
 use crate::lifecycle::outside::Outside;
 use crate::lifecycle::state::RunState;
 
-/// A writer for the run's comment; `None` where there is to be none, or nobody to be told.
+/// A writer for the run's comment. `None` where there is to be none, or nobody to be told.
 pub(super) fn writer(setup: &Setup<'_>, state: &RunState, outside: Option<&Outside>, past: &[Event]) -> Option<Writer> {
     let context = setup.context?;
     let plan = &state.plan.github;

@@ -15,7 +15,7 @@ use crate::process::environment::child_environment;
 /// The folder in the state home that holds copies of git directories while children could write them.
 const GUARDS: &str = "guards";
 
-/// What children are kept from.
+/// Paths that children may work in, and paths that are kept from them.
 #[derive(Debug)]
 pub(super) struct Keeping {
     /// The tree that they work in.
@@ -57,7 +57,7 @@ impl Setup<'_> {
         confine::arrange(&wish).map_err(refusal)
     }
 
-    /// What is kept out of children's reach, and where what must survive a crash is put.
+    /// Paths that are kept out of children's reach, and the folder for data that must survive a crash.
     ///
     /// # Errors
     /// When the checkout cannot be found.

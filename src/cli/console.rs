@@ -1,4 +1,4 @@
-//! How a person is spoken to: colour, width, and how much is said; for every command alike.
+//! The console of every command: colour, width and verbosity.
 //!
 //! Owns the global flags. Invariant: what is decided here is decided once, from flags and the environment as it was handed in:
 //! libraries that would look for themselves see a process whose environment may be sealed (see `hardening`).
@@ -55,7 +55,7 @@ pub(super) enum Stream {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Console {
     flags: Flags,
-    /// What the environment says of colour; `None` where it leaves that to the terminal.
+    /// The environment's word on colour. `None` where it leaves that to the terminal.
     asked: Option<bool>,
     /// The width that the environment names.
     columns: Option<usize>,
@@ -94,7 +94,7 @@ impl Console {
         if self.is_coloured(is_terminal(stream)) { Style::Colour } else { Style::Plain }
     }
 
-    /// The columns of a stream; `None` where lines may be as long as they are: in files, pipes and the logs of jobs.
+    /// The columns of a stream. `None` where lines may have any length: in files, pipes and the logs of jobs.
     pub(super) fn columns(self, stream: Stream) -> Option<usize> {
         if self.in_actions {
             return None;

@@ -1,4 +1,4 @@
-//! Where the program runs: a laptop, or a job for some event; parsed once, from the environment and the event's payload.
+//! The place where the program runs: a laptop, or a job for some event. It is parsed once, from the environment and the event's payload.
 //!
 //! Owns what may go wrong on the way. Invariant: a payload is hostile (anybody may have written most of it), so it is read up to
 //! a size, each value is checked for its shape, and what does not fit is an error that says where.
@@ -19,12 +19,12 @@ use error::ContextError;
 use payload::Payload;
 pub(super) use payload::sha;
 
-/// The largest event payload that is read; GitHub's own limit for webhooks is 25 MB.
+/// The largest event payload that is read, in bytes. GitHub's own limit for webhooks is 25 MB.
 const MAX_PAYLOAD_BYTES: u64 = 25 * 1024 * 1024;
-/// What ends the path of the API of Gitea and Forgejo.
+/// The end of the path of Gitea's and Forgejo's API.
 const GITEA_API: &str = "/api/v1";
 
-/// Finds out what triggered this process; `None` on somebody's own machine.
+/// Finds out which event triggered this process. `None` on somebody's own machine.
 ///
 /// # Errors
 /// [`ContextError`]: what is not known is not trusted.
@@ -51,7 +51,7 @@ fn load(path: &str) -> Result<Value, ContextError> {
     serde_json::from_slice(&text).map_err(|error| fail(error.to_string()))
 }
 
-/// What the environment and the payload tell together.
+/// The context that the environment and the payload give together.
 fn parse(environment: &Environment, payload: &Value) -> Result<CiContext, ContextError> {
     let variable = |name: &'static str| {
         environment.get(name).map(str::trim).ok_or(ContextError::Variable { name, what: "not set" })
@@ -84,7 +84,7 @@ fn parse(environment: &Environment, payload: &Value) -> Result<CiContext, Contex
     })
 }
 
-/// The payload's sender, who is also known by kind, before the runner's `GITHUB_ACTOR`; nobody for a clock.
+/// The payload's sender, who is also known by kind, before the runner's `GITHUB_ACTOR`. `None` for a schedule.
 fn actor(event: &EventKind, payload: &Payload<'_>, named: Option<Account>) -> Option<Account> {
     if *event == EventKind::Schedule {
         return None;

@@ -1,4 +1,4 @@
-//! A kill -9 at a chosen event, for tests of `resume`; not in release builds.
+//! A kill -9 at a chosen event, for tests of `resume`. Not in release builds.
 
 use rustix::process::{Signal, getpid, kill_process};
 
@@ -16,7 +16,7 @@ pub(super) struct CrashAfter {
 }
 
 impl CrashAfter {
-    /// What the environment asks for.
+    /// The crash that the environment asks for. `None` where it asks for none.
     pub(super) fn from(environment: &Environment) -> Option<Self> {
         let (event, count) = environment.get(VARIABLE)?.split_once(':')?;
         Some(Self { event: event.to_owned(), left: count.parse().ok()? })

@@ -1,7 +1,7 @@
 //! Where a fix goes and what lets us in: from the job's context, or from the checkout's own words, and the tokens given.
 //!
-//! Invariant: what was asked for and cannot be done is an error before any model call; what was only a default stays undone, and
-//! that is said.
+//! Invariant: a delivery that was asked for and cannot be done is an error before any model call. A mere default that cannot be done stays
+//! undone, and a message says so.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const GITHUB_API: &str = "https://api.github.com";
 /// Where the API of a GitHub Enterprise Server is.
 const SERVER_API: &str = "/api/v3";
 
-/// Where a fix of this plan goes; `None` where it stays in the tree.
+/// The destination of a fix of this plan. `None` where it stays in the tree.
 ///
 /// # Errors
 /// A push that was asked for and has nowhere to go or nothing to go with (exit 2).
@@ -64,7 +64,7 @@ pub(super) fn destination(
     Ok(destination.ok())
 }
 
-/// The forge that this checkout is of: the addresses of its server and of its API, and the repository; `None` where none is known.
+/// The forge that this checkout is of: the addresses of its server and of its API, and the repository. `None` where none is known.
 pub(super) fn forge_here(
     context: Option<&CiContext>,
     checkout: &Path,
@@ -144,7 +144,7 @@ fn split_origin(origin: &str) -> Option<(String, RepoName)> {
     Some((server, RepoName::parse(path)?))
 }
 
-/// What authorises a push: the token given for it, else what checkout left for this server, else the API's token.
+/// The authorisation of a push: the token given for it, else the credential that checkout left for this server, else the API's token.
 fn access(environment: &Environment, checkout: &Path, url: &str) -> Option<Access> {
     let given = forge::push_token(environment).map(Access::Token);
     let left = || left_in(environment, checkout, url).map(|left| Access::Header(left.header));
@@ -156,7 +156,7 @@ fn given(environment: &Environment, checkout: &Path, url: &str) -> Option<Secret
     forge::push_token(environment).or_else(|| left_in(environment, checkout, url).and_then(|left| left.token))
 }
 
-/// What a run needs to deliver; `None` where it has nowhere to.
+/// The means of a run to deliver. `None` where it has no destination.
 ///
 /// # Errors
 /// An address or a token that cannot be used (exit 2).

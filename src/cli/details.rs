@@ -1,4 +1,4 @@
-//! What the log holds of a run beside its events: conversations, outputs of tests, changes, and whether it goes on.
+//! Records that the log holds of a run beside its events: conversations, outputs of tests, changes, and whether it goes on.
 
 use crate::audit::{AuditError, RunStatus};
 use crate::domain::event::Event;
@@ -12,7 +12,7 @@ use crate::session::SNAPSHOT_KIND;
 
 /// Reads one snapshot of a run: its kind, and the session or place that it is kept under.
 pub(super) trait Snapshots {
-    /// The snapshot's body; `None` where the log holds none.
+    /// The snapshot's body. `None` where the log holds none.
     fn body(&self, run: &RunId, kind: &str, under: &str) -> Result<Option<String>, AuditError>;
 }
 
@@ -37,7 +37,7 @@ pub(super) fn liveness(status: &RunStatus) -> Liveness {
     }
 }
 
-/// What is kept of one iteration.
+/// The details that are kept of one iteration.
 ///
 /// # Errors
 /// When the log cannot be read.
@@ -67,7 +67,7 @@ fn text(log: &impl Snapshots, run: &RunId, kind: &str, under: &str) -> Result<Op
     Ok(body.and_then(|body| serde_json::from_str(&body).ok()))
 }
 
-/// The run as a page. What the log cannot give is missing from it; that is no reason to have no page.
+/// The run as a page. Details that the log cannot give are missing from it, and that is no reason to have no page.
 pub(super) fn page(log: &impl Snapshots, view: &RunView, events: &[Event], redactor: &Redactor) -> String {
     let run = view.run.as_ref().map_or_else(|| RunId(String::new()), |run| run.run_id.clone());
     let details = |step: Step| {

@@ -30,7 +30,7 @@ const WORKFLOWS: &str = ".github/workflows";
 /// A run from elsewhere.
 #[derive(Debug)]
 pub(super) struct Arrival<'a> {
-    /// What its log holds.
+    /// The content of its log.
     pub(super) loaded: &'a LoadedRun,
     /// The log, as it was named.
     pub(super) log: &'a str,
@@ -40,7 +40,7 @@ pub(super) struct Arrival<'a> {
     pub(super) checkout: &'a Path,
     /// The environment.
     pub(super) environment: &'a Environment,
-    /// What triggered this process.
+    /// The event that triggered this process. `None` on somebody's own machine.
     pub(super) context: Option<&'a CiContext>,
 }
 
@@ -128,7 +128,7 @@ impl Arrival<'_> {
     /// Makes a state that was saved elsewhere one that may be carried on here: what could be misused is asked for anew.
     ///
     /// # Errors
-    /// What is said here does not fit the run (exit 2), or the state wants what it may not have (exit 6).
+    /// This machine's configuration does not fit the run (exit 2), or the state wants a value that it may not have (exit 6).
     pub(super) fn adopt(&self, state: &mut RunState, trust: Trust) -> anyhow::Result<()> {
         let run = self.run();
         let mut flags = Settings::default();
@@ -214,7 +214,7 @@ impl Arrival<'_> {
         ))
     }
 
-    /// What failed in CI is run beside the tests: each line of it must stand in a workflow of this checkout.
+    /// Checks the commands that failed in CI, which are run beside the tests. Each line of them must stand in a workflow of this checkout.
     fn known_checks(&self, red_ci: Option<&RedCi>) -> anyhow::Result<()> {
         let commands = red_ci.map(RedCi::commands).unwrap_or_default();
         let workflows = workflows_in(&self.checkout.join(WORKFLOWS));
@@ -234,11 +234,11 @@ impl Arrival<'_> {
         ))
     }
 
-    /// Records the run's trees here; `None` where it needs none, or goes on in its own folder from a log that has none.
+    /// Records the run's trees here. `None` where it needs none, or goes on in its own folder from a log that has none.
     ///
     /// # Errors
-    /// The checkout is at another commit, or lacks the one that is needed (exit 2); what comes of the log is not what it says, or is what
-    /// no run may write (exit 6).
+    /// The checkout is at another commit, or lacks the one that is needed (exit 2). A tree rebuilt from the log differs from its recorded
+    /// name, or holds paths that no run may write (exit 6).
     pub(super) async fn rebuild(&self, workspace: &Workspace, state: &RunState) -> anyhow::Result<Option<Rebuilt>> {
         let Some(start) = state.start.as_ref().filter(|_| needs_trees(&state.phase)) else {
             return self.begins_here(state).await.map(|()| None);
@@ -409,7 +409,7 @@ impl Arrival<'_> {
         Failure::with_code(EXIT_REFUSED, format!("✖ Refused: run {run} cannot go on here: {error}\n{fix}"))
     }
 
-    /// Makes the checkout that of the run, and its state one of this checkout; that is recorded.
+    /// Makes the checkout that of the run, and its state one of this checkout, and records that.
     ///
     /// # Errors
     /// Somebody's own files are in the way (exit 6).

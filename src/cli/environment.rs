@@ -1,4 +1,4 @@
-//! What a command is handed of its surroundings: the variables, and the console and the log that they and the flags ask for.
+//! The surroundings of a command: the variables, and the console and the log that they and the flags ask for.
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};

@@ -98,8 +98,8 @@ pub(super) async fn admit(context: &mut CiContext, rules: Rules<'_>, environment
     Ok(())
 }
 
-/// Asks whether whoever triggered this may have a run go on. What the run itself has pushed meanwhile is no reason against it, also
-/// where the process died before it could record that.
+/// Asks whether the triggering account may have a run go on. A commit that the run itself has pushed meanwhile is no reason against it,
+/// also where the process died before it could record that.
 ///
 /// # Errors
 /// A refusal, with its reason (exit 6).
@@ -134,7 +134,7 @@ fn unknown(error: GithubError) -> anyhow::Error {
     Failure::refused(&Refusal::Unknown { why: error.to_string() })
 }
 
-/// Looks up what the gate has to know; nothing where the trigger alone tells enough.
+/// Looks up the facts that the gate has to know. `None` where the trigger alone tells enough.
 async fn look(
     context: &CiContext,
     rules: Rules<'_>,

@@ -1,7 +1,7 @@
 //! `upshift gate`: the first step of a job, before anything is checked out: may this event start a run?
 //!
-//! Needs no key and no checkout: what it has to know it asks the forge's API. `upshift run` passes the same gate again. Invariant:
-//! the output `go` is `true` only where every question was answered; whatever else happens leaves it `false`, with the reason.
+//! Needs no key and no checkout, because it asks the forge's API for the facts. `upshift run` passes the same gate again. Invariant: the
+//! output `go` is `true` only where every question was answered. Otherwise it is `false`, with the reason.
 
 use serde::Serialize;
 
@@ -19,12 +19,12 @@ use crate::report::{json, outputs};
 /// The reason where a comment asks for something that no run has to begin for.
 const NO_START: &str = "the comment asks for nothing that a run would begin for";
 
-/// What the gate says to an event.
+/// The gate's answer to an event.
 #[derive(Debug, Clone)]
 enum Gate {
     /// A run may start.
     Open {
-        /// The commit to check out; empty where the event has none.
+        /// The commit to check out. Empty where the event has none.
         head: String,
         /// Whether it has to be: a run that only is to be told how it ended needs no files.
         checkout: bool,
@@ -36,16 +36,16 @@ enum Gate {
     },
 }
 
-/// The answer for programs; the keys stay.
+/// The answer for programs. Its keys stay.
 #[derive(Debug, Serialize)]
 struct Document<'a> {
     version: u32,
     go: bool,
     /// Whether the run needs a checkout.
     checkout: bool,
-    /// The commit to check out; null where the event has none, or where no run may start.
+    /// The commit to check out. Null where the event has none, or where no run may start.
     head_sha: Option<&'a str>,
-    /// Why not; null where a run may start.
+    /// The reason against a run. Null where a run may start.
     reason: Option<&'a str>,
 }
 
@@ -64,7 +64,7 @@ fn document(answer: &Gate) -> Document<'_> {
 /// Answers by outputs, and by a line in the log.
 ///
 /// # Errors
-/// A refusal, with its reason (exit 6); a configuration that cannot be used (exit 2).
+/// A refusal, with its reason (exit 6). A configuration that cannot be used (exit 2).
 pub(super) fn run(form: Form, environment: &Environment) -> anyhow::Result<u8> {
     let step = Step::of(environment).ok_or_else(|| {
         Failure::usage(

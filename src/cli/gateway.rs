@@ -70,7 +70,7 @@ pub(super) struct GatewayArgs {
     command: Vec<OsString>,
 }
 
-/// What the help says below the flags.
+/// The text of the help below the flags.
 const GATEWAY_HELP: &str = "The program finds the gateway by ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GOOGLE_GEMINI_BASE_URL and \
                             COPILOT_PROVIDER_BASE_URL, and a placeholder key beside each. Its exit code is the exit code; 3 when the \
                             cap was reached, 2 when upshift could not start it.";
@@ -185,7 +185,7 @@ fn begin(
     Ok(Ledger::new(Money { place: Place::alone(), journal, caps, clock, redactor }))
 }
 
-/// Runs the program; ends it some seconds after the first call that the cap refuses.
+/// Runs the program. Ends it some seconds after the first call that the cap refuses.
 async fn run_companion(
     companion: &Companion,
     ledger: &Ledger,

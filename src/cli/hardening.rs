@@ -1,16 +1,16 @@
 //! upshift's own process, made hard to read: no core dumps and no tracing by others, no keys in its environment block (Linux).
 //!
-//! `/proc/PID/environ` shows the environment as it was when the program was started, whatever the program does to it later. So
-//! commands that start children are executed once more, in the same process, with an environment that holds only what is named as
-//! harmless; everything else is handed over in memory, as standard input, which those commands do not read; to the gateway, whose
-//! program reads it, under another number.
+//! `/proc/PID/environ` shows the environment as it was when the program was started, whatever the program does to it later. So commands
+//! that start children are executed once more, in the same process, with an environment that holds only harmless variables. Everything else
+//! is handed over in memory, as standard input, which those commands do not read. The gateway, whose program reads standard input, gets it
+//! under another number.
 //!
 //! Invariant: nothing but the memory of this process holds the rest, and no child inherits it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-/// Commands that start children; the others live for milliseconds.
+/// Commands that start children. The others live for milliseconds.
 #[cfg(target_os = "linux")]
 const COMMANDS: [&str; 4] = ["run", "resume", "demo", GATEWAY];
 
@@ -20,13 +20,13 @@ const GATEWAY: &str = "gateway";
 
 /// Makes this process hard to read, and executes it once more if its environment block holds more than it should.
 ///
-/// What cannot be done is left: the children's confinement does not depend on it.
+/// A step that fails is skipped, because the children's confinement does not depend on it.
 pub fn harden() {
     #[cfg(target_os = "linux")]
     sealed::harden();
 }
 
-/// What was handed over, for the one place that reads the environment.
+/// The variables that were handed over, for the one place that reads the environment.
 #[cfg(target_os = "linux")]
 pub(super) fn handed_over() -> BTreeMap<OsString, OsString> {
     sealed::HANDED_OVER.get().cloned().unwrap_or_default()
@@ -118,7 +118,7 @@ mod sealed {
         Ok(Some(variables))
     }
 
-    /// Executes this program once more without what is to be handed over; returns only if there is nothing, or it failed.
+    /// Executes this program once more without the variables that are to be handed over. Returns only if there are none, or it failed.
     #[expect(clippy::disallowed_methods, reason = "becomes itself; part of the place that reads the environment")]
     fn hand_over() -> io::Result<()> {
         let command = command_among(std::env::args().skip(1)).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! `upshift check --format json`: the effective plan for programs.
 //!
-//! Contract: the keys of [`Document`] stay, new ones may come; a change of meaning raises `version`.
+//! Contract: the keys of [`Document`] stay, and new ones may come. A change of meaning raises `version`.
 
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ const VERSION: u32 = 1;
 #[derive(Debug, Serialize)]
 struct Document<'a> {
     version: u32,
-    /// Whether `run` would begin with it; false where there are `refusals`.
+    /// Whether `run` would begin with it. False where there are `refusals`.
     runs: bool,
     refusals: &'a [String],
     warnings: &'a [String],
@@ -31,7 +31,7 @@ struct Document<'a> {
     network: Network,
     /// Null where it is off.
     audit_db: Option<&'a str>,
-    /// The coding agents that were looked for; empty where the ladder names none.
+    /// The coding agents that were looked for. Empty where the ladder names none.
     agents: Vec<AgentDocument<'a>>,
     values: Vec<ValueDocument<'a>>,
 }
@@ -42,7 +42,7 @@ struct AgentDocument<'a> {
     name: &'a str,
     /// Null where it was not found.
     version: Option<&'a str>,
-    /// What it can reach here; null where the ladder does not name it, or it is not there.
+    /// The reach that it has here. Null where the ladder does not name it, or it is not there.
     kept: Option<&'a str>,
 }
 
@@ -56,7 +56,7 @@ struct TierDocument<'a> {
     max_iterations: u32,
     /// Null where the run's cap alone holds.
     max_cost: Option<Money>,
-    /// What it would cost at most if there were no caps.
+    /// The most that it would cost if there were no caps.
     uncapped: Option<Money>,
     roles: Vec<RoleDocument>,
 }
@@ -73,7 +73,7 @@ struct RoleDocument {
 struct ModelDocument {
     /// `provider/model`.
     model: String,
-    /// For a million tokens; null where it is not known, zero where it is free.
+    /// The price of a million tokens. Null where it is not known, zero where it is free.
     input_per_1m: Option<Money>,
     output_per_1m: Option<Money>,
     context_window: u64,
@@ -86,7 +86,7 @@ struct BudgetDocument {
     max_cost_per_day: Option<Money>,
     max_duration_ms: u64,
     max_iterations: u32,
-    /// The most that the run can cost; never above `max_cost`.
+    /// The most that the run can cost. Never above `max_cost`.
     worst_case: Money,
 }
 
@@ -98,7 +98,7 @@ struct TestsDocument<'a> {
     detected: bool,
     /// Null where the output will tell.
     framework: Option<&'a str>,
-    /// What the framework was recognised by.
+    /// The sign that the framework was recognised by.
     recognised_by: Option<&'a str>,
     setup_command: Option<&'a str>,
     timeout_seconds: u64,

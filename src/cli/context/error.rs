@@ -1,4 +1,4 @@
-//! What may go wrong when it is found out what triggered this process.
+//! Errors of finding out which event triggered this process.
 
 /// Why it cannot be told what triggered this process.
 #[derive(Debug, thiserror::Error)]
@@ -8,7 +8,7 @@ pub(in crate::cli) enum ContextError {
     Variable {
         /// Its name.
         name: &'static str,
-        /// What is wrong with it.
+        /// The defect, to be put behind "is".
         what: &'static str,
     },
     /// The payload cannot be read.
@@ -29,7 +29,7 @@ pub(in crate::cli) enum ContextError {
     Field {
         /// The path of the value.
         path: String,
-        /// What it should be.
+        /// The shape that it should have.
         what: &'static str,
     },
 }

@@ -1,7 +1,7 @@
 //! The event's payload: which value stands where for which event.
 //!
-//! Invariant: nothing of it is believed beyond its shape; logins, branches, commits and repositories are checked here, texts are
-//! cut, and all of it stays foreign text for whoever shows it.
+//! Invariant: nothing of it is believed beyond its shape. Logins, branches, commits and repositories are checked here and texts are cut.
+//! All of it stays foreign text for any code that shows it.
 
 use serde_json::Value;
 
@@ -12,11 +12,11 @@ use crate::domain::ci::{
 };
 use crate::domain::units::CommitSha;
 
-/// The most characters of a comment (GITHUB 27); more is not GitHub's.
+/// The most characters of a comment (GITHUB 27). GitHub allows no more.
 const MAX_BODY_CHARS: usize = 65_536;
 /// The most characters of a name, a branch or a label.
 const MAX_NAME_CHARS: usize = 255;
-/// The most labels that are looked at; GitHub allows 100.
+/// The most labels that are looked at. GitHub allows 100.
 const MAX_LABELS: usize = 100;
 
 /// A payload with dotted paths.
@@ -66,14 +66,14 @@ impl<'a> Payload<'a> {
         self.text(path).and_then(branch).ok_or_else(|| self.missing(path, "a branch"))
     }
 
-    /// A repository: one that is gone is `null`; a name that is none is an error.
+    /// A repository. One that is gone is `null`. An invalid name is an error.
     fn repository(&self, path: &str) -> Result<Option<RepoName>, ContextError> {
         let Some(repository) = self.child(path) else { return Ok(None) };
         let name = repository.text("full_name").and_then(RepoName::parse);
         name.map(Some).ok_or_else(|| repository.missing("full_name", "a repository's name"))
     }
 
-    /// Somebody with an account; `None` for one that is gone (a ghost) or has no login.
+    /// Somebody with an account. `None` for one that is gone (a ghost) or has no login.
     pub(super) fn account(&self, path: &str) -> Option<Account> {
         let user = self.child(path)?;
         let kind = match user.text("type") {
@@ -85,7 +85,7 @@ impl<'a> Payload<'a> {
     }
 }
 
-/// What an event tells beside who and where.
+/// Facts of an event beside its actor and its repository.
 #[derive(Debug)]
 pub(super) struct Said {
     pub(super) pull_request: PullRequestRef,
@@ -217,7 +217,7 @@ fn comment(payload: &Payload<'_>, at: &str, kind: CommentKind) -> Result<Option<
     }))
 }
 
-/// A login: letters, digits and `-`, `_`, `.`; an app's ends in `[bot]`, which also says what it is.
+/// A login of letters, digits and `-`, `_`, `.`. The login of an App ends in `[bot]`, which also makes its kind a bot.
 pub(super) fn account(login: &str, kind: AccountKind) -> Option<Account> {
     let name = login.strip_suffix("[bot]");
     let plain = name.unwrap_or(login);

@@ -33,13 +33,13 @@ use crate::session::{FailureReason, FinalReport};
 use crate::workspace::{PathRules, Workspace};
 
 const ABOUT: &str = "agents";
-/// What the model of the trial says.
+/// The answer of the trial's model.
 const WORDS: &str = "DONE\nIt works.";
-/// What an agent is told.
+/// The prompt of the trial.
 const PROMPT: &str = "This is a trial of your installation. Use no tools. Answer with the word DONE.";
 /// How long a turn may take: some agents need seconds to start.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// A cap that no trial comes near; it is imaginary money.
+/// A cap that no trial comes near. It is imaginary money.
 const CAP: MicroUsd = MicroUsd(100_000_000);
 
 /// A line for each agent that the ladder names.

@@ -1,12 +1,12 @@
-//! What a doctor finds out about the names in `allowed-bots`.
+//! The doctor's findings about the names in `allowed-bots`.
 
 use super::finding::Finding;
 use crate::config::Plan;
 use crate::github::{AppOwner, GitHub};
 
-/// What is looked at.
+/// The subject of these findings.
 const ABOUT: &str = "allowed bots";
-/// What the forge calls the accounts of Apps.
+/// The forge's word for the accounts of Apps.
 const BOT: &str = "Bot";
 
 /// A line for each name: whose App it is, or that no bot is called so. A name that is free today may be somebody's App tomorrow.

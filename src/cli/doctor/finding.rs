@@ -7,7 +7,7 @@ use crate::report::plain;
 /// The most columns of a line: error messages of servers are foreign text.
 const MAX_LINE: usize = 600;
 
-/// What was found out about one thing.
+/// A finding about one subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Finding {
     pub(super) about: &'static str,

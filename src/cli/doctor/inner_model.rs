@@ -12,7 +12,7 @@ const MAX_REQUEST: usize = 8 * 1024 * 1024;
 /// Tokens that it says it read and wrote.
 const TOKENS: (u64, u64) = (1_000, 10);
 
-/// Answers whoever asks, until it is dropped; each answer is these words.
+/// Answers every client with these words, until it is dropped.
 pub(super) async fn serve(listener: TcpListener, words: &'static str) -> std::convert::Infallible {
     let mut asked = JoinSet::new();
     loop {
@@ -27,7 +27,7 @@ pub(super) async fn serve(listener: TcpListener, words: &'static str) -> std::co
     }
 }
 
-/// One request, one answer; a client that breaks off has no need of it.
+/// Reads one request and writes one answer. A client that breaks off needs none.
 async fn answer(mut stream: TcpStream, words: &'static str) {
     let Some((path, body)) = read(&mut stream).await else { return };
     let (kind, text) = reply(&path, &body, words);

@@ -1,6 +1,6 @@
 //! `upshift doctor --format json`: the findings for programs.
 //!
-//! Contract: the keys of [`Document`] stay, new ones may come; a change of meaning raises `version`.
+//! Contract: the keys of [`Document`] stay, and new ones may come. A change of meaning raises `version`.
 
 use serde::Serialize;
 
@@ -23,7 +23,7 @@ struct FindingDocument<'a> {
     about: &'static str,
     ok: bool,
     said: &'a str,
-    /// How to mend it; null where nothing is wrong.
+    /// The way to fix it. Null where nothing is wrong.
     fix: Option<&'a str>,
 }
 

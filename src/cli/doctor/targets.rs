@@ -1,6 +1,6 @@
 //! Whether each model of the ladder can be asked: its key, its name and its endpoint, by free questions to its vendor.
 //!
-//! Invariant: a line per target, whatever its vendor says; no model is called.
+//! Invariant: a line per target, whatever its vendor says. No model is called.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::domain::account::Account;
 use crate::domain::model_id::ModelId;
 use crate::model::probe::{self, Proof};
 
-/// What the lines are about.
+/// The subject of the lines.
 const ABOUT: &str = "model";
 
 /// Asks for every target of the ladder, each once.

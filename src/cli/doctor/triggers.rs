@@ -1,4 +1,4 @@
-//! What a doctor reads of a workflow's triggers: whether the CI that it follows exists, and whether CI of upshift's own commit wakes it.
+//! The doctor's checks of a workflow's triggers: whether the CI that it follows exists, and whether CI of upshift's own commit wakes it.
 
 use serde_yaml::Value;
 
@@ -19,19 +19,19 @@ const MAX_NAME: usize = 60;
 pub(super) struct Workflow {
     /// The name of its file.
     pub(super) file: String,
-    /// What stands in it.
+    /// Its content.
     pub(super) text: Value,
 }
 
 impl Workflow {
-    /// What `workflow_run` calls it: its name, else its path.
+    /// The name that `workflow_run` knows it by: its name, else its path.
     fn name(&self) -> String {
         let named = self.text.get("name").and_then(Value::as_str).map(str::to_owned);
         named.unwrap_or_else(|| format!(".github/workflows/{}", self.file))
     }
 }
 
-/// The problems of one that runs upshift; none where it follows no other workflow.
+/// The problems of a workflow that runs upshift. Empty where it follows no other workflow.
 pub(super) fn examine(ours: &Workflow, all: &[Workflow]) -> Vec<Finding> {
     let Some(trigger) = ours.text.get("on").and_then(|on| on.get("workflow_run")) else { return Vec::new() };
     let mut findings = Vec::new();
@@ -107,7 +107,7 @@ pub(super) fn pushes(workflow: &Value) -> bool {
     inputs(workflow, "push-token").next().is_some()
 }
 
-/// What steps are given as an input.
+/// The values of an input that steps are given.
 pub(super) fn inputs<'w>(workflow: &'w Value, name: &'static str) -> impl Iterator<Item = &'w Value> {
     let steps = jobs(workflow).filter_map(|job| job.get("steps")?.as_sequence()).flatten();
     steps.filter_map(move |step| step.get("with")?.get(name))

@@ -1,5 +1,5 @@
-//! What a doctor reads of a workflow that waits: whether the end of what is waited for starts a job, and whether a job lasts as long as
-//! the waits that are allowed in it.
+//! The doctor's checks of a workflow that waits: whether the end of the awaited CI or merge starts a job, and whether a job lasts as long
+//! as the waits that are allowed in it.
 
 use serde_yaml::Value;
 
@@ -12,10 +12,10 @@ const ABOUT: &str = "triggers";
 const MINUTE_MS: u64 = 60_000;
 /// How long a job lasts that says nothing of it, in minutes.
 const JOB_MINUTES: u64 = 360;
-/// What of a job is left for its other steps, in minutes: that much before its end a run that waits is parked.
+/// The time of a job that is left for its other steps, in minutes. A run that waits is parked that long before the job's end.
 const REST_MINUTES: u64 = 5;
 
-/// What a run may wait for, and how long it and a job may take.
+/// The waits of a run, and the limits of its time and the job's.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waits {
     /// Whether it waits for the merge.

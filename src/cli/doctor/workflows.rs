@@ -1,4 +1,5 @@
-//! What a doctor reads in the workflows of the checkout: whether the gate stands first, and what else runs with upshift's rights.
+//! The doctor's checks of the workflows in the checkout: whether the gate stands first, and whether anything else runs with upshift's
+//! rights.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,7 @@ use crate::report::plain;
 const ABOUT: &str = "workflow";
 /// Where workflows lie.
 const FOLDER: &str = ".github/workflows";
-/// The largest workflow that is read; GitHub takes none of more.
+/// The largest workflow that is read. GitHub takes no larger one.
 const MAX_BYTES: u64 = 512 * 1024;
 /// Events that bring code which nobody has merged.
 const FOREIGN: [&str; 7] = [
@@ -37,7 +38,7 @@ pub(super) fn examine(checkout: &Path, waits: Waits) -> Vec<Finding> {
     workflows.iter().flat_map(|workflow| look(workflow, &workflows, waits)).collect()
 }
 
-/// What cannot be read as YAML is no workflow to GitHub either, which says so itself.
+/// A workflow from a file. `None` where the file cannot be read as YAML, which is no workflow to GitHub either, and GitHub says so itself.
 fn read(file: &Path) -> Option<Workflow> {
     let is_yaml = file.extension().is_some_and(|end| end == "yml" || end == "yaml");
     let small = std::fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_BYTES);
@@ -102,7 +103,7 @@ fn job(file: &str, steps: &[Value]) -> Vec<Finding> {
     findings
 }
 
-/// What a step has upshift do, if it uses it.
+/// The command of upshift that a step runs. `None` where the step does not use upshift.
 fn command(step: &Value) -> Option<&str> {
     let action = action(step)?;
     let ours = action.rsplit('/').next() == Some("upshift") || action == "./.upshift/action";
