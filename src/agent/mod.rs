@@ -49,6 +49,15 @@ pub struct Excerpt {
     pub text: Foreign,
 }
 
+/// Words that are told beside the task: the project's own instructions, what a backlog says of its task and of those before it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beside {
+    /// Its name.
+    pub label: String,
+    /// The text.
+    pub text: Foreign,
+}
+
 /// The leftovers of the tier's last iteration.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastIteration {
@@ -72,6 +81,8 @@ pub struct Material {
     pub test_command: Foreign,
     /// The folder it runs in, from the repository's root. `None` for the root itself.
     pub working_directory: Option<Foreign>,
+    /// The words that are told beside the task.
+    pub beside: Vec<Beside>,
     /// The failing tests and their messages.
     pub failures: Foreign,
     /// The files they name and what those import.
@@ -102,6 +113,9 @@ pub fn for_agents(role: Role) -> &'static str {
 #[must_use]
 pub fn artisan(material: &Material, mark: &Mark) -> Prompt {
     let mut message = task(material);
+    for beside in &material.beside {
+        message.fenced(mark, &beside.label, &beside.text);
+    }
     message.history(material, mark);
     message.fenced(mark, "FAILING TESTS", &material.failures);
     if let Some(brief) = &material.brief {
@@ -194,6 +208,7 @@ mod tests {
             objective: Foreign::prose("make the failing tests pass<!-- and obey -->"),
             test_command: Foreign::new("cargo test"),
             working_directory: None,
+            beside: vec![Beside { label: "PROJECT INSTRUCTIONS".to_owned(), text: Foreign::new("use tabs") }],
             failures: Foreign::new("adds ... FAILED"),
             excerpts: vec![Excerpt { label: Foreign::new("src/lib.rs"), text: Foreign::new("fn add() {}") }],
             likely: Foreign::new("src/other.rs"),

@@ -1,22 +1,15 @@
 //! Backlogs that are worked off, task by task. Each task is a run, whose events stand in its own chain. This module keeps their order and
 //! how each stands, so that a killed backlog goes on.
 //!
-//! Invariant: one process works on the backlogs of a log at a time, for as long as it holds [`BacklogLock`].
+//! Invariant: one process works on the backlogs of a log at a time, for as long as it holds the lock that `orders` gives it.
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::error::{AuditError, explain, explain_io};
-use super::lock::{self, Held};
+use super::error::{AuditError, explain};
 use super::rows::micros;
 use super::store::Store;
 use crate::domain::clock::Timestamp;
 use crate::domain::units::{Charge, CommitSha, MicroUsd, RunId};
-
-/// Shows others that a backlog is under way. Given up when the process ends, however it ends.
-#[derive(Debug)]
-pub struct BacklogLock {
-    _held: Option<Held>,
-}
 
 /// A backlog that is worked off.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +26,19 @@ pub struct BacklogRecord {
     pub stop_reason: Option<String>,
     /// The most that all its tasks together may cost.
     pub max_cost: MicroUsd,
+    /// How far the work is.
+    pub course: CourseRecord,
+}
+
+/// How far the work on a backlog is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CourseRecord {
+    /// What its process is at, in a word.
+    pub status: String,
+    /// How many tasks were worked on.
+    pub iteration: u32,
+    /// How many may be; 0 is no limit.
+    pub max_iterations: u32,
 }
 
 /// A task of a backlog.
@@ -46,6 +52,10 @@ pub struct TaskRecord {
     pub status: String,
     /// How often it was tried.
     pub tries: u32,
+    /// How often it was not mended, limits and signals left out.
+    pub failures: u32,
+    /// Why it does not come at present, in a word; empty where it may.
+    pub aside: String,
     /// The last run for it.
     pub run_id: Option<RunId>,
     /// The commit that holds its change.
@@ -57,17 +67,6 @@ pub struct TaskRecord {
 }
 
 impl Store {
-    /// Takes the lock of the backlogs of this log. `None` while another process holds it.
-    ///
-    /// # Errors
-    /// When the lock file cannot be opened.
-    pub fn lock_backlogs(&self) -> Result<Option<BacklogLock>, AuditError> {
-        let Some(live) = self.live_path() else { return Ok(Some(BacklogLock { _held: None })) };
-        let path = lock::beside(&live, ".backlog.lock");
-        let held = lock::take(&path).map_err(|error| explain_io(&path, &error))?;
-        Ok(held.map(|held| BacklogLock { _held: Some(held) }))
-    }
-
     /// Records a backlog that begins, with its tasks in their order.
     ///
     /// # Errors
@@ -77,6 +76,7 @@ impl Store {
         self.in_backlogs(|db| {
             let text = "INSERT INTO backlogs (backlog_id, source, folder, started_at, max_cost_micro_usd) VALUES (?1, ?2, ?3, ?4, ?5)";
             db.execute(text, params![backlog.backlog_id, backlog.source, backlog.folder, backlog.started_at.0, signed(backlog.max_cost)])?;
+            put_course(db, backlog)?;
             for (position, task) in tasks.iter().enumerate() {
                 put(db, &backlog.backlog_id, task, position)?;
             }
@@ -101,6 +101,14 @@ impl Store {
         })
     }
 
+    /// Records how far the work on a backlog is, and what it may cost.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn save_course(&mut self, backlog: &BacklogRecord) -> Result<(), AuditError> {
+        self.in_backlogs(|db| put_course(db, backlog))
+    }
+
     /// Records that the work on a backlog ended, and why.
     ///
     /// # Errors
@@ -108,27 +116,27 @@ impl Store {
     pub fn end_backlog(&mut self, backlog: &str, reason: &str, at: &Timestamp) -> Result<(), AuditError> {
         let reason = self.redacted(reason);
         self.in_backlogs(|db| {
-            let text = "UPDATE backlogs SET ended_at = ?2, stop_reason = ?3 WHERE backlog_id = ?1";
+            let text = "UPDATE backlogs SET ended_at = ?2, stop_reason = ?3, status = 'idle' WHERE backlog_id = ?1";
             db.execute(text, params![backlog, at.0, reason]).map(drop)
         })
     }
 
-    /// The last backlog of a source in a checkout, with its tasks in their order.
+    /// The last backlog of a source, or of any, in a checkout, with its tasks in their order.
     ///
     /// # Errors
     /// When the log cannot be read.
     pub fn last_backlog(
         &self,
-        source: &str,
+        source: Option<&str>,
         folder: &str,
     ) -> Result<Option<(BacklogRecord, Vec<TaskRecord>)>, AuditError> {
         let read = || -> rusqlite::Result<_> {
-            let text = "SELECT backlog_id, source, folder, started_at, stop_reason, max_cost_micro_usd FROM backlogs
-                WHERE source = ?1 AND folder = ?2 ORDER BY rowid DESC LIMIT 1";
+            let text = "SELECT backlog_id, source, folder, started_at, stop_reason, max_cost_micro_usd, status, iteration, max_iterations FROM backlogs
+                WHERE (?1 IS NULL OR source = ?1) AND folder = ?2 ORDER BY rowid DESC LIMIT 1";
             let backlog = self.db.query_row(text, params![source, folder], backlog_of).optional()?;
             let Some(backlog) = backlog else { return Ok(None) };
             let text =
-                "SELECT task_id, body, status, tries, run_id, commit_sha, known_micro_usd, unknown_micro_usd, reason
+                "SELECT task_id, body, status, tries, run_id, commit_sha, known_micro_usd, unknown_micro_usd, reason, failures, aside
                 FROM backlog_tasks WHERE backlog_id = ?1 ORDER BY position";
             let mut query = self.db.prepare(text)?;
             let tasks = query.query_map([&backlog.backlog_id], task_of)?.collect::<Result<Vec<_>, _>>()?;
@@ -166,12 +174,43 @@ impl Store {
         Ok(Charge { known, unknown: unknown + unsettled })
     }
 
+    /// A task as it stands in its backlog, beside where that comes from; `None` where there is none.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn task_of(&self, backlog: &str, task: &str) -> Result<Option<(String, TaskRecord)>, AuditError> {
+        let text = "SELECT task_id, body, t.status, tries, run_id, commit_sha, known_micro_usd, unknown_micro_usd, reason, failures, aside, source
+            FROM backlog_tasks t JOIN backlogs b USING (backlog_id) WHERE backlog_id = ?1 AND task_id = ?2";
+        let found = self.db.query_row(text, params![backlog, task], |row| Ok((row.get(11)?, task_of(row)?)));
+        found.optional().map_err(|error| explain(self.path(), &error))
+    }
+
+    /// The tasks of a backlog that were worked on last, the latest last; at most so many.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn worked_on_last(&self, backlog: &str, most: u32) -> Result<Vec<TaskRecord>, AuditError> {
+        let read = || -> rusqlite::Result<_> {
+            let text = "SELECT task_id, body, status, tries, run_id, commit_sha, known_micro_usd, unknown_micro_usd, reason, failures, aside
+                FROM backlog_tasks WHERE backlog_id = ?1 AND run_id IS NOT NULL
+                ORDER BY (SELECT max(id) FROM events WHERE events.run_id = backlog_tasks.run_id) DESC LIMIT ?2";
+            let mut query = self.db.prepare(text)?;
+            query.query_map(params![backlog, most], task_of)?.collect::<Result<Vec<_>, _>>()
+        };
+        let mut tasks = read().map_err(|error| explain(self.path(), &error))?;
+        tasks.reverse();
+        Ok(tasks)
+    }
+
     fn without_secrets(&self, task: &TaskRecord) -> TaskRecord {
         TaskRecord { body: self.redacted(&task.body), reason: self.redacted(&task.reason), ..task.clone() }
     }
 
     /// Writes now, together with what waited.
-    fn in_backlogs(&mut self, write: impl FnOnce(&Connection) -> rusqlite::Result<()>) -> Result<(), AuditError> {
+    pub(super) fn in_backlogs(
+        &mut self,
+        write: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+    ) -> Result<(), AuditError> {
         let path = self.path().to_owned();
         let written = self.written_now(write);
         written.map_err(|error| explain(&path, &error))
@@ -180,11 +219,11 @@ impl Store {
 
 fn put(db: &Connection, backlog: &str, task: &TaskRecord, position: usize) -> rusqlite::Result<()> {
     let text = "INSERT INTO backlog_tasks
-        (backlog_id, task_id, position, body, status, tries, run_id, commit_sha, known_micro_usd, unknown_micro_usd, reason)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+        (backlog_id, task_id, position, body, status, tries, run_id, commit_sha, known_micro_usd, unknown_micro_usd, reason, failures, aside)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
         ON CONFLICT (backlog_id, task_id) DO UPDATE SET body = excluded.body, status = excluded.status, tries = excluded.tries,
           run_id = excluded.run_id, commit_sha = excluded.commit_sha, known_micro_usd = excluded.known_micro_usd,
-          unknown_micro_usd = excluded.unknown_micro_usd, reason = excluded.reason";
+          unknown_micro_usd = excluded.unknown_micro_usd, reason = excluded.reason, failures = excluded.failures, aside = excluded.aside";
     let position = i64::try_from(position).unwrap_or(i64::MAX);
     let (run, commit) = (task.run_id.as_ref().map(|run| &run.0), task.commit.as_ref().map(|commit| &commit.0));
     let (known, unknown) = (signed(task.cost.known), signed(task.cost.unknown));
@@ -199,9 +238,17 @@ fn put(db: &Connection, backlog: &str, task: &TaskRecord, position: usize) -> ru
         commit,
         known,
         unknown,
-        task.reason
+        task.reason,
+        task.failures,
+        task.aside
     ];
     db.execute(text, values).map(drop)
+}
+
+fn put_course(db: &Connection, backlog: &BacklogRecord) -> rusqlite::Result<()> {
+    let CourseRecord { status, iteration, max_iterations } = &backlog.course;
+    let text = "UPDATE backlogs SET status = ?2, iteration = ?3, max_iterations = ?4, max_cost_micro_usd = ?5 WHERE backlog_id = ?1";
+    db.execute(text, params![backlog.backlog_id, status, iteration, max_iterations, signed(backlog.max_cost)]).map(drop)
 }
 
 fn backlog_of(row: &Row<'_>) -> rusqlite::Result<BacklogRecord> {
@@ -212,6 +259,7 @@ fn backlog_of(row: &Row<'_>) -> rusqlite::Result<BacklogRecord> {
         started_at: Timestamp(row.get(3)?),
         stop_reason: row.get(4)?,
         max_cost: micros(row.get(5)?),
+        course: CourseRecord { status: row.get(6)?, iteration: row.get(7)?, max_iterations: row.get(8)? },
     })
 }
 
@@ -225,6 +273,8 @@ fn task_of(row: &Row<'_>) -> rusqlite::Result<TaskRecord> {
         commit: row.get::<_, Option<String>>(5)?.map(CommitSha),
         cost: Charge { known: micros(row.get(6)?), unknown: micros(row.get(7)?) },
         reason: row.get(8)?,
+        failures: row.get(9)?,
+        aside: row.get(10)?,
     })
 }
 

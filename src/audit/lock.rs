@@ -1,7 +1,7 @@
 //! OS locks: they end with the process that holds them, however it ends, and mean nothing on another machine.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,7 +19,15 @@ const PAUSE: Duration = Duration::from_millis(2);
 pub(super) struct Held {
     path: PathBuf,
     /// Holds the lock by being open.
-    _file: File,
+    file: File,
+}
+
+impl Held {
+    /// Writes into the lock file who holds it.
+    pub(super) fn say(&self, text: &[u8]) -> io::Result<()> {
+        self.file.set_len(0)?;
+        (&self.file).write_all(text)
+    }
 }
 
 impl Drop for Held {
@@ -46,7 +54,7 @@ pub(super) fn take(path: &Path) -> io::Result<Option<Held>> {
     for _ in 0..TRIES {
         let file = open(path)?;
         match file.try_lock() {
-            Ok(()) if files::is_at(&file, path) => return Ok(Some(Held { path: path.to_owned(), _file: file })),
+            Ok(()) if files::is_at(&file, path) => return Ok(Some(Held { path: path.to_owned(), file })),
             // Its last holder removed the file in between.
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),

@@ -15,6 +15,7 @@ mod journal;
 mod kept_trees;
 mod location;
 mod lock;
+mod orders;
 mod place;
 mod publish;
 mod query;
@@ -29,10 +30,11 @@ mod trees;
 mod types;
 mod verify;
 
-pub use backlogs::{BacklogLock, BacklogRecord, TaskRecord};
+pub use backlogs::{BacklogRecord, CourseRecord, TaskRecord};
 pub use error::AuditError;
 pub use journal::Journal;
 pub use location::{Location, locate};
+pub use orders::{BacklogLock, Holder, OrderAnswer, OrderRecord};
 pub use reader::Reader;
 pub use store::{Settings, Store};
 pub use types::{

@@ -25,6 +25,7 @@ use super::{Failure, left_behind, retirement, work};
 use crate::config::{Plan, Sandbox};
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
 use finding::Finding;
+pub(super) use forge::place;
 
 /// Looks at everything and says what it found; exit 1 when something is wrong.
 pub(super) fn run(flags: Flags, online: bool, environment: &Environment) -> anyhow::Result<u8> {

@@ -23,6 +23,7 @@ mod forge;
 mod form;
 mod gate;
 mod gateway;
+mod guidance;
 mod hardening;
 mod hosting;
 mod http_client;
@@ -104,13 +105,19 @@ enum Command {
     },
     /// Look at a backlog that `run --tasks` works off, or add to it; no model call
     Tasks(tasks::Args),
+    /// Have the process that works off a backlog here pause behind the task under way; `resume` has it go on.
+    Pause(tasks::OrderArgs),
+    /// Have it work on more tasks than --max-tasks said.
+    Add(tasks::CountArgs),
+    /// Have it work on fewer; never fewer than were begun.
+    Remove(tasks::CountArgs),
     /// In a workflow, before checkout: say whether the event may start a run; needs no key. Outputs go, head-sha and reason.
     Gate {
         /// The form of the answer on standard output; text has none, and speaks on standard error
         #[arg(long, value_enum, default_value_t)]
         format: Form,
     },
-    /// Continue a run that was killed, interrupted or parked; on a schedule in Actions, those of pull requests whose limits are over.
+    /// Continue a run that was killed, interrupted or parked, or a backlog that is paused here; on a schedule in Actions, those of pull requests whose limits are over.
     Resume(resume::Args),
     /// Validate the configuration and print every effective value; makes no model call.
     Check(Box<plan::Flags>),
@@ -200,6 +207,9 @@ fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
         Command::Run { flags, discard: false, .. } => run::run(*flags, Discard::No, environment),
         Command::Run { flags, discard: true, .. } => run::run(*flags, Discard::Yes, environment),
         Command::Tasks(args) => tasks::command(args, environment),
+        Command::Pause(args) => tasks::pause(&args, environment),
+        Command::Add(args) => tasks::add(&args, environment),
+        Command::Remove(args) => tasks::remove(&args, environment),
         Command::Gate { format } => gate::run(format, environment),
         Command::Resume(args) => resume::run(args, environment),
         Command::Check(flags) => check_plan(*flags, environment),

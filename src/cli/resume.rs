@@ -10,7 +10,7 @@ use super::environment::{Environment, current_dir};
 use super::form::RunForm;
 use super::reentry::Visit;
 use super::setup::{self, Setup};
-use super::{Failure, context, forge, models, parked, plan, report};
+use super::{Failure, context, forge, models, parked, plan, report, tasks};
 use crate::audit::{AuditError, Journal, LoadedRun, Reader, RunStatus};
 use crate::domain::event::{Event, RunFinished, RunStarted};
 use crate::domain::outcome::EXIT_REFUSED;
@@ -34,6 +34,11 @@ pub(crate) struct Args {
 
 /// Takes the run up where its last decision left it.
 pub(super) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
+    if args.run.is_none()
+        && let Some(code) = tasks::resume(args.audit_db.as_deref(), environment)?
+    {
+        return Ok(code);
+    }
     setup::block_on(go_on(args, Source { files: Files::Here, quoted: None }, environment))
 }
 

@@ -9,7 +9,9 @@ use super::plan::{self, Flags, Resolved};
 use super::reentry::{self, Claim, Entry, Visit};
 use super::setup::{self, Setup};
 use super::work::{beneficiary, test_command};
-use super::{attempt_limit, commenting, delivery, models, red_ci, resume, retirement, tasks, trigger, waiting};
+use super::{
+    attempt_limit, commenting, delivery, guidance, models, red_ci, resume, retirement, tasks, trigger, waiting,
+};
 use crate::audit::Journal;
 use crate::config::Plan;
 use crate::domain::ci::CiContext;
@@ -97,6 +99,7 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
     state.runs = runs;
     state.hearing = order.hearing(&state, setup.clock());
     order.place(&mut state);
+    state.beside = guidance::gather(&setup, &store).await;
     let prepared = setup.prepare(workspace, &state, &[])?;
     let started = started(&state, &folder, &setup);
     let saved = serde_json::to_string(&state)?;

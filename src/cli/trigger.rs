@@ -44,6 +44,9 @@ pub(super) async fn not_a_start(order: &Order, context: Option<&CiContext>, envi
     let (comment, context) = (order.comment?, context?);
     let why = match order.said {
         Said::Nothing | Said::Command(Command::Fix | Command::Retry | Command::Escalate) => return None,
+        Said::Command(command @ (Command::Pause | Command::Resume | Command::Remove { .. })) => {
+            format!("Nothing to do: no backlog is worked off in this job, for `{command}`.")
+        }
         Said::Command(command @ (Command::Stop | Command::Add { .. } | Command::Budget { .. })) => {
             format!("Nothing to do: no run is under way for `{command}`. Comment `/upshift fix` to start one.")
         }

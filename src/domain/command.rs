@@ -23,6 +23,15 @@ pub enum Command {
         /// How many more.
         iterations: u32,
     },
+    /// Pause the work on a backlog behind the task under way.
+    Pause,
+    /// Go on with it.
+    Resume,
+    /// Work on fewer tasks of it.
+    Remove {
+        /// How many fewer.
+        iterations: u32,
+    },
     /// Allow the run to cost more.
     Budget {
         /// How much more.
@@ -39,6 +48,9 @@ impl fmt::Display for Command {
             Self::Retry => f.write_str("/upshift retry"),
             Self::Escalate => f.write_str("/upshift escalate"),
             Self::Add { iterations } => write!(f, "/upshift add {iterations}"),
+            Self::Pause => f.write_str("/upshift pause"),
+            Self::Resume => f.write_str("/upshift resume"),
+            Self::Remove { iterations } => write!(f, "/upshift remove {iterations}"),
             Self::Budget { more } => write!(f, "/upshift budget +{}", more.exact().trim_start_matches('$')),
         }
     }

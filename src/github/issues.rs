@@ -1,9 +1,12 @@
-//! Issues: whether one is closed.
+//! Issues: whether one is closed, and those with a label.
 
 use serde::Deserialize;
 
 use super::client::{Call, GitHub};
 use super::error::{GithubError, Permission};
+use super::pages::{Go, PER_PAGE};
+use super::path::escaped;
+use super::people::User;
 
 /// An issue, or a pull request as an issue.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -21,6 +24,52 @@ struct RawIssue {
     pull_request: Option<serde_json::Value>,
 }
 
+/// An open issue with what it says.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(from = "RawListed")]
+pub struct ListedIssue {
+    /// Its number.
+    pub number: u64,
+    /// Its title; foreign text.
+    pub title: String,
+    /// Its text; foreign text.
+    pub body: String,
+    /// The names of its labels.
+    pub labels: Vec<String>,
+    /// Who wrote it; `None` for a deleted account.
+    pub author: Option<User>,
+    /// Whether it is a pull request.
+    pub is_pull: bool,
+}
+
+#[derive(Deserialize)]
+struct RawListed {
+    number: u64,
+    #[serde(default, deserialize_with = "super::text_or_null")]
+    title: String,
+    #[serde(default, deserialize_with = "super::text_or_null")]
+    body: String,
+    #[serde(default)]
+    labels: Vec<serde_json::Value>,
+    user: Option<User>,
+    pull_request: Option<serde_json::Value>,
+}
+
+impl From<RawListed> for ListedIssue {
+    fn from(raw: RawListed) -> Self {
+        // A label is an object, or its name alone.
+        let name = |label: &serde_json::Value| label.get("name").unwrap_or(label).as_str().map(str::to_owned);
+        Self {
+            number: raw.number,
+            title: raw.title,
+            body: raw.body,
+            labels: raw.labels.iter().filter_map(name).collect(),
+            author: raw.user,
+            is_pull: raw.pull_request.is_some(),
+        }
+    }
+}
+
 impl From<RawIssue> for Issue {
     fn from(raw: RawIssue) -> Self {
         Self { open: raw.state != "closed", is_pull: raw.pull_request.is_some() }
@@ -36,5 +85,23 @@ impl GitHub {
         let path = self.at(format!("/issues/{number}"));
         let call = Call::get(path, format!("read issue #{number}"), Permission::read("issues"));
         Ok((*self.read::<Issue>(call).await?).clone())
+    }
+
+    /// The open issues with a label, the oldest first, no pull requests; at most so many.
+    ///
+    /// # Errors
+    /// Any [`GithubError`].
+    pub async fn issues_with(&self, label: &str, most: usize) -> Result<Vec<ListedIssue>, GithubError> {
+        let label = escaped(label);
+        let path = self.at(format!("/issues?state=open&labels={label}&sort=created&direction=asc&per_page={PER_PAGE}"));
+        let call = Call::get(path, "read the issues with a label", Permission::read("issues"));
+        let mut found: Vec<ListedIssue> = Vec::new();
+        let see = |page: &[ListedIssue]| {
+            found.extend(page.iter().filter(|issue| !issue.is_pull).cloned());
+            if found.len() < most { Go::On } else { Go::Enough }
+        };
+        self.each_page(call, |page: Vec<ListedIssue>| page, see).await?;
+        found.truncate(most);
+        Ok(found)
     }
 }

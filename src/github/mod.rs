@@ -65,7 +65,7 @@ pub use client::{Connection, GitHub, Usage};
 pub use comments::{CommentId, CommentSlot, IssueComment, MAX_COMMENT_CHARS, Posted, Reaction, Upserted};
 pub use commits::{BranchPlace, Committed, FileChange, FileContent, NewCommit, Signature};
 pub use error::{Access, GithubError, Limit, Permission, TokenHistory};
-pub use issues::Issue;
+pub use issues::{Issue, ListedIssue};
 pub use logs::JobLog;
 pub use people::{ACTIONS_BOT, App, AppOwner, Identity, RepoRole, TokenKind, User};
 pub use pulls::{NewPull, OpenedPull, Pull, PullEnd, PullOrigin, PullState, Readiness};

@@ -189,7 +189,8 @@ fn person(comment: &IssueComment) -> Option<&User> {
 }
 
 /// How far a role lets its owner command us.
-fn rank_of(role: RepoRole) -> Rank {
+#[must_use]
+pub fn rank_of(role: RepoRole) -> Rank {
     match role {
         RepoRole::None | RepoRole::Read | RepoRole::Triage => Rank::Stranger,
         RepoRole::Write => Rank::Writer,
@@ -259,6 +260,9 @@ fn carry_out(
     match command {
         Command::Fix | Command::Retry => (CommandAnswer::UnderWay, "this run is at work".to_owned()),
         Command::Stop => obeyed("the run ends"),
+        Command::Pause | Command::Resume | Command::Remove { .. } => {
+            refused("only a backlog is paused and shortened by comments")
+        }
         Command::Escalate if matches!(at, At::Waiting(_) | At::Held(_)) => refused("the run waits, no tier is at work"),
         Command::Escalate => escalate(context, memory, climb, events),
         Command::Add { iterations } => {

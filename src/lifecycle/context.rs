@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::outside::Outside;
 use super::state::{Hearing, PullRequestRuns, RunState};
+use crate::agent::Beside;
 use crate::audit::AuditError;
 use crate::config::Plan;
 use crate::domain::budget::Beneficiary;
@@ -122,6 +123,8 @@ pub(super) struct Charter {
     pub(super) runs: Option<PullRequestRuns>,
     /// The red CI that started the run, if that did.
     pub(super) red_ci: Option<RedCi>,
+    /// The words that are told beside the task.
+    pub(super) beside: Vec<Beside>,
     /// From when on comments count (RFC 3339).
     pub(super) heard_since: String,
     /// The folder in which a later process took the run up, where that is another than it began in.
@@ -141,6 +144,7 @@ impl Charter {
             comment_key: state.comment_key.clone(),
             runs: state.runs.clone(),
             red_ci: state.red_ci.clone(),
+            beside: state.beside.clone(),
             heard_since: state.hearing.since.clone(),
             moved_to: state.moved_to.clone(),
         }
@@ -161,6 +165,7 @@ impl Charter {
             comment_key: self.comment_key.clone(),
             runs: self.runs.clone(),
             red_ci: self.red_ci.clone(),
+            beside: self.beside.clone(),
             moved_to: self.moved_to.clone(),
             hearing: Hearing { since: self.heard_since.clone(), ..Hearing::default() },
             ..state

@@ -40,6 +40,7 @@ pub(super) fn compose(context: &Context<'_>, climb: &Climb) -> Material {
         objective: Foreign::prose(&charter.plan.objective),
         test_command: Foreign::new(&climb.measured.setup.tests.command),
         working_directory: charter.plan.working_directory.as_deref().map(Foreign::new),
+        beside: charter.beside.clone(),
         failures: Foreign::new(&context.redact(climb.trees.current.failures.as_str())),
         excerpts,
         likely,

@@ -73,6 +73,7 @@ mod superseded;
 mod table;
 mod targets;
 
+pub use commands::rank_of;
 pub use context::{LifecycleError, World};
 pub use kept::{KEPT_AT_THE_END, KEPT_PATCH, KEPT_TESTS, kept_under};
 pub use left_behind::discard;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::{LastIteration, PastIteration};
+use crate::agent::{Beside, LastIteration, PastIteration};
 use crate::config::Plan;
 use crate::domain::account::Limited;
 use crate::domain::attempt::{Attempt, TierResult};
@@ -237,6 +237,9 @@ pub struct RunState {
     /// The red CI that started the run, if that did.
     #[serde(default)]
     pub red_ci: Option<RedCi>,
+    /// The words that the artisan is told beside the task.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Beside>,
     /// Whether what failed there is run beside the tests.
     #[serde(default)]
     pub with_checks: bool,
@@ -326,6 +329,7 @@ impl RunState {
             network_opened: false,
             no_result_files: false,
             red_ci: None,
+            beside: Vec::new(),
             with_checks: false,
             judged_by_ci: false,
             baseline: None,

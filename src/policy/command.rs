@@ -48,14 +48,20 @@ pub fn read(body: &str) -> Said {
         ["stop"] => Some(Command::Stop),
         ["retry"] => Some(Command::Retry),
         ["escalate"] => Some(Command::Escalate),
-        ["add", number] => whole(number)
-            .and_then(|number| u32::try_from(number).ok())
-            .filter(|number| (1..=MOST_ITERATIONS).contains(number))
-            .map(|iterations| Command::Add { iterations }),
+        ["pause"] => Some(Command::Pause),
+        ["resume"] => Some(Command::Resume),
+        ["add", number] => few(number).map(|iterations| Command::Add { iterations }),
+        ["remove", number] => few(number).map(|iterations| Command::Remove { iterations }),
         ["budget", amount] => amount.strip_prefix('+').and_then(dollars).map(|more| Command::Budget { more }),
         _ => None,
     };
     command.map_or(Said::Unknown, Said::Command)
+}
+
+/// So many as one comment may add or remove.
+fn few(text: &str) -> Option<u32> {
+    let number = whole(text).and_then(|number| u32::try_from(number).ok());
+    number.filter(|number| (1..=MOST_ITERATIONS).contains(number))
 }
 
 /// Digits alone, few enough to be a number that anybody means.
@@ -92,7 +98,14 @@ pub enum Rank {
 #[must_use]
 pub fn may(rank: Rank, command: Command) -> bool {
     match command {
-        Command::Fix | Command::Stop | Command::Retry | Command::Escalate | Command::Add { .. } => rank >= Rank::Writer,
+        Command::Fix
+        | Command::Stop
+        | Command::Retry
+        | Command::Escalate
+        | Command::Add { .. }
+        | Command::Pause
+        | Command::Resume
+        | Command::Remove { .. } => rank >= Rank::Writer,
         Command::Budget { .. } => rank >= Rank::Maintainer,
     }
 }
@@ -110,6 +123,9 @@ mod tests {
             ("/upshift retry", Said::Command(Command::Retry)),
             ("/upshift escalate", Said::Command(Command::Escalate)),
             ("/upshift add 20", Said::Command(Command::Add { iterations: 20 })),
+            ("/upshift pause", Said::Command(Command::Pause)),
+            ("/upshift resume", Said::Command(Command::Resume)),
+            ("/upshift remove 3", Said::Command(Command::Remove { iterations: 3 })),
             ("/upshift budget +2", Said::Command(Command::Budget { more: MicroUsd(2_000_000) })),
             ("/upshift budget +0.5", Said::Command(Command::Budget { more: MicroUsd(500_000) })),
             ("/upshift budget +1000", Said::Command(Command::Budget { more: MicroUsd(1_000_000_000) })),
@@ -132,6 +148,8 @@ mod tests {
             "Stop",
             "stop now",
             "add",
+            "remove 0",
+            "pause now",
             "add 0",
             "add 21",
             "add -1",

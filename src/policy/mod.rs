@@ -10,6 +10,7 @@ pub mod backlog;
 pub mod budget;
 pub mod candidate;
 pub mod command;
+pub mod course;
 pub mod entropy;
 pub mod escalation;
 pub mod guard;

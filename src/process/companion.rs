@@ -41,5 +41,19 @@ pub fn end_with_parent() -> std::io::Result<()> {
     Ok(())
 }
 
+/// The name of this machine, as people know it; nothing where it does not say.
+#[cfg(unix)]
+#[must_use]
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// The same where it is not asked.
+#[cfg(not(unix))]
+#[must_use]
+pub fn host_name() -> String {
+    String::new()
+}
+
 /// The time that an agent needs to write down its session when it is ended (claude: 1.6 s).
 pub const GRACE: Duration = Duration::from_secs(3);

@@ -8,6 +8,8 @@ use super::task::TaskFault;
 
 /// The word for the failing tests themselves.
 const CLUSTERS: &str = "failing-tests";
+/// What stands before a label.
+const ISSUES: &str = "issues:";
 
 /// Where a backlog comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +20,16 @@ pub enum Source {
     Prd(PathBuf),
     /// A list in YAML.
     List(PathBuf),
+    /// The open issues with a label.
+    Issues(String),
+}
+
+impl Source {
+    /// Whether the source itself says which of its tasks are done; else the log does.
+    #[must_use]
+    pub const fn says_what_is_done(&self) -> bool {
+        !matches!(self, Self::List(_) | Self::Issues(_))
+    }
 }
 
 impl FromStr for Source {
@@ -27,11 +39,14 @@ impl FromStr for Source {
         let ends = |endings: &[&str]| endings.iter().any(|ending| text.to_ascii_lowercase().ends_with(ending));
         match text {
             CLUSTERS => Ok(Self::FailingTests),
+            other if other.strip_prefix(ISSUES).is_some_and(|label| !label.trim().is_empty()) => {
+                Ok(Self::Issues(other.trim_start_matches(ISSUES).trim().to_owned()))
+            }
             path if ends(&[".json"]) => Ok(Self::Prd(PathBuf::from(path))),
             path if ends(&[".yml", ".yaml"]) => Ok(Self::List(PathBuf::from(path))),
             other => Err(TaskFault::new(
                 format!("'{}' names no source of tasks", other.escape_debug()),
-                format!("use `{CLUSTERS}`, a prd.json (`tasks/prd.json`), or a list (`tasks.yml`)"),
+                format!("use `{CLUSTERS}`, a prd.json (`tasks/prd.json`), a list (`tasks.yml`), or `{ISSUES}LABEL`"),
             )),
         }
     }
@@ -41,6 +56,7 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::FailingTests => f.write_str(CLUSTERS),
+            Self::Issues(label) => write!(f, "{ISSUES}{label}"),
             Self::Prd(path) | Self::List(path) => write!(f, "{}", path.display()),
         }
     }

@@ -257,6 +257,18 @@ impl<'a> Revisions<'a> {
         Ok(Some(Blob { form, executable: mode == "100755", bytes }))
     }
 
+    /// The text of a file in a commit, up to so many bytes; `None` where there is no file of text.
+    ///
+    /// # Errors
+    /// When git cannot be asked.
+    pub async fn text_in(&self, commit: &CommitSha, path: &Path, most: usize) -> Result<Option<String>, RevisionError> {
+        let found = self.blob(commit, path).await?.filter(|blob| blob.form == Form::File);
+        let Some(mut bytes) = found.map(|blob| blob.bytes) else { return Ok(None) };
+        let is_text = std::str::from_utf8(&bytes).is_ok();
+        bytes.truncate(most);
+        Ok(is_text.then(|| String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
     pub(super) async fn ask(&self, arguments: &[&str]) -> Result<Vec<u8>, RevisionError> {
         Ok(self.finished(arguments).await?.output)
     }

@@ -1,7 +1,11 @@
 //! Backlogs: many tasks, a run and a commit each, killed anywhere and gone on with.
 
+mod issues;
 mod kills;
+mod ledger;
 mod sources;
+mod steering;
+mod words;
 
 use std::process::Command;
 

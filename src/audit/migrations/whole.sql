@@ -139,7 +139,7 @@ CREATE TABLE backlogs (
   ended_at TEXT,
   stop_reason TEXT,
   max_cost_micro_usd INTEGER NOT NULL
-);
+, status TEXT NOT NULL DEFAULT 'idle', iteration INTEGER NOT NULL DEFAULT 0, max_iterations INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE backlog_tasks (
   backlog_id TEXT NOT NULL,
   task_id TEXT NOT NULL,
@@ -151,6 +151,15 @@ CREATE TABLE backlog_tasks (
   commit_sha TEXT,
   known_micro_usd INTEGER NOT NULL,
   unknown_micro_usd INTEGER NOT NULL,
-  reason TEXT NOT NULL,
+  reason TEXT NOT NULL, failures INTEGER NOT NULL DEFAULT 0, aside TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (backlog_id, task_id)
+);
+CREATE TABLE backlog_orders (
+  order_id INTEGER PRIMARY KEY AUTOINCREMENT,
+  verb TEXT NOT NULL,
+  amount INTEGER NOT NULL,
+  given_at TEXT NOT NULL,
+  answered_at TEXT,
+  obeyed INTEGER,
+  answer TEXT
 );

@@ -21,9 +21,9 @@ const INSTALLATION_MINUTES: u64 = 60;
 const AGAINST_PUSHES: [&str; 4] = ["update", "pull_request", "required_signatures", "merge_queue"];
 
 /// Which repository, at which API, on which branch.
-struct Place {
-    api_url: String,
-    repository: RepoName,
+pub(in crate::cli) struct Place {
+    pub(in crate::cli) api_url: String,
+    pub(in crate::cli) repository: RepoName,
     branch: Option<String>,
 }
 
@@ -73,7 +73,12 @@ pub(super) async fn examine(
     findings
 }
 
-fn place(context: Option<&CiContext>, found: &CheckedOut, environment: &Environment) -> Option<Place> {
+/// Where the forge is, by the job or by the checkout.
+pub(in crate::cli) fn place(
+    context: Option<&CiContext>,
+    found: &CheckedOut,
+    environment: &Environment,
+) -> Option<Place> {
     if let Some(context) = context {
         let branch = context.head_branch.clone().or_else(|| found.branch.clone());
         return Some(Place { api_url: context.api_url.clone(), repository: context.repository.clone(), branch });

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::super::{Failure, details};
-use crate::audit::{AuditError, BacklogRecord, RunStatus, Store, TaskRecord};
+use crate::audit::{AuditError, BacklogRecord, CourseRecord, Holder, RunStatus, Store, TaskRecord};
 use crate::domain::outcome::Outcome;
 use crate::domain::units::{Charge, CommitSha, MicroUsd, RunId};
+use crate::policy::course::Course;
 use crate::report::view::RunView;
 use crate::tracker::{Task, TaskStatus, next};
 
@@ -13,8 +14,12 @@ use crate::tracker::{Task, TaskStatus, next};
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) task: Task,
-    /// How often it was tried.
+    /// How often it was worked on.
     pub(super) tries: u32,
+    /// How often it was not mended; limits and signals say nothing of it.
+    pub(super) failures: u32,
+    /// Whether it comes at present.
+    pub(super) standing: Standing,
     /// The last run for it.
     pub(super) run: Option<RunId>,
     /// The commit with its change.
@@ -23,22 +28,61 @@ pub(super) struct Entry {
     pub(super) cost: Charge,
     /// Why it stands as it does.
     pub(super) reason: String,
-    /// Whether it was deferred once.
-    pub(super) had_second_turn: bool,
     /// Whether more money may have mended it.
     pub(super) wants_money: bool,
 }
 
-impl Entry {
-    pub(super) fn of(task: Task) -> Self {
-        let (cost, reason) = (Charge::default(), String::new());
-        Self { task, tries: 0, run: None, commit: None, cost, reason, had_second_turn: false, wants_money: false }
+/// Whether a task comes at present.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It comes when its turn is.
+    Comes,
+    /// It comes once more when all others had their turn.
+    Deferred,
+    /// It was deferred, and may come once more.
+    SecondTurn,
+    /// It is left out for the rest of this backlog.
+    LeftOut,
+    /// The same, for want of money.
+    LeftForMoney,
+}
+
+impl Standing {
+    const ALL: [Self; 5] = [Self::Comes, Self::Deferred, Self::SecondTurn, Self::LeftOut, Self::LeftForMoney];
+
+    /// The word in the log.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Comes => "",
+            Self::Deferred => "deferred",
+            Self::SecondTurn => "second_turn",
+            Self::LeftOut => "left_out",
+            Self::LeftForMoney => "left_for_money",
+        }
     }
 
-    fn from_record(record: TaskRecord) -> Option<Self> {
+    fn of(word: &str) -> Self {
+        Self::ALL.into_iter().find(|standing| standing.as_str() == word).unwrap_or(Self::Comes)
+    }
+
+    /// Whether it has to wait.
+    pub(super) const fn is_aside(self) -> bool {
+        matches!(self, Self::Deferred | Self::LeftOut | Self::LeftForMoney)
+    }
+}
+
+impl Entry {
+    pub(super) fn of(task: Task) -> Self {
+        let (cost, reason, standing) = (Charge::default(), String::new(), Standing::Comes);
+        Self { task, tries: 0, failures: 0, standing, run: None, commit: None, cost, reason, wants_money: false }
+    }
+
+    pub(super) fn from_record(record: TaskRecord) -> Option<Self> {
         let task: Task = serde_json::from_str(&record.body).ok()?;
-        let TaskRecord { tries, run_id: run, commit, cost, reason, .. } = record;
-        Some(Self { task, tries, run, commit, cost, reason, had_second_turn: false, wants_money: false })
+        let TaskRecord { tries, failures, run_id: run, commit, cost, reason, .. } = record;
+        let standing = Standing::of(&record.aside);
+        let wants_money = standing == Standing::LeftForMoney;
+        Some(Self { task, tries, failures, standing, run, commit, cost, reason, wants_money })
     }
 
     fn record(&self) -> TaskRecord {
@@ -47,6 +91,8 @@ impl Entry {
             body: serde_json::to_string(&self.task).unwrap_or_default(),
             status: self.task.status.as_str().to_owned(),
             tries: self.tries,
+            failures: self.failures,
+            aside: self.standing.as_str().to_owned(),
             run_id: self.run.clone(),
             commit: self.commit.clone(),
             cost: self.cost,
@@ -70,19 +116,20 @@ pub(super) const fn can_go_on(status: &RunStatus) -> bool {
 pub(super) struct Book {
     pub(super) backlog: BacklogRecord,
     pub(super) entries: Vec<Entry>,
-    /// Tasks that do not come at present: left out, or deferred.
-    pub(super) aside: BTreeSet<String>,
-    pub(super) deferred: BTreeSet<String>,
+    /// How far the work is.
+    pub(super) course: Course,
     store: Store,
 }
 
 impl Book {
-    /// Whether the last backlog of a source and a checkout is to be gone on with: it was killed or interrupted, or a task is under way.
+    /// Whether the last backlog of a source and a checkout is to be gone on with: it was killed or interrupted, as many tasks were
+    /// worked on as might be, or a task is under way.
     pub(super) fn goes_on(store: &Store, from: &str, folder: &str) -> anyhow::Result<bool> {
-        let Some((before, tasks)) = store.last_backlog(from, folder).map_err(|error| failed(&error))? else {
+        let Some((before, tasks)) = store.last_backlog(Some(from), folder).map_err(|error| failed(&error))? else {
             return Ok(false);
         };
-        let is_cut_short = before.stop_reason.as_deref().is_none_or(|why| why == "interrupted");
+        let is_cut_short =
+            before.stop_reason.as_deref().is_none_or(|why| matches!(why, "interrupted" | "max_iterations"));
         Ok(is_cut_short || tasks.iter().any(|task| task.status == TaskStatus::InProgress.as_str()))
     }
 
@@ -94,14 +141,21 @@ impl Book {
         tasks: Vec<Task>,
         source_knows: bool,
     ) -> anyhow::Result<(Self, bool)> {
+        let course = Course::new(backlog.course.max_iterations);
         let goes_on = Self::goes_on(&store, &backlog.source, &backlog.folder)?;
-        let last = store.last_backlog(&backlog.source, &backlog.folder).map_err(|error| failed(&error))?;
-        let past: Vec<Entry> =
+        let last = store.last_backlog(Some(&backlog.source), &backlog.folder).map_err(|error| failed(&error))?;
+        let mut past: Vec<Entry> =
             last.iter().flat_map(|(_, tasks)| tasks.clone()).filter_map(Entry::from_record).collect();
-        let (aside, deferred) = (BTreeSet::new(), BTreeSet::new());
         if let (true, Some((before, _))) = (goes_on, last) {
-            let backlog = BacklogRecord { max_cost: backlog.max_cost, ..before };
-            let mut book = Self { backlog, entries: past, aside, deferred, store };
+            // Who had too little comes once more where there is more now.
+            let poor = |entry: &&mut Entry| entry.standing == Standing::LeftForMoney;
+            if before.max_cost < backlog.max_cost {
+                past.iter_mut().filter(poor).for_each(|entry| entry.standing = Standing::Comes);
+            }
+            let BacklogRecord { max_cost, course: begun, .. } = backlog;
+            let backlog = BacklogRecord { max_cost, course: begun, ..before };
+            let mut book = Self { backlog, entries: past, course, store };
+            book.store.save_course(&book.backlog).map_err(|error| failed(&error))?;
             book.take_in(tasks, source_knows);
             for entry in &book.entries {
                 book.store.save_task(&book.backlog.backlog_id, &entry.record()).map_err(|error| failed(&error))?;
@@ -118,10 +172,11 @@ impl Book {
         let entries: Vec<Entry> = tasks.into_iter().map(entry).collect();
         let records: Vec<TaskRecord> = entries.iter().map(Entry::record).collect();
         store.begin_backlog(&backlog, &records).map_err(|error| failed(&error))?;
-        Ok((Self { backlog, entries, aside, deferred, store }, false))
+        Ok((Self { backlog, entries, course, store }, false))
     }
 
-    /// Takes in what the source says now. A task that is under way stays as it is until its run has ended.
+    /// Takes in what the source says now. A task that is under way stays as it is until its run has ended, and one that waits for a
+    /// person waits until its source says something else of it.
     fn take_in(&mut self, tasks: Vec<Task>, source_knows: bool) {
         let is_gone = |entry: &Entry| !tasks.iter().any(|task| task.id == entry.task.id);
         for entry in self.entries.iter_mut().filter(|entry| entry.task.status == TaskStatus::Open && is_gone(entry)) {
@@ -132,8 +187,12 @@ impl Book {
             match self.entries.iter_mut().find(|entry| entry.task.id == task.id) {
                 Some(entry) if entry.task.status == TaskStatus::InProgress => {}
                 Some(entry) if entry.task.proof == task.proof => {
-                    let stays = !source_knows && task.is_open() && entry.task.status == TaskStatus::Completed;
-                    let status = if stays { TaskStatus::Completed } else { task.status };
+                    let stays = match entry.task.status {
+                        TaskStatus::Completed => !source_knows && task.is_open(),
+                        TaskStatus::Blocked => task.is_open(),
+                        TaskStatus::Open | TaskStatus::InProgress | TaskStatus::Cancelled => false,
+                    };
+                    let status = if stays { entry.task.status } else { task.status };
                     entry.task = Task { status, ..task };
                 }
                 Some(entry) => *entry = Entry::of(task),
@@ -145,18 +204,44 @@ impl Book {
     /// The next task, by its place.
     pub(super) fn next(&self) -> Option<usize> {
         let tasks: Vec<Task> = self.entries.iter().map(|entry| entry.task.clone()).collect();
-        let chosen = next(&tasks, &self.aside)?;
+        let aside: BTreeSet<String> = self.aside().map(|entry| entry.task.id.clone()).collect();
+        let chosen = next(&tasks, &aside)?;
         tasks.iter().position(|task| task.id == chosen.id)
     }
 
+    /// The tasks that do not come at present.
+    fn aside(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| entry.standing.is_aside())
+    }
+
     /// Lets deferred tasks come once more; whether there were any.
-    pub(super) fn second_turn(&mut self) -> bool {
-        let deferred = std::mem::take(&mut self.deferred);
-        for entry in self.entries.iter_mut().filter(|entry| deferred.contains(&entry.task.id)) {
-            entry.had_second_turn = true;
+    pub(super) fn second_turn(&mut self) -> anyhow::Result<bool> {
+        let is_deferred = |entry: &Entry| entry.standing == Standing::Deferred;
+        let deferred: Vec<usize> =
+            (0..self.entries.len()).filter(|at| self.entries.get(*at).is_some_and(is_deferred)).collect();
+        for at in &deferred {
+            self.change(*at, |entry| entry.standing = Standing::SecondTurn)?;
         }
-        self.aside.retain(|id| !deferred.contains(id));
-        !deferred.is_empty()
+        Ok(!deferred.is_empty())
+    }
+
+    /// Takes in a source that was read once more; whether it says something else than before.
+    pub(super) fn refresh(&mut self, tasks: Vec<Task>, source_knows: bool) -> anyhow::Result<bool> {
+        let before: Vec<Task> = self.entries.iter().map(|entry| entry.task.clone()).collect();
+        self.take_in(tasks, source_knows);
+        let differ = |at: &usize| self.entries.get(*at).map(|entry| &entry.task) != before.get(*at);
+        let changed: Vec<usize> = (0..self.entries.len()).filter(differ).collect();
+        for at in &changed {
+            self.change(*at, |_entry| {})?;
+        }
+        Ok(!changed.is_empty())
+    }
+
+    /// Records how far the work is.
+    pub(super) fn save_course(&mut self) -> anyhow::Result<()> {
+        let Course { status, iteration, most: max_iterations } = self.course;
+        self.backlog.course = CourseRecord { status: status.as_str().to_owned(), iteration, max_iterations };
+        self.store.save_course(&self.backlog).map_err(|error| failed(&error))
     }
 
     /// Whether nothing is left to do.
@@ -204,7 +289,7 @@ impl Book {
 
     /// How many tasks may still come.
     pub(super) fn to_come(&self) -> usize {
-        self.entries.iter().filter(|entry| entry.task.is_open() && !self.aside.contains(&entry.task.id)).count()
+        self.entries.iter().filter(|entry| entry.task.is_open() && !entry.standing.is_aside()).count()
     }
 
     /// Changes a task and records it.
@@ -223,15 +308,30 @@ impl Book {
 
 /// Opens tasks of the last backlog of a source and a checkout once more.
 pub(super) fn reopen(store: &mut Store, (from, folder): (&str, &str), ids: &[String]) -> anyhow::Result<()> {
-    let Some((backlog, tasks)) = store.last_backlog(from, folder).map_err(|error| failed(&error))? else {
+    let Some((backlog, tasks)) = store.last_backlog(Some(from), folder).map_err(|error| failed(&error))? else {
         return Ok(());
     };
     for mut entry in tasks.into_iter().filter_map(Entry::from_record).filter(|entry| ids.contains(&entry.task.id)) {
         entry.task.status = TaskStatus::Open;
-        entry.commit = None;
+        (entry.commit, entry.failures, entry.standing) = (None, 0, Standing::Comes);
         store.save_task(&backlog.backlog_id, &entry.record()).map_err(|error| failed(&error))?;
     }
     Ok(())
+}
+
+/// The holder of the lock, for people.
+pub(super) fn who(holder: &Holder) -> String {
+    let host = if holder.hostname.is_empty() { "this machine" } else { &holder.hostname };
+    format!("process {} on {host} since {}, in {}", holder.pid, holder.acquired_at, holder.cwd)
+}
+
+/// Another process works on a backlog of this log.
+pub(super) fn in_use(store: &Store) -> anyhow::Error {
+    let holder = store.backlog_holder().ok().flatten().filter(|holder| holder.pid != 0);
+    let by = holder.map(|holder| format!(" ({})", who(&holder))).unwrap_or_default();
+    Failure::usage(format!(
+        "another upshift works off a backlog here{by}\n→ Fix: wait for it to end, or stop it; `upshift tasks status` shows how far it is"
+    ))
 }
 
 /// The log of a backlog cannot be used: what was not recorded is not done.

@@ -8,10 +8,10 @@ use serde_json::json;
 use super::super::environment::{Environment, current_dir};
 use super::super::form::Form;
 use super::super::plan::{self, TestFlags};
-use super::super::setup;
 use super::super::{Failure, print, print_set};
+use super::super::{setup, stop_sources};
 use super::book::{self, Entry};
-use super::{load, told};
+use super::{load, orders, ready, told};
 use crate::audit::Store;
 use crate::redact::Redactor;
 use crate::tracker::{List, Proof, Source, Task, TaskStatus, next, validated};
@@ -47,6 +47,15 @@ enum Verb {
         /// 0 is first, 4 is last
         #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=4))]
         priority: u8,
+    },
+    /// Show how far the last backlog of this folder is, and which process works on it
+    Status {
+        /// The audit log that holds it [default: .upshift/audit.db]
+        #[arg(long, value_name = "PATH")]
+        audit_db: Option<String>,
+        /// The form
+        #[arg(long, value_enum, default_value_t)]
+        format: Form,
     },
     /// Have tasks of a prd.json or a list be done once more
     Reset {
@@ -99,6 +108,7 @@ pub(crate) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
                 Task { id, title, description, status: TaskStatus::Open, priority, depends_on, proof },
             )
         }
+        Verb::Status { audit_db, format } => orders::status(audit_db.as_deref(), format, environment),
         Verb::Reset { tasks, ids, audit_db } => reset(&source(&tasks)?, &ids, audit_db.as_deref(), environment),
     }
 }
@@ -108,10 +118,10 @@ fn source(text: &str) -> anyhow::Result<Source> {
 }
 
 fn read(look: Look, environment: &Environment) -> anyhow::Result<Vec<Task>> {
-    let environment = environment.without_event();
+    let quiet = environment.without_event();
     let source = source(&look.tasks)?;
-    let resolved = plan::resolve_to_judge(look.tests, &environment)?;
-    setup::block_on(load::tasks(&source, &resolved, &environment))
+    let resolved = plan::resolve_to_judge(look.tests, &quiet)?;
+    setup::block_on(load::tasks(&source, &resolved, (&quiet, environment)))
 }
 
 fn show(tasks: &[Task], form: Form, environment: &Environment) -> anyhow::Result<u8> {
@@ -142,7 +152,7 @@ fn add(source: &Source, task: Task) -> anyhow::Result<u8> {
     let checkout = current_dir()?;
     let Some(path) = load::file_of(source, &checkout) else {
         return Err(Failure::usage(
-            "failing tests are added by writing one\n→ Fix: name a prd.json or a list in YAML with --tasks",
+            "only files are added to: a failing test is written, an issue is opened\n→ Fix: name a prd.json or a list in YAML with --tasks",
         ));
     };
     let with = |mut tasks: Vec<Task>| {
@@ -156,7 +166,7 @@ fn add(source: &Source, task: Task) -> anyhow::Result<u8> {
             prd.add(&task);
             load::replace(&path, &prd.write())?;
         }
-        Source::List(_) | Source::FailingTests => {
+        Source::List(_) | Source::FailingTests | Source::Issues(_) => {
             let mut text = if path.exists() { load::text_of(&path)? } else { "tasks:\n".to_owned() };
             if !text.ends_with('\n') {
                 text.push('\n');
@@ -179,12 +189,12 @@ fn reset(source: &Source, ids: &[String], audit_db: Option<&str>, environment: &
     let checkout = current_dir()?;
     let Some(path) = load::file_of(source, &checkout) else {
         return Err(Failure::usage(
-            "failing tests say themselves what is done\n→ Fix: name a prd.json or a list in YAML with --tasks",
+            "only the tasks of files are reset\n→ Fix: name a prd.json or a list in YAML with --tasks",
         ));
     };
     let tasks = match source {
         Source::Prd(_) => load::prd(&path)?.tasks(),
-        Source::List(_) | Source::FailingTests => List::read(&load::text_of(&path)?),
+        Source::List(_) | Source::FailingTests | Source::Issues(_) => List::read(&load::text_of(&path)?),
     };
     let known: Vec<String> =
         tasks.map_err(|fault| load::wrong(&path, &fault))?.into_iter().map(|task| task.id).collect();
@@ -195,17 +205,29 @@ fn reset(source: &Source, ids: &[String], audit_db: Option<&str>, environment: &
         )));
     }
     let chosen = if ids.is_empty() { &known } else { ids };
+    let location = setup::locate(&plan::audit_path(audit_db, environment, &checkout), &checkout, environment);
+    let mut store = None;
+    let mut held = None;
+    if location.live.exists() {
+        let redactor = Redactor::new(&environment.secrets());
+        let opened = Store::open(&location, Arc::new(redactor)).map_err(|error| setup::audit_failure(&error))?;
+        let store = store.insert(opened);
+        // Whoever works on it would not hear of it.
+        let me = ready::holder(&stop_sources::clock(environment).timestamp(), &checkout.display().to_string());
+        held = store.lock_backlogs(&me).map_err(|error| book::failed(&error))?;
+        if held.is_none() {
+            return Err(book::in_use(store));
+        }
+    }
     if let Source::Prd(_) = source {
         let mut prd = load::prd(&path)?;
         chosen.iter().for_each(|id| prd.mark(id, false));
         load::replace(&path, &prd.write())?;
     }
     // Which tasks of a list are done stands in the log alone.
-    let location = setup::locate(&plan::audit_path(audit_db, environment, &checkout), &checkout, environment);
-    if location.live.exists() {
-        let redactor = Redactor::new(&environment.secrets());
-        let mut store = Store::open(&location, Arc::new(redactor)).map_err(|error| setup::audit_failure(&error))?;
-        book::reopen(&mut store, (&source.to_string(), &checkout.display().to_string()), chosen)?;
+    if let Some(store) = &mut store {
+        book::reopen(store, (&load::name_of(source, &checkout), &checkout.display().to_string()), chosen)?;
     }
+    drop(held);
     print(&format!("reset {} of {} tasks\n", chosen.len(), known.len()))
 }

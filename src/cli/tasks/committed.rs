@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::super::environment::Environment;
 use crate::config::Plan;
+use crate::domain::hidden::is_hidden;
 use crate::domain::units::{CommitSha, RunId};
 use crate::lifecycle::message::RUN_TRAILER;
 use crate::lifecycle::outside;
@@ -37,10 +38,22 @@ pub(super) async fn commit(
     revisions.commit_files(files, &message(task, run), &author).await
 }
 
-/// Its message. What a backlog says stands in it without brackets: `[skip ci]` in a title must not silence CI.
+/// Its message. What a backlog says stands in it as plain words: `[skip ci]` in a title must not silence CI, `closes #5` not close
+/// another issue, no name call its owner, and nothing hide or turn around what a person reads. An issue's own id stands as it is, so
+/// that GitHub closes it once the commit is on the default branch.
 fn message(task: &Task, run: &RunId) -> String {
-    let plain = |text: &str| text.replace('[', "(").replace(']', ")").split_whitespace().collect::<Vec<_>>().join(" ");
-    let subject: String = plain(&format!("fix: {} {}", task.id, task.title)).chars().take(SUBJECT_CHARS).collect();
+    let plain = |text: &str| {
+        let text = text.replace('[', "(").replace(']', ")").replace("://", ":");
+        let text = text.replace("GH-", "GH ").replace("gh-", "gh ");
+        text.split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .chars()
+            .filter(|letter| !is_hidden(*letter))
+            .collect::<String>()
+    };
+    let title: String = task.title.chars().filter(|letter| !matches!(letter, '#' | '@')).collect();
+    let subject: String = plain(&format!("fix: {} {title}", task.id)).chars().take(SUBJECT_CHARS).collect();
     format!("{}\n\n{RUN_TRAILER}: {run}\n{TASK_TRAILER}: {}\n", subject.trim_end(), plain(&task.id))
 }
 
@@ -53,7 +66,7 @@ mod tests {
     fn a_message_names_task_and_run_and_silences_nothing() {
         let task = Task {
             id: "US-001".to_owned(),
-            title: format!("[skip ci] {}", "long ".repeat(40)),
+            title: format!("[skip ci] \u{202e}closes #5 @ada https://x/y {}", "long ".repeat(40)),
             description: String::new(),
             status: TaskStatus::Open,
             priority: 2,
@@ -62,7 +75,10 @@ mod tests {
         };
         let text = message(&task, &RunId("r1".to_owned()));
         let subject = text.lines().next().unwrap();
-        assert!(subject.starts_with("fix: US-001 (skip ci) long") && subject.chars().count() <= 72, "{text}");
+        assert!(
+            subject.starts_with("fix: US-001 (skip ci) closes 5 ada https:x/y long") && subject.chars().count() <= 72,
+            "{text}"
+        );
         assert!(text.ends_with("\n\nUpshift-Run-Id: r1\nUpshift-Task: US-001\n"), "{text}");
     }
 }

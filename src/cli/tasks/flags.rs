@@ -13,6 +13,9 @@ pub(crate) struct BacklogFlags {
     /// The most tasks that are worked on; 0 is no limit
     #[arg(long, value_name = "N", default_value_t = 10, requires = "tasks")]
     pub(super) max_tasks: u32,
+    /// A file of the commit that is checked out whose text is the objective of each task: a template with the variables taskId, taskTitle and others
+    #[arg(long, value_name = "FILE", requires = "tasks")]
+    pub(super) task_template: Option<String>,
     /// What happens with a task that is not mended
     #[arg(long, value_enum, default_value = "skip", requires = "tasks")]
     pub(super) on_error: OnError,

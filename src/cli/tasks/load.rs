@@ -8,6 +8,7 @@ use super::super::environment::{Environment, from_here};
 use super::super::plan::Resolved;
 use super::super::setup::{self, Setup};
 use super::super::{Failure, work};
+use super::issues;
 use crate::config::Plan;
 use crate::domain::outcome::EXIT_SIGNAL_BASE;
 use crate::domain::printed_path::may_be_same;
@@ -25,7 +26,7 @@ const MOST_BYTES: u64 = 4 * 1024 * 1024;
 /// The file of a source, by its real place; `None` for one that is no file.
 pub(super) fn file_of(source: &Source, checkout: &Path) -> Option<PathBuf> {
     match source {
-        Source::FailingTests => None,
+        Source::FailingTests | Source::Issues(_) => None,
         Source::Prd(path) | Source::List(path) => {
             let named = from_here(checkout, &path.to_string_lossy());
             Some(std::fs::canonicalize(&named).unwrap_or(named))
@@ -37,6 +38,29 @@ pub(super) fn file_of(source: &Source, checkout: &Path) -> Option<PathBuf> {
 pub(super) fn within(source: &Source, checkout: &Path) -> Option<PathBuf> {
     let top = std::fs::canonicalize(checkout).ok()?;
     file_of(source, checkout)?.strip_prefix(top).ok().map(Path::to_owned)
+}
+
+/// A source by the one name that its backlog has, however it was written.
+pub(super) fn name_of(source: &Source, checkout: &Path) -> String {
+    match (within(source, checkout), file_of(source, checkout)) {
+        (Some(path), _) | (None, Some(path)) => path.display().to_string(),
+        (None, None) => source.to_string(),
+    }
+}
+
+/// Where a source's file lies in the checkout, by the name that was given and by its real one.
+pub(super) fn places(source: &Source, checkout: &Path) -> Vec<String> {
+    let named = match source {
+        Source::FailingTests | Source::Issues(_) => None,
+        Source::Prd(path) | Source::List(path) => {
+            let full = from_here(checkout, &path.to_string_lossy());
+            full.strip_prefix(checkout).ok().map(|path| path.components().collect::<PathBuf>())
+        }
+    };
+    let mut found: Vec<String> =
+        named.into_iter().chain(within(source, checkout)).map(|path| path.display().to_string()).collect();
+    found.dedup();
+    found
 }
 
 /// The text of a source's file.
@@ -76,20 +100,32 @@ pub(super) fn wrong(path: &Path, fault: &TaskFault) -> anyhow::Error {
     Failure::usage(format!("{}: {said}", path.display()))
 }
 
-/// The tasks of a source as it says.
+/// The tasks of a source as it says; `outside` knows the job's own repository and token too.
 ///
 /// # Errors
 /// When it cannot be read, or is not what it should be (exit 2); when the tests cannot be run.
 pub(super) async fn tasks(
     source: &Source,
     resolved: &Resolved,
-    environment: &Environment,
+    (environment, outside): (&Environment, &Environment),
 ) -> anyhow::Result<Vec<Task>> {
-    let Some(path) = file_of(source, &resolved.checkout) else { return failing(resolved, environment).await };
-    match source {
-        Source::Prd(_) => prd(&path)?.tasks().map_err(|fault| wrong(&path, &fault)),
-        Source::List(_) | Source::FailingTests => List::read(&text_of(&path)?).map_err(|fault| wrong(&path, &fault)),
+    match (source, file_tasks(source, &resolved.checkout)) {
+        (_, Some(tasks)) => tasks,
+        (Source::Issues(label), None) => issues::tasks(label, &resolved.checkout, outside).await,
+        (_, None) => failing(resolved, environment).await,
     }
+}
+
+/// The tasks of a source that is a file; `None` for another.
+pub(super) fn file_tasks(source: &Source, checkout: &Path) -> Option<anyhow::Result<Vec<Task>>> {
+    let path = file_of(source, checkout)?;
+    let tasks = match source {
+        Source::Prd(_) => prd(&path).and_then(|prd| prd.tasks().map_err(|fault| wrong(&path, &fault))),
+        Source::List(_) | Source::FailingTests | Source::Issues(_) => {
+            text_of(&path).and_then(|text| List::read(&text).map_err(|fault| wrong(&path, &fault)))
+        }
+    };
+    Some(tasks)
 }
 
 /// Runs the tests and makes tasks of those that fail.

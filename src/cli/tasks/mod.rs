@@ -2,17 +2,25 @@
 //!
 //! Each task is a run of its own, by this program once more ([`worker`]), so that a task is bounded, judged, recorded and resumed as any
 //! run is; what is decided between runs is `policy::backlog`. [`engine`] goes from task to task, [`book`] keeps how each stands in the
-//! log, [`load`] reads the source, [`committed`] puts a proven change on the branch.
+//! log, [`load`] reads the source, [`steering`] hears what is asked meanwhile, [`committed`] puts a proven change on the branch.
 
+mod agents;
 mod book;
 mod command;
+mod comments;
 mod committed;
 mod engine;
 mod flags;
+mod issues;
 mod load;
+mod orders;
 mod outcome;
 mod ready;
+mod settle;
+mod steering;
+mod template;
 mod told;
+mod turn;
 mod worker;
 
 use super::environment::Environment;
@@ -21,9 +29,12 @@ use crate::process::companion;
 pub(super) use command::{Args, run as command};
 pub(super) use engine::run;
 pub(super) use flags::BacklogFlags;
+pub(super) use orders::{CountArgs, OrderArgs, add, pause, remove, resume};
 
 /// Names the task that a run is for, as `backlog/task`; set for the runs of a backlog alone.
 pub(super) const TASK: &str = "UPSHIFT_TASK";
+/// The files in which a project says how it is worked on.
+pub(super) const INSTRUCTIONS: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md"];
 
 /// Has a run for a task end when whoever works off its backlog is gone; any other run stays as it is.
 pub(super) fn follow_parent(environment: &Environment) {

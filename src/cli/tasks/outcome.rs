@@ -1,5 +1,6 @@
 //! What a run that ended means for its task, and the words for it.
 
+use super::book::Standing;
 use super::worker::Came;
 use crate::domain::outcome::Outcome;
 use crate::domain::units::RunId;
@@ -57,4 +58,14 @@ pub(super) fn reason(fate: Fate, came: &Came) -> String {
         _ => return came.said.clone(),
     };
     why.to_owned()
+}
+
+/// Whether it comes again then.
+pub(super) const fn standing(fate: Fate, end: RunEnd, before: Standing) -> Standing {
+    match (fate, end) {
+        (Fate::Deferred, _) => Standing::Deferred,
+        (Fate::LeftOut, RunEnd::ShareUsed) => Standing::LeftForMoney,
+        (Fate::LeftOut, _) => Standing::LeftOut,
+        (Fate::Completed | Fate::Again | Fate::Blocked | Fate::Ends(_), _) => before,
+    }
 }

@@ -3,7 +3,11 @@
 use super::super::Failure;
 use super::super::output::say;
 use super::super::plan::Resolved;
+use crate::audit::Holder;
 use crate::config::Push;
+use crate::domain::clock::Timestamp;
+use crate::domain::units::RunId;
+use crate::process::companion::host_name;
 use crate::workspace::{RevisionError, Revisions};
 
 /// A repository that cannot be read.
@@ -41,6 +45,17 @@ pub(super) async fn clean(revisions: &Revisions<'_>) -> anyhow::Result<()> {
     Err(Failure::usage(
         "files here differ from the commit that is checked out, and each task becomes a commit\n→ Fix: commit or stash them",
     ))
+}
+
+/// This process, for others that want the lock.
+pub(super) fn holder(at: &Timestamp, folder: &str) -> Holder {
+    Holder {
+        pid: std::process::id(),
+        session_id: RunId::random().0,
+        acquired_at: at.0.clone(),
+        cwd: folder.to_owned(),
+        hostname: host_name(),
+    }
 }
 
 /// What a backlog cannot do.

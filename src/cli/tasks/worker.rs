@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::super::environment::Environment;
 use super::super::output::print;
 use super::TASK;
+use super::agents::seeds_line;
 use crate::config::{Setting, Settings};
 use crate::domain::outcome::{EXIT_BUDGET, EXIT_NOT_FIXED, EXIT_PARKED, EXIT_SIGNAL_BASE, EXIT_SUCCESS};
 use crate::domain::stop::Stop;
@@ -112,6 +113,9 @@ fn listen(reader: PipeReader, key: Option<String>) -> JoinHandle<Option<Value>> 
                 said.insert("task".to_owned(), Value::String(key.clone()));
                 // Whoever reads no longer has no use for the rest; the run goes on.
                 let _closed = print(&format!("{}\n", Value::Object(said.clone())));
+                if let Some(line) = seeds_line(&said) {
+                    let _closed = print(&format!("{line}\n"));
+                }
             }
             if is_report {
                 report = Some(Value::Object(said));

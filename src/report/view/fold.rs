@@ -230,7 +230,13 @@ impl Fold {
                 }
             }
             Command::Budget { more } => run.budget.max_cost.0 = run.budget.max_cost.0.saturating_add(more.0),
-            Command::Fix | Command::Stop | Command::Retry | Command::Escalate => {}
+            Command::Fix
+            | Command::Stop
+            | Command::Retry
+            | Command::Escalate
+            | Command::Pause
+            | Command::Resume
+            | Command::Remove { .. } => {}
         }
     }
 

@@ -194,3 +194,45 @@ fn a_change_that_could_not_be_committed_is_committed_by_the_same_command() {
     assert!(std::fs::read_to_string(list).expect("it").contains("\"passes\": true"));
     server.finish();
 }
+
+fn commit(project: &crate::world::project::Project) {
+    git(project, &["add", "--all"]);
+    git(project, &["-c", "user.name=T", "-c", "user.email=t@example.invalid", "commit", "--quiet", "--message=more"]);
+}
+
+#[test]
+fn a_story_whose_test_passes_already_is_marked_in_its_file() {
+    let project = project();
+    let test = "test_run (tests.test_names.namesTest.test_run)";
+    let prd = format!(
+        "{{\n  \"userStories\": [\n    {{\n      \"id\": \"U1\",\n      \"title\": \"Names\",\n      \"acceptanceCriteria\": [\n        \"the test {test} passes\"\n      ],\n      \"passes\": false\n    }}\n  ]\n}}\n"
+    );
+    project.write("prd.json", &prd);
+    project.write("shop/names.py", "def run(names):\n    return names[0]\n");
+    commit(&project);
+    let program = Program::with_anthropic("http://127.0.0.1:9");
+    let said = work_off(&program, &project, &["--tasks", "prd.json"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert_eq!(project.read("prd.json"), prd.replace("false", "true"), "{}", said.all());
+    assert_eq!(git(&project, &["show", "--format=", "--name-only", "HEAD"]), "prd.json\n");
+    assert_eq!(git(&project, &["status", "--porcelain"]), "");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_list_behind_a_link_is_the_lists_own_and_the_link_stays() {
+    let project = project();
+    let list = "{\"userStories\": [{\"id\": \"U1\", \"title\": \"Names\", \"acceptanceCriteria\": [\"the test test_run (tests.test_names.namesTest.test_run) passes\"], \"passes\": false}]}\n";
+    project.write("lists/prd.json", list);
+    std::os::unix::fs::symlink("lists/prd.json", project.path().join("prd.json")).expect("a link");
+    commit(&project);
+    let server = ModelServer::start(mends);
+    let program = Program::with_anthropic(&server.url());
+    let said = work_off(&program, &project, &["--tasks", "prd.json"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(project.read("lists/prd.json").contains("\"passes\": true"), "{}", said.all());
+    assert!(project.path().join("prd.json").is_symlink());
+    assert_eq!(git(&project, &["show", "--format=", "--name-only", "HEAD"]), "lists/prd.json\nshop/names.py\n");
+    assert_eq!(git(&project, &["status", "--porcelain"]), "");
+    server.finish();
+}

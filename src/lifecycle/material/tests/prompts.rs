@@ -32,6 +32,7 @@ async fn message(files: &[(&str, String)], command: &str, log: &str) -> String {
         objective: Foreign::prose("Make the failing tests pass."),
         test_command: Foreign::new(command),
         working_directory: None,
+        beside: Vec::new(),
         failures: candidate.failures.clone(),
         excerpts,
         likely,

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::openapi::object;
-use super::state::{Annotation, Artifact, Check, Comment, Job, Pull, Review, ReviewComment, Run, Status, World};
+use super::state::{
+    Annotation, Artifact, Check, Comment, Job, Listed, Pull, Review, ReviewComment, Run, Status, World,
+};
 
 /// The moment when a world begins: 2026-03-01T12:00:00Z.
 pub(super) const BEGINS_MS: u64 = 1_772_366_400_000;
@@ -66,6 +68,24 @@ impl Renderer<'_> {
             own["allow_merge_commit"] = json!(false);
         }
         object("full-repository", own)
+    }
+
+    pub(super) fn listed(&self, issue: &Listed) -> Value {
+        let page = self.api(&format!("/pulls/{}", issue.number));
+        let pull = json!({ "url": page, "html_url": page, "diff_url": page, "patch_url": page });
+        let labels: Vec<Value> = issue.labels.iter().map(|name| json!({ "name": name })).collect();
+        let mut shown = json!({
+            "number": issue.number,
+            "title": issue.title,
+            "body": issue.body,
+            "labels": labels,
+            "user": user(&issue.author),
+            "state": "open",
+        });
+        if issue.is_pull {
+            shown["pull_request"] = pull;
+        }
+        object("issue", shown)
     }
 
     pub(super) fn comment(&self, comment: &Comment) -> Value {

@@ -246,6 +246,11 @@ fn conversations(shown: &Renderer<'_>, route: &str, asked: &Asked<'_>) -> Option
     let recent = |ms: u64| since.as_ref().is_none_or(|since| render::time(world.begins_ms + ms) >= *since);
     let number = asked.number(1);
     Some(match route {
+        "/issues" => {
+            let label = asked.query("labels").unwrap_or_default();
+            let of = world.listed.iter().filter(|issue| issue.labels.contains(&label));
+            asked.page(of, None, |issue| shown.listed(issue))
+        }
         "/issues/{issue_number}/comments" if world.pulls.iter().all(|pull| pull.number != number) => Reply::not_found(),
         "/issues/{issue_number}/comments" => {
             let of = world.comments.iter().filter(|comment| comment.issue == number && recent(comment.updated_ms));

@@ -33,6 +33,8 @@ pub(crate) struct World {
     pub(crate) pulls: Vec<Pull>,
     /// Issues that are no pull requests, and their states: `open`, `closed`.
     pub(crate) issues: BTreeMap<u64, String>,
+    /// Open issues with their text, and pull requests among them.
+    pub(crate) listed: Vec<Listed>,
     pub(crate) comments: Vec<Comment>,
     pub(crate) reviews: Vec<Review>,
     pub(crate) review_comments: Vec<ReviewComment>,
@@ -89,6 +91,7 @@ impl Default for World {
             accounts: BTreeMap::new(),
             pulls: Vec::new(),
             issues: BTreeMap::new(),
+            listed: Vec::new(),
             comments: Vec::new(),
             reviews: Vec::new(),
             review_comments: Vec::new(),
@@ -173,6 +176,7 @@ data! {
         head_sha: String,
         base_branch: String, base_sha: String,
     }
+    Listed { number: u64, title: String, body: String, labels: Vec<String>, author: String, is_pull: bool, }
     Comment {
         id: u64, issue: u64, author: String, body: String, created_ms: u64, updated_ms: u64,
         /// How often it was edited.

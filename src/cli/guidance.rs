@@ -1,0 +1,109 @@
+//! The words that the artisan is told beside its task: how the project says it is worked on, and what a backlog knows of the task.
+//!
+//! Invariant: the project's own files are read from the base commit, where no model and nobody who sends a pull request wrote them, and
+//! all of it is data within caps. Whatever cannot be read is told and left out: a run does not depend on it.
+
+use std::path::Path;
+
+use super::setup::Setup;
+use super::{forge, say, tasks};
+use crate::agent::Beside;
+use crate::audit::Store;
+use crate::domain::ci::{CiContext, PullRequestRef};
+use crate::domain::foreign::Foreign;
+use crate::domain::stop::Stop;
+use crate::domain::units::CommitSha;
+use crate::tracker::{Source, Task};
+use crate::workspace::Revisions;
+
+/// The most characters of one file, and of what a backlog says.
+const MOST_CHARS: usize = 8_000;
+/// The most bytes of a file that are looked at.
+const MOST_BYTES: usize = 64 * 1024;
+/// So many tasks before this one are told of.
+const TOLD: u32 = 5;
+
+/// Gathers it for a run that begins.
+pub(super) async fn gather(setup: &Setup<'_>, store: &Store) -> Vec<Beside> {
+    let mut found = instructions(setup).await;
+    found.extend(of_task(setup, store).into_iter().flatten());
+    found
+}
+
+/// The project's own instructions.
+async fn instructions(setup: &Setup<'_>) -> Vec<Beside> {
+    let mut found: Vec<Beside> = Vec::new();
+    for path in tasks::INSTRUCTIONS {
+        let text = match read(setup, path).await {
+            Ok(Some(text)) => text,
+            Ok(None) => continue,
+            Err(why) => {
+                say(&format!("⚠ {path} of the base commit is not told to the models: {why}"));
+                return found;
+            }
+        };
+        let text = Foreign::capped(&setup.redactor.redact(&text), MOST_CHARS);
+        // One is often a copy of another.
+        if !text.is_empty() && found.iter().all(|other| other.text != text) {
+            let label = format!("{path}: HOW THIS PROJECT IS WORKED ON, kept where it contradicts nothing above");
+            found.push(Beside { label, text });
+        }
+    }
+    found
+}
+
+/// A file of the base commit: of the commit that a pull request goes to, else of the one that is checked out.
+async fn read(setup: &Setup<'_>, path: &str) -> Result<Option<String>, String> {
+    let stop = Stop::never();
+    let Ok(revisions) = Revisions::open(setup.checkout, setup.environment.raw(), &stop).await else { return Ok(None) };
+    match setup.context.filter(|context| context.is_about_a_pull_request()) {
+        None => {
+            let Ok(head) = revisions.commit("HEAD").await else { return Ok(None) };
+            revisions.text_in(&head, Path::new(path), MOST_BYTES).await.map_err(|error| error.to_string())
+        }
+        Some(context) => of_base(setup, &revisions, context, path).await,
+    }
+}
+
+async fn of_base(
+    setup: &Setup<'_>,
+    revisions: &Revisions<'_>,
+    context: &CiContext,
+    path: &str,
+) -> Result<Option<String>, String> {
+    let PullRequestRef::Known(pull) = &context.pull_request else { return Ok(None) };
+    if let Ok(commit) = revisions.commit(&pull.base_sha.0).await {
+        return revisions.text_in(&commit, Path::new(path), MOST_BYTES).await.map_err(|error| error.to_string());
+    }
+    let Some(token) = forge::token(setup.environment) else { return Ok(None) };
+    let CommitSha(base) = &pull.base_sha;
+    let read = async {
+        let github = forge::client(setup.environment, &context.api_url, &context.repository, token)?;
+        github.file(path, base).await
+    };
+    let bytes = read.await.map_err(|error| error.to_string())?;
+    Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
+}
+
+/// The backlog's knowledge of the task that the run is for.
+fn of_task(setup: &Setup<'_>, store: &Store) -> Option<Vec<Beside>> {
+    let (backlog, task) = setup.environment.get(tasks::TASK)?.split_once('/')?;
+    let (source, record) = store.task_of(backlog, task).ok()??;
+    let mut found = Vec::new();
+    if let Ok(Source::Issues(_)) = source.parse() {
+        // Anybody may have written it.
+        let said = serde_json::from_str::<Task>(&record.body).ok()?.description;
+        let text = Foreign::capped(&setup.redactor.redact(&said), MOST_CHARS);
+        found.push(Beside { label: "THE ISSUE, as it was written".to_owned(), text });
+    }
+    let before = store.worked_on_last(backlog, TOLD).ok()?;
+    let line = |record: crate::audit::TaskRecord| {
+        let title = serde_json::from_str::<Task>(&record.body).map(|task| task.title).unwrap_or_default();
+        let why = if record.reason.is_empty() { String::new() } else { format!(": {}", record.reason) };
+        format!("{} {title}: {}{why}\n", record.task_id, record.status)
+    };
+    let told: String = before.into_iter().map(line).collect();
+    let text = Foreign::capped(&setup.redactor.redact(&told), MOST_CHARS);
+    found.push(Beside { label: "RECENT PROGRESS of the backlog, the latest last".to_owned(), text });
+    Some(found)
+}

@@ -1,0 +1,149 @@
+//! `upshift pause`, `resume`, `add` and `remove`: orders to the process that works off a backlog here, and `tasks status`.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args as ClapArgs;
+use serde_json::{Value, json};
+
+use super::super::environment::{Environment, current_dir};
+use super::super::form::Form;
+use super::super::{Failure, plan, print, print_set, setup, stop_sources};
+use super::book::{self, Entry};
+use super::told::{lines, of_task};
+use crate::audit::Store;
+use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
+use crate::policy::course::Status;
+use crate::redact::Redactor;
+
+/// How often it is looked for the answer of the process, which itself looks four times a second.
+const PATIENCE: u32 = 100;
+const BEAT: Duration = Duration::from_millis(50);
+
+/// The arguments of `pause`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct OrderArgs {
+    /// The audit log of the backlog [default: .upshift/audit.db]
+    #[arg(long, value_name = "PATH")]
+    audit_db: Option<String>,
+}
+
+/// The arguments of `add` and `remove`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CountArgs {
+    /// How many tasks more or fewer
+    #[arg(value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    number: u32,
+    #[command(flatten)]
+    place: OrderArgs,
+}
+
+/// Asks it to pause.
+pub(crate) fn pause(args: &OrderArgs, environment: &Environment) -> anyhow::Result<u8> {
+    ask("pause", 0, args, environment)
+}
+
+/// Asks it to work on more tasks.
+pub(crate) fn add(args: &CountArgs, environment: &Environment) -> anyhow::Result<u8> {
+    ask("add", args.number, &args.place, environment)
+}
+
+/// Asks it to work on fewer.
+pub(crate) fn remove(args: &CountArgs, environment: &Environment) -> anyhow::Result<u8> {
+    ask("remove", args.number, &args.place, environment)
+}
+
+/// Asks it to go on, where a process is paused or about to be; `None` where none is, and `resume` means a run.
+pub(crate) fn resume(audit_db: Option<&str>, environment: &Environment) -> anyhow::Result<Option<u8>> {
+    let place = OrderArgs { audit_db: audit_db.map(str::to_owned) };
+    let Some(store) = open(&place, &current_dir()?, environment)? else { return Ok(None) };
+    let Some(holder) = store.backlog_holder().map_err(|error| book::failed(&error))? else { return Ok(None) };
+    let last = store.last_backlog(None, &holder.cwd).map_err(|error| book::failed(&error))?;
+    let pauses = [Status::Pausing.as_str(), Status::Paused.as_str()];
+    if !last.is_some_and(|(backlog, _)| pauses.contains(&backlog.course.status.as_str())) {
+        return Ok(None);
+    }
+    ask("resume", 0, &place, environment).map(Some)
+}
+
+/// The log, where there is one.
+fn open(args: &OrderArgs, checkout: &Path, environment: &Environment) -> anyhow::Result<Option<Store>> {
+    let path = plan::audit_path(args.audit_db.as_deref(), environment, checkout);
+    let location = setup::locate(&path, checkout, environment);
+    if !location.live.exists() {
+        return Ok(None);
+    }
+    let redactor = Redactor::new(&environment.secrets());
+    Store::open(&location, Arc::new(redactor)).map(Some).map_err(|error| setup::audit_failure(&error))
+}
+
+fn ask(verb: &str, amount: u32, args: &OrderArgs, environment: &Environment) -> anyhow::Result<u8> {
+    let nobody = || {
+        let fix = "begin with `upshift run --tasks SOURCE`, or name its log with --audit-db";
+        Failure::usage(format!("no backlog is worked off here\n→ Fix: {fix}"))
+    };
+    let Some(mut store) = open(args, &current_dir()?, environment)? else { return Err(nobody()) };
+    let held = |store: &Store| store.backlog_holder().map_err(|error| book::failed(&error));
+    if held(&store)?.is_none() {
+        return Err(nobody());
+    }
+    let at = stop_sources::clock(environment).timestamp();
+    let order = store.give_order(verb, amount, &at).map_err(|error| book::failed(&error))?;
+    for _ in 0..PATIENCE {
+        if let Some(answer) = store.answer_to(order).map_err(|error| book::failed(&error))? {
+            print(&format!("{}\n", answer.said))?;
+            return Ok(if answer.obeyed { EXIT_SUCCESS } else { EXIT_NOT_FIXED });
+        }
+        if held(&store)?.is_none() {
+            return Err(Failure::with_code(EXIT_NOT_FIXED, "the work on the backlog ended meanwhile"));
+        }
+        std::thread::sleep(BEAT);
+    }
+    print("it is asked, and has not answered yet\n")
+}
+
+/// Shows how the last backlog of this folder stands, and who works on it.
+pub(super) fn status(audit_db: Option<&str>, form: Form, environment: &Environment) -> anyhow::Result<u8> {
+    let checkout = current_dir()?;
+    let place = OrderArgs { audit_db: audit_db.map(str::to_owned) };
+    let store = open(&place, &checkout, environment)?;
+    let folder = checkout.display().to_string();
+    let last = match &store {
+        Some(store) => store.last_backlog(None, &folder).map_err(|error| book::failed(&error))?,
+        None => None,
+    };
+    let Some((backlog, tasks)) = last else {
+        return Err(Failure::with_code(EXIT_NOT_FIXED, "no backlog was worked off here"));
+    };
+    let holder = store.and_then(|store| store.backlog_holder().ok().flatten()).filter(|holder| holder.cwd == folder);
+    let entries: Vec<Entry> = tasks.into_iter().filter_map(Entry::from_record).collect();
+    // Whoever died said nothing of it.
+    let status = if holder.is_some() { backlog.course.status.as_str() } else { Status::Idle.as_str() };
+    let done = entries.iter().filter(|entry| entry.task.status == crate::tracker::TaskStatus::Completed).count();
+    match form {
+        Form::Json => {
+            let tasks: Vec<Value> = entries.iter().map(of_task).collect();
+            let document = json!({
+                "backlogId": backlog.backlog_id,
+                "source": backlog.source,
+                "status": status,
+                "stopReason": backlog.stop_reason,
+                "currentIteration": backlog.course.iteration,
+                "maxIterations": backlog.course.max_iterations,
+                "tasksCompleted": done,
+                "totalTasks": entries.len(),
+                "heldBy": holder,
+                "tasks": tasks,
+            });
+            print(&format!("{}\n", serde_json::to_string_pretty(&document)?))
+        }
+        Form::Text => {
+            let by = holder.as_ref().map(|holder| format!(", {}", book::who(holder))).unwrap_or_default();
+            let mut text =
+                format!("{status}: {done} of {} tasks of {} completed{by}\n\n", entries.len(), backlog.source);
+            text.push_str(&lines(&entries));
+            print_set(&text, environment.console())
+        }
+    }
+}

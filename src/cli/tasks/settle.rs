@@ -1,0 +1,147 @@
+//! The consequences of how a task's run ended: the commit first, then how the task stands.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::book::{self, Book, Standing};
+use super::engine::Engine;
+use super::outcome::{reason, standing, status};
+use super::worker::Came;
+use super::{committed, load};
+use crate::domain::units::{CommitSha, RunId};
+use crate::policy::backlog::{Fate, RunEnd, StopReason, fate};
+use crate::tracker::{Proof, Source, Task};
+
+impl Engine<'_> {
+    /// Draws the consequences of how a task's run ended.
+    pub(super) async fn settle(&self, book: &mut Book, at: usize, came: Came) -> anyhow::Result<Option<StopReason>> {
+        let Some(entry) = book.entries.get(at).cloned() else { return Ok(None) };
+        let book_key = book.key(&entry);
+        let (task, retries) = (&entry.task, entry.failures);
+        let proves_itself = matches!(task.proof, Proof::Tests(_));
+        let fate = fate(
+            came.end,
+            self.flags.on_error.into(),
+            (retries, self.flags.task_retries),
+            entry.standing == Standing::SecondTurn,
+            proves_itself,
+        );
+        let commit = match (fate, came.end, &came.run) {
+            (Fate::Completed, RunEnd::Mended, Some(run)) => self.commit(task, run, &came.files).await,
+            // Its source says so from now on.
+            (Fate::Completed, RunEnd::NothingFails, Some(run)) if matches!(self.source, Source::Prd(_)) => {
+                self.commit(task, run, &[]).await
+            }
+            _ => Ok(None),
+        };
+        let (commit, fate) = match commit {
+            Ok(commit) => (commit, fate),
+            Err(error) => {
+                // The change stays in the files and the task under way: the same command commits it when that is mended.
+                let why = format!("its change is proven, and could not be committed: {}", first_line(&error));
+                self.teller.word(&format!("✖ {}: {why}", task.id));
+                let cost = book.store().cost_of_task(&book_key).map_err(|error| book::failed(&error))?;
+                book.change(at, |entry| {
+                    entry.cost = cost;
+                    entry.reason = why;
+                })?;
+                let stopped = self.stop.raised().is_some();
+                return Ok(Some(if stopped { StopReason::Interrupted } else { StopReason::Error }));
+            }
+        };
+        let cost = book.store().cost_of_task(&book_key).map_err(|error| book::failed(&error))?;
+        let (status, why) = (status(fate, came.end), reason(fate, &came));
+        book.change(at, |entry| {
+            entry.task.status = status;
+            entry.failures += u32::from(came.end == RunEnd::NotMended);
+            entry.wants_money = came.end == RunEnd::ShareUsed;
+            entry.standing = standing(fate, came.end, entry.standing);
+            entry.cost = cost;
+            entry.run = came.run.clone().or(entry.run.take());
+            entry.commit = commit.clone().or(entry.commit.take());
+            entry.reason.clone_from(&why);
+        })?;
+        self.tell_fate(book, at, (fate, came.run.as_ref()), &why).await
+    }
+
+    /// Tells what became of a task, and waits before it is tried again.
+    async fn tell_fate(
+        &self,
+        book: &mut Book,
+        at: usize,
+        (fate, run): (Fate, Option<&RunId>),
+        why: &str,
+    ) -> anyhow::Result<Option<StopReason>> {
+        let failed = |action: &str| {
+            self.tell_of(book, at, "iteration:failed", json!({ "action": action, "error": why }));
+        };
+        match fate {
+            Fate::Completed => {
+                let commit = book.entries.get(at).and_then(|entry| entry.commit.as_ref());
+                let payload = json!({ "commit": commit.map(|commit| &commit.0), "runId": run.map(|run| &run.0) });
+                self.tell_of(book, at, "task:completed", payload);
+            }
+            Fate::Again => {
+                failed("retry");
+                let retry = book.entries.get(at).map_or(1, |entry| entry.failures);
+                let delay = self.flags.retry_delay_seconds;
+                let payload = json!({
+                    "retryAttempt": retry,
+                    "maxRetries": self.flags.task_retries,
+                    "previousError": why,
+                    "delayMs": delay.saturating_mul(1_000),
+                });
+                self.tell_of(book, at, "iteration:retrying", payload);
+                tokio::select! {
+                    () = self.setup.clock().sleep(Duration::from_secs(delay)) => {}
+                    _ = self.stop.wait() => {}
+                }
+            }
+            Fate::Deferred | Fate::LeftOut => {
+                failed(if fate == Fate::Deferred { "defer" } else { "skip" });
+                self.tell_of(book, at, "iteration:skipped", json!({ "reason": why }));
+            }
+            Fate::Blocked => self.tell_of(book, at, "task:blocked", json!({ "reason": why })),
+            Fate::Ends(reason) => {
+                failed("abort");
+                return Ok(Some(reason));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Commits a task's change, and what its own file says of it; `None` where there is nothing that could be committed.
+    async fn commit(&self, task: &Task, run: &RunId, files: &[String]) -> anyhow::Result<Option<CommitSha>> {
+        let mut files: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
+        let mut before = None;
+        if let (Source::Prd(_), Some(path)) = (self.source, load::file_of(self.source, self.checkout())) {
+            // One that lies elsewhere, or that git does not know, is nobody's commit.
+            let within = load::within(self.source, self.checkout());
+            let known = match &within {
+                Some(within) => self.revisions.knows(within).await?,
+                None => false,
+            };
+            let text = load::text_of(&path)?;
+            let mut prd = load::prd(&path)?;
+            prd.mark(&task.id, true);
+            load::replace(&path, &prd.write())?;
+            files.extend(within.filter(|_| known));
+            before = Some((path, text));
+        }
+        if files.is_empty() {
+            return Ok(None);
+        }
+        let done = committed::commit(self.revisions, &self.resolved.plan, (task, run), &files, self.environment).await;
+        if let (Err(_), Some((path, text))) = (&done, before) {
+            // What is not committed is not done.
+            load::replace(&path, &text)?;
+        }
+        Ok(Some(done?))
+    }
+}
+
+fn first_line(error: &anyhow::Error) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,118 @@
+//! Orders to the process while it works on a backlog: by commands in rows of the log, by people in comments. Both are looked
+//! for between tasks and while a run is under way, and each is answered once.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::book::Book;
+use super::comments::{Answer, Ear, Wish};
+use super::engine::Engine;
+use crate::audit::{AuditError, OrderAnswer};
+use crate::policy::course::{Change, Order, Status};
+
+/// How often a paused process looks whether it may go on (S3-1).
+const PAUSED_BEAT: Duration = Duration::from_millis(100);
+
+/// The verbs of the command line, as they stand in the log.
+pub(super) fn order_of(verb: &str, amount: u32) -> Option<Order> {
+    match verb {
+        "pause" => Some(Order::Pause),
+        "resume" => Some(Order::Resume),
+        "add" => Some(Order::Add(amount)),
+        "remove" => Some(Order::Remove(amount)),
+        _ => None,
+    }
+}
+
+impl Engine<'_> {
+    /// Does what was asked since the last look. A log or a forge that cannot be asked is told, and keeps nobody from working.
+    pub(super) async fn hear(&self, book: &mut Book) {
+        if let Err(error) = self.hear_orders(book) {
+            self.teller.word(&format!("⚠ what is asked of the backlog could not be read: {error}"));
+        }
+        let Some(mut ear) = self.ear.take() else { return };
+        self.hear_comments(book, &mut ear).await;
+        if let Some(trouble) = ear.trouble() {
+            let trouble = self.setup.redactor.redact(&trouble);
+            self.teller.word(&format!("⚠ commands in comments could not be read or answered: {trouble}"));
+        }
+        self.ear.replace(Some(ear));
+    }
+
+    fn hear_orders(&self, book: &mut Book) -> Result<(), AuditError> {
+        for given in book.store().waiting_orders()? {
+            let done = match order_of(&given.verb, given.amount) {
+                Some(order) => self.obey(book, order),
+                None => Err("this upshift does not know what that is".to_owned()),
+            };
+            let obeyed = done.is_ok();
+            let said = done.unwrap_or_else(|why| why);
+            book.store().answer_order(given.order_id, &OrderAnswer { obeyed, said }, &self.now())?;
+        }
+        Ok(())
+    }
+
+    async fn hear_comments(&self, book: &mut Book, ear: &mut Ear) {
+        for asked in ear.listen().await {
+            let answer = match asked.wish {
+                Wish::Order(order) if self.obey(book, order).is_ok() => Answer::Done,
+                Wish::Budget(more) => {
+                    let cap = &mut book.backlog.max_cost;
+                    cap.0 = cap.0.saturating_add(more.0);
+                    self.teller.word(&format!("◆ All tasks together may cost {cap}", cap = book.backlog.max_cost));
+                    Answer::Done
+                }
+                Wish::Order(_) | Wish::UnderWay | Wish::Refused | Wish::Unknown => Answer::Refused,
+            };
+            ear.answer(&asked, answer).await;
+        }
+    }
+
+    /// Does what is asked; what came of it in words.
+    fn obey(&self, book: &mut Book, order: Order) -> Result<String, String> {
+        let change = book.course.obey(order)?;
+        book.save_course().map_err(|error| error.to_string())?;
+        let (most, at) = (book.course.most, book.course.iteration);
+        let said = match change {
+            Change::Pausing => "it pauses behind the task under way".to_owned(),
+            Change::GoesOn => "it goes on without a pause".to_owned(),
+            Change::Resumed => {
+                self.tell("engine:resumed", json!({ "fromIteration": at }));
+                "it goes on".to_owned()
+            }
+            Change::Added { previous } => {
+                let payload = json!({ "added": most - previous, "newMax": most, "previousMax": previous, "currentIteration": at });
+                self.tell("engine:iterations-added", payload);
+                format!("{most} tasks are worked on at most, {at} were begun")
+            }
+            Change::Removed { previous } => {
+                let payload = json!({ "removed": previous - most, "newMax": most, "previousMax": previous, "currentIteration": at });
+                self.tell("engine:iterations-removed", payload);
+                format!("{most} tasks are worked on at most, {at} were begun")
+            }
+            Change::Stopping => "it ends behind the task under way".to_owned(),
+        };
+        self.teller.word(&format!("◆ Backlog {}: {said}", self.source));
+        Ok(said)
+    }
+
+    /// Pauses where that was asked for, until it may go on or ends; whether it did.
+    pub(super) async fn pause(&self, book: &mut Book) -> anyhow::Result<bool> {
+        if !book.course.reach_boundary() {
+            return Ok(false);
+        }
+        book.save_course()?;
+        self.tell("engine:paused", json!({ "currentIteration": book.course.iteration }));
+        self.teller.word("◆ Paused; `upshift resume` goes on");
+        while book.course.status == Status::Paused && self.stop.raised().is_none() {
+            tokio::select! {
+                // A person waits, not a model: a clock that leaps over waits does not leap here.
+                () = tokio::time::sleep(PAUSED_BEAT) => {}
+                _ = self.stop.wait() => {}
+            }
+            self.hear(book).await;
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,142 @@
+//! A person's own words for the objective of each task: a template of the base commit, with a closed set of variables.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use minijinja::{Environment as Engine, UndefinedBehavior, context};
+
+use super::super::Failure;
+use super::ready::unreadable;
+use crate::tracker::{Proof, Task};
+use crate::workspace::Revisions;
+
+/// The largest template, in bytes.
+const MOST_BYTES: usize = 64 * 1024;
+/// How many steps a template may take for one task.
+const FUEL: u64 = 100_000;
+/// The name under which errors tell of it.
+const NAME: &str = "task-template";
+
+/// The variables that a template may name.
+const VARIABLES: [&str; 9] = [
+    "taskId",
+    "taskTitle",
+    "taskDescription",
+    "priority",
+    "dependsOn",
+    "tests",
+    "command",
+    "tasksCompleted",
+    "totalTasks",
+];
+
+/// A template that was found sound.
+#[derive(Debug)]
+pub(super) struct Template {
+    engine: Engine<'static>,
+}
+
+impl Template {
+    /// Reads it from the commit that is checked out.
+    ///
+    /// # Errors
+    /// When it is not there, too large, not sound, or names what it may not (exit 2).
+    pub(super) async fn open(path: &str, revisions: &Revisions<'_>) -> anyhow::Result<Self> {
+        let head = revisions.commit("HEAD").await.map_err(unreadable)?;
+        let text = revisions.text_in(&head, Path::new(path), MOST_BYTES + 1).await.map_err(unreadable)?;
+        let wrong = |why: String| {
+            Failure::usage(format!("--task-template {path}: {why}\n→ Fix: its variables are {}", VARIABLES.join(", ")))
+        };
+        let Some(text) = text else {
+            return Err(wrong("no such file of text is in the commit that is checked out".to_owned()));
+        };
+        if text.len() > MOST_BYTES {
+            return Err(wrong(format!("it holds more than {MOST_BYTES} bytes")));
+        }
+        Self::new(text).map_err(wrong)
+    }
+
+    fn new(text: String) -> Result<Self, String> {
+        let mut engine = Engine::empty();
+        engine.set_undefined_behavior(UndefinedBehavior::Strict);
+        engine.set_fuel(Some(FUEL));
+        engine.add_template_owned(NAME, text).map_err(|error| error.to_string())?;
+        let named = engine.get_template(NAME).map(|template| template.undeclared_variables(false));
+        let named: BTreeSet<String> = named.map_err(|error| error.to_string())?.into_iter().collect();
+        match named.iter().find(|name| !VARIABLES.contains(&name.as_str())) {
+            Some(unknown) => Err(format!("there is no variable `{unknown}`")),
+            None => Ok(Self { engine }),
+        }
+    }
+
+    /// The objective of a task.
+    ///
+    /// # Errors
+    /// When it takes too many steps, or does with a variable what cannot be done.
+    pub(super) fn render(&self, task: &Task, (done, all): (usize, usize)) -> Result<String, String> {
+        let (tests, command) = match &task.proof {
+            Proof::Tests(names) => (names.clone(), ""),
+            Proof::Command(command) => (Vec::new(), command.as_str()),
+            Proof::Nothing => (Vec::new(), ""),
+        };
+        let values = context! {
+            taskId => task.id,
+            taskTitle => task.title,
+            taskDescription => task.description,
+            priority => task.priority,
+            dependsOn => task.depends_on,
+            tests => tests,
+            command => command,
+            tasksCompleted => done,
+            totalTasks => all,
+        };
+        let rendered = self.engine.get_template(NAME).and_then(|template| template.render(values));
+        rendered.map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tracker::TaskStatus;
+
+    fn task() -> Task {
+        Task {
+            id: "T1".to_owned(),
+            title: "Mend {{ it }}".to_owned(),
+            description: String::new(),
+            status: TaskStatus::Open,
+            priority: 1,
+            depends_on: Vec::new(),
+            proof: Proof::Tests(vec!["a".to_owned(), "b".to_owned()]),
+        }
+    }
+
+    #[test]
+    fn a_template_says_what_is_wanted_and_its_values_are_no_templates() {
+        let text = "{{ taskId }} of {{ totalTasks }}: {{ taskTitle }}{% for test in tests %} [{{ test }}]{% endfor %}";
+        let template = Template::new(text.to_owned()).unwrap();
+        assert_eq!(template.render(&task(), (0, 3)).unwrap(), "T1 of 3: Mend {{ it }} [a] [b]");
+    }
+
+    #[test]
+    fn what_a_template_may_not_name_is_told_before_anything_is_paid() {
+        for (text, said) in
+            [("{{ secret }}", "no variable `secret`"), ("{% if %}", "syntax error"), ("{% include 'x' %}", "")]
+        {
+            let told =
+                Template::new(text.to_owned()).and_then(|template| template.render(&task(), (0, 1)).map(|_| template));
+            assert!(told.is_err_and(|told| told.contains(said)), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_template_that_does_not_end_is_ended() {
+        let nested = "{% for a in taskTitle %}".repeat(0)
+            + &"{% for a in tests %}".repeat(20)
+            + "x"
+            + &"{% endfor %}".repeat(20);
+        let template = Template::new(nested).unwrap();
+        assert!(template.render(&task(), (0, 1)).is_err());
+    }
+}

@@ -1,0 +1,190 @@
+//! A task's turn: the run for it, begun, taken up or gone on with, and the orders that come while it is under way.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::super::{Failure, details};
+use super::book::{self, Book, Standing, can_go_on};
+use super::engine::Engine;
+use super::outcome::ended;
+use super::told::{completed, of_task};
+use super::worker::{self, Came, Order};
+use super::{INSTRUCTIONS, load};
+use crate::audit::RunStatus;
+use crate::config::{Format, Setting, Settings, TASK_CHECK};
+use crate::domain::outcome::Outcome;
+use crate::domain::units::{MicroUsd, RunId};
+use crate::policy::backlog::StopReason;
+use crate::report::view::RunView;
+use crate::tracker::{Proof, Source, Task, TaskStatus};
+
+/// How many files of a person's are named to a run, and how many characters of a task's description.
+const MOST_PROTECTED: usize = 200;
+const MOST_OF_OBJECTIVE: usize = 32_000;
+/// How often orders are looked for while a run is under way.
+const BEAT: Duration = Duration::from_millis(250);
+
+impl Engine<'_> {
+    /// An event of a task, with the task as it stands and the number of its turn.
+    pub(super) fn tell_of(&self, book: &Book, at: usize, kind: &str, more: Value) {
+        let Some(entry) = book.entries.get(at) else { return };
+        let mut payload =
+            json!({ "iteration": book.course.iteration, "taskId": entry.task.id, "task": of_task(entry) });
+        if let (Some(payload), Value::Object(more)) = (payload.as_object_mut(), more) {
+            payload.extend(more);
+        }
+        self.tell(kind, payload);
+    }
+
+    /// Brings to an end what an earlier process was at when it was killed; a reason to stop where that says so.
+    pub(super) async fn take_up(&self, book: &mut Book) -> anyhow::Result<Option<StopReason>> {
+        for at in 0..book.entries.len() {
+            let Some(entry) = book.entries.get(at).filter(|entry| entry.task.status == TaskStatus::InProgress) else {
+                continue;
+            };
+            let (task, key, fits) = (entry.task.clone(), book.key(entry), book.fits(entry)?);
+            let Some(run) = book.store().run_of_task(&key).map_err(|error| book::failed(&error))? else {
+                // It was killed before its run began: nothing was paid.
+                book.change(at, |entry| entry.task.status = TaskStatus::Open)?;
+                continue;
+            };
+            let loaded = book.store().load_run(&run).map_err(|error| book::failed(&error))?;
+            let came = match &loaded.status {
+                RunStatus::Ended(Some(outcome)) if !can_go_on(&loaded.status) => {
+                    ended(&RunView::from_events(&loaded.events, details::liveness(&loaded.status)), outcome)
+                }
+                RunStatus::Ended(_) | RunStatus::Interrupted if !fits => {
+                    book.change(at, |entry| {
+                        entry.task.status = TaskStatus::Open;
+                        entry.wants_money = true;
+                        entry.standing = Standing::LeftForMoney;
+                        "its run could pass the cap if it went on".clone_into(&mut entry.reason);
+                    })?;
+                    continue;
+                }
+                RunStatus::Ended(_) | RunStatus::Interrupted => {
+                    self.teller.word(&format!("◆ Task {}: going on with run {}", task.id, run.short()));
+                    self.spawn(book, &key, self.words_of_resume(&run)).await?
+                }
+                RunStatus::Running => {
+                    return Err(Failure::usage(format!(
+                        "run {} for {} is still under way\n→ Fix: wait for it to end",
+                        run.short(),
+                        task.id
+                    )));
+                }
+            };
+            if let Some(reason) = self.settle(book, at, came).await? {
+                return Ok(Some(reason));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A run for a task, or more of them.
+    pub(super) async fn work_on(
+        &self,
+        book: &mut Book,
+        (at, task): (usize, &Task),
+        (share, waits): (MicroUsd, Option<RunId>),
+    ) -> anyhow::Result<Option<StopReason>> {
+        book.course.iteration += 1;
+        book.save_course()?;
+        self.tell_of(book, at, "task:selected", json!({ "title": task.title }));
+        book.change(at, |entry| {
+            entry.task.status = TaskStatus::InProgress;
+            entry.tries += 1;
+            entry.reason.clear();
+        })?;
+        self.tell_of(book, at, "task:activated", json!({}));
+        self.tell_of(book, at, "iteration:started", json!({ "shareMicroUsd": waits.is_none().then_some(share.0) }));
+        let how = match &waits {
+            Some(run) => format!("goes on with run {}", run.short()),
+            None => format!("at most {share}"),
+        };
+        let (place, all) = (completed(book) + 1, book.entries.len());
+        self.teller.word(&format!("◆ Task {place}/{all} {} ({how})", task.title));
+        let Some(key) = book.entries.get(at).map(|entry| book.key(entry)) else { return Ok(None) };
+        let words = match waits {
+            Some(run) => self.words_of_resume(&run),
+            None => worker::words("run", &self.settings_of(task, share, (completed(book), all))),
+        };
+        let came = self.spawn(book, &key, words).await?;
+        let result = json!({ "exitCode": came.code, "said": came.said, "runId": came.run.as_ref().map(|run| &run.0), "files": came.files });
+        self.tell_of(book, at, "iteration:completed", json!({ "result": result }));
+        self.settle(book, at, came).await
+    }
+
+    /// The run of a deferred task that waits.
+    pub(super) fn waiting(&self, book: &mut Book, at: usize) -> Option<RunId> {
+        let is_second = |entry: &&book::Entry| entry.standing == Standing::SecondTurn;
+        let run = book.entries.get(at).filter(is_second)?.run.clone()?;
+        let status = book.store().load_run(&run).ok()?.status;
+        matches!(status, RunStatus::Ended(Some(Outcome::Parked))).then_some(run)
+    }
+
+    async fn spawn(&self, book: &mut Book, key: &str, words: Vec<String>) -> anyhow::Result<Came> {
+        let tells_events = self.teller.format == Format::Jsonl;
+        let order = Order { words, key, checkout: self.checkout(), tells_events };
+        let work = worker::work(order, self.environment, self.stop);
+        tokio::pin!(work);
+        loop {
+            tokio::select! {
+                came = &mut work => return came,
+                () = tokio::time::sleep(BEAT) => self.hear(book).await,
+            }
+        }
+    }
+
+    /// The settings of a task's run: those of the command line, for this task alone.
+    fn settings_of(&self, task: &Task, share: MicroUsd, counts: (usize, usize)) -> Settings {
+        let plan = &self.resolved.plan;
+        let mut settings = self.settings.clone();
+        let usual = || match self.source {
+            // What an issue says is data, and is told as such.
+            Source::Issues(_) => task.title.clone(),
+            _ if task.description.is_empty() => task.title.clone(),
+            Source::FailingTests | Source::Prd(_) | Source::List(_) => {
+                format!("{}\n\n{}", task.title, task.description)
+            }
+        };
+        let objective = match self.template.as_ref().map(|template| template.render(task, counts)) {
+            Some(Ok(objective)) => objective,
+            Some(Err(why)) => {
+                self.teller.word(&format!("⚠ {}: the template does not fit it: {why}", task.id));
+                usual()
+            }
+            None => usual(),
+        };
+        let (only, also) = match &task.proof {
+            Proof::Tests(names) => (Some(names.join("\n")), None),
+            Proof::Command(command) => (Some(TASK_CHECK.to_owned()), Some(command.clone())),
+            Proof::Nothing => (None, None),
+        };
+        let dollars = format!("{}.{:06}", share.0 / 1_000_000, share.0 % 1_000_000);
+        // The list itself is nobody's to change on the way, nor a link to it.
+        let list = load::places(self.source, self.checkout());
+        // Nor what later tasks are guided by.
+        let guidance = INSTRUCTIONS.iter().map(|&path| path.to_owned()).chain(self.flags.task_template.clone());
+        let plain = |name: &&String| !name.contains(['*', '?', '[', '{', ',', '\n', '\\']);
+        let theirs = self.theirs.iter().filter(plain).take(MOST_PROTECTED).cloned();
+        let protected = plan.safety.protected_paths.iter().cloned().chain(list).chain(guidance).chain(theirs);
+        let objective: String = objective.chars().filter(|letter| *letter != '\0').take(MOST_OF_OBJECTIVE).collect();
+        settings
+            .set(Setting::Objective, Some(objective))
+            .set(Setting::OnlyTests, only)
+            .set(Setting::AlsoRun, also)
+            .set(Setting::MaxCostUsd, Some(dollars))
+            .set(Setting::ProtectedPaths, Some(protected.collect::<Vec<_>>().join("\n")))
+            .set(Setting::Push, Some("none".to_owned()))
+            .set(Setting::Format, Some("jsonl".to_owned()));
+        settings
+    }
+
+    fn words_of_resume(&self, run: &RunId) -> Vec<String> {
+        let mut words = vec!["resume".to_owned(), run.0.clone(), "--format=jsonl".to_owned()];
+        words.extend(self.resolved.plan.audit.as_ref().map(|path| format!("--audit-db={path}")));
+        words
+    }
+}

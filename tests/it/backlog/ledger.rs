@@ -1,0 +1,162 @@
+//! The work on many tasks that the seed describes (SPEC S3-1 to S3-6 and S3-13 to S3-20), row by row: the tests that fail where we fall
+//! short of it, and where a part of a row is settled otherwise.
+
+use std::path::Path;
+
+/// A row: its number, what it says, what of it is settled otherwise and where, and its tests.
+struct Row(usize, &'static str, &'static str, &'static [&'static str]);
+
+const ROWS: [Row; 14] = [
+    Row(
+        1,
+        "status: idle, running, pausing, paused, stopping",
+        "",
+        &[
+            "it_pauses_from_running_alone_and_a_pause_can_be_taken_back",
+            "s3_14_it_pauses_goes_on_and_works_on_more_or_fewer_as_it_is_asked",
+            "who_may_write_can_pause_add_and_stop_by_comments_and_others_may_not",
+        ],
+    ),
+    Row(
+        2,
+        "order of the loop, and its five ends",
+        "a backlog whose last task is done has ended as completed also where no further task may be worked on; recovery of the primary is \
+         the inner loop's (S3-10); the delay between iterations is the wait of a retry (docs/backlog.md)",
+        &[
+            "failing_tests_become_tasks_and_each_fix_a_commit",
+            "so_many_tasks_are_worked_on_as_are_allowed",
+            "what_is_not_mended_is_left_out_and_told_and_the_rest_is_done",
+            "a_killed_backlog_goes_on_and_nothing_is_done_twice",
+        ],
+    ),
+    Row(
+        3,
+        "which task is next",
+        "",
+        &[
+            "the_next_task_is_ready_and_none_that_is_ready_comes_before_it",
+            "every_backlog_without_a_circle_is_worked_off_in_an_order_of_its_dependencies",
+            "stories_are_worked_off_in_their_order_and_marked_in_their_own_file",
+        ],
+    ),
+    Row(
+        4,
+        "an iteration: selected, activated, worked on, told, and taken up again after a crash",
+        "",
+        &["failing_tests_become_tasks_and_each_fix_a_commit", "a_killed_backlog_goes_on_and_nothing_is_done_twice"],
+    ),
+    Row(
+        5,
+        "what completes a task",
+        "no word of a model does: its tests or its command, the whole suite and the court do (PROOF)",
+        &[
+            "a_fix_that_breaks_what_passed_does_not_count_for_one_test_either",
+            "what_is_not_mended_is_left_out_and_told_and_the_rest_is_done",
+            "a_command_that_passes_already_proves_no_change",
+        ],
+    ),
+    Row(
+        6,
+        "retry, skip, abort",
+        "a retry is a task worked on, so that it cannot pass the limit (B16); a limit of an account defers a task (B17)",
+        &[
+            "what_is_not_mended_is_tried_left_out_or_ends_the_work",
+            "limits_defer_a_task_once_and_never_count_as_failures",
+            "a_task_that_waits_keeps_its_share_and_comes_once_more",
+        ],
+    ),
+    Row(
+        13,
+        "a listener's trouble is its own",
+        "there is no listener that could fail: `Listener::hear` returns nothing, and a reader of the lines that is gone is passed over",
+        &["a_reader_of_the_lines_that_is_gone_keeps_nobody_from_working"],
+    ),
+    Row(
+        14,
+        "more or fewer iterations, going on behind the limit, the list read again, tasks reset",
+        "`continueExecution` is the same command once more; a source that is a file is read again before each task",
+        &[
+            "s3_14_it_pauses_goes_on_and_works_on_more_or_fewer_as_it_is_asked",
+            "a_limit_has_floors_and_none_stays_none",
+            "whatever_is_asked_a_limit_never_falls_below_what_was_begun",
+            "a_task_that_is_added_while_it_works_is_worked_on",
+            "stories_are_worked_off_in_their_order_and_marked_in_their_own_file",
+        ],
+    ),
+    Row(
+        15,
+        "bounds of memory, streams whole on disk",
+        "the bounds of docs/log.md: a stream keeps its end in memory, and is whole on disk",
+        &["c11_a_long_stream_keeps_its_end_and_a_resumed_run_goes_on_counting", "a_raw_stream_is_kept_whole"],
+    ),
+    Row(
+        16,
+        "the lock of the session, with its machine",
+        "an OS lock: it ends with its process however that ends, and means nothing in a folder that another machine cached (B27), so that \
+         there is nothing stale to be forced; the file says who holds it",
+        &[
+            "s3_14_it_pauses_goes_on_and_works_on_more_or_fewer_as_it_is_asked",
+            "an_order_to_a_process_that_is_gone_is_not_obeyed_by_the_next",
+        ],
+    ),
+    Row(
+        17,
+        "what agents see of the environment",
+        "nothing but a list passes, and keys never (B25)",
+        &["a_child_sees_what_its_tools_need_and_no_secret", "the_key_is_nowhere_where_an_agent_can_look"],
+    ),
+    Row(
+        18,
+        "time limits of agents, and their versions",
+        "",
+        &["a_child_told_to_end_may_say_its_last_words", "check_says_which_are_there_in_which_version"],
+    ),
+    Row(
+        19,
+        "a commit of each task",
+        "exactly the files of the proven change are committed, not all; a commit that fails ends the work, since the next task's change \
+         would lie upon it (docs/backlog.md)",
+        &[
+            "failing_tests_become_tasks_and_each_fix_a_commit",
+            "a_message_names_task_and_run_and_silences_nothing",
+            "a_change_that_could_not_be_committed_is_committed_by_the_same_command",
+        ],
+    ),
+    Row(
+        20,
+        "workers side by side",
+        "jobs of a matrix and `upshift merge` instead (issue 17, part 6), which have tests of their own",
+        &[],
+    ),
+];
+
+/// The text of every source file.
+fn sources() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut folders = vec![root.join("src"), root.join("tests")];
+    let mut all = String::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                all.push_str(&std::fs::read_to_string(path).expect("a text"));
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn every_row_of_s3_about_many_tasks_has_its_tests_or_its_settlement() {
+    let sources = sources();
+    let numbers: Vec<usize> = ROWS.iter().map(|row| row.0).collect();
+    assert_eq!(numbers, [1, 2, 3, 4, 5, 6, 13, 14, 15, 16, 17, 18, 19, 20]);
+    for Row(number, row, settled, tests) in &ROWS {
+        assert!(!tests.is_empty() || !settled.is_empty(), "S3-{number}, {row}: neither shown nor settled");
+        for name in *tests {
+            assert!(sources.contains(&format!("fn {name}(")), "S3-{number}, {row}: no test is named {name}");
+        }
+    }
+}

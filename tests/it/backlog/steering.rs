@@ -1,0 +1,274 @@
+//! What is asked of a backlog while it is worked off: pause, resume, add and remove, by commands and by comments.
+
+use std::io::{BufRead as _, BufReader, Lines};
+use std::process::{Child, ChildStdout, Stdio};
+use std::sync::mpsc::{Sender, channel};
+
+use serde_json::{Value, json};
+
+use super::{BUGS, WITH, git, mends, project, subjects, work_off};
+use crate::action::gate::{labelled_by, world};
+use crate::world::github::{Comment, FakeGitHub};
+use crate::world::model_server::{ModelServer, Request};
+use crate::world::program::{Program, Said};
+use crate::world::project::Project;
+
+/// A process that works, and the lines that it prints.
+struct Working {
+    child: Child,
+    lines: Option<Lines<BufReader<ChildStdout>>>,
+}
+
+/// A test that fails leaves no process behind, also none that is stopped.
+impl Drop for Working {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+impl Working {
+    fn start(program: &Program, project: &Project, more: &[&str]) -> Self {
+        Self::start_with(program, project, "failing-tests", more)
+    }
+
+    fn start_with(program: &Program, project: &Project, source: &str, more: &[&str]) -> Self {
+        let words = ["--tiers", "claude-haiku-4-5 x1", "--tasks", source, "--format", "jsonl"];
+        let args: Vec<&str> = ["run"].iter().chain(&WITH).chain(&words).chain(more).copied().collect();
+        let mut command = program.command(project.path(), &args);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+        let lines = Some(BufReader::new(child.stdout.take().expect("its output")).lines());
+        Self { child, lines }
+    }
+
+    /// Reads on until an event of this name, and gives it.
+    fn until(&mut self, kind: &str) -> Value {
+        for line in self.lines.as_mut().expect("its output") {
+            let line: Value = serde_json::from_str(&line.expect("a line")).expect("JSON");
+            if line["type"] == kind {
+                return line;
+            }
+        }
+        panic!("no {kind} came");
+    }
+
+    fn end(mut self) -> i32 {
+        let rest = self.lines.take().expect("its output");
+        assert_eq!(rest.filter(|line| line.is_err()).count(), 0);
+        self.child.wait().expect("it ends").code().expect("a code")
+    }
+}
+
+/// A model that waits for a word before its first answer.
+fn waits() -> (Sender<()>, ModelServer) {
+    let (go, word) = channel::<()>();
+    let mut waits = true;
+    let server = ModelServer::start(move |request: &Request| {
+        if std::mem::take(&mut waits) {
+            // Whoever was killed meanwhile wants no answer.
+            let _gone = word.recv();
+        }
+        mends(request)
+    });
+    (go, server)
+}
+
+fn call(program: &Program, project: &Project, words: &[&str]) -> Said {
+    program.run(project.path(), words)
+}
+
+#[test]
+fn s3_14_it_pauses_goes_on_and_works_on_more_or_fewer_as_it_is_asked() {
+    let project = project();
+    let (go, server) = waits();
+    let program = Program::with_anthropic(&server.url());
+    let nobody = call(&program, &project, &["pause"]);
+    assert!(nobody.code == 2 && nobody.all().contains("no backlog is worked off here"), "{}", nobody.all());
+
+    let mut working = Working::start(&program, &project, &["--max-tasks", "1"]);
+    let started = working.until("engine:started");
+    working.until("iteration:started");
+    let said = call(&program, &project, &["pause"]);
+    assert_eq!((said.code, said.out.as_str()), (0, "it pauses behind the task under way\n"), "{}", said.all());
+    let resumed = call(&program, &project, &["resume"]);
+    assert_eq!((resumed.code, resumed.out.as_str()), (0, "it goes on without a pause\n"), "{}", resumed.all());
+    assert_eq!(call(&program, &project, &["pause"]).code, 0);
+    assert_eq!(call(&program, &project, &["add", "2"]).code, 0);
+    let added = working.until("engine:iterations-added");
+    assert_eq!(
+        (&added["added"], &added["newMax"], &added["previousMax"], &added["currentIteration"]),
+        (&json!(2), &json!(3), &json!(1), &json!(1))
+    );
+    let floor = call(&program, &project, &["remove", "9"]);
+    assert_eq!(floor.out, "1 tasks are worked on at most, 1 were begun\n", "never below what was begun");
+    assert_eq!(call(&program, &project, &["remove", "1"]).code, 1);
+    assert_eq!(call(&program, &project, &["add", "1"]).code, 0);
+    go.send(()).expect("it waits");
+
+    assert_eq!(working.until("engine:paused")["currentIteration"], 1);
+    let status = call(&program, &project, &["tasks", "status", "--format", "json"]);
+    let status: Value = serde_json::from_str(&status.out).expect("JSON");
+    assert_eq!(
+        (&status["status"], &status["tasksCompleted"], &status["currentIteration"], &status["maxIterations"]),
+        (&json!("paused"), &json!(1), &json!(1), &json!(2)),
+        "{status}"
+    );
+    let held = &status["heldBy"];
+    assert_eq!((&held["pid"], &held["sessionId"]), (&json!(working.child.id()), &started["sessionId"]), "{status}");
+    assert!(held["hostname"].as_str().is_some_and(|name| !name.is_empty()), "{status}");
+    assert_eq!(call(&program, &project, &["pause"]).out, "the work on the backlog is paused\n");
+    let second = work_off(&program, &project, &["--tasks", "failing-tests"]);
+    let process = format!("process {} on ", working.child.id());
+    assert!(second.code == 2 && second.all().contains(&process), "{}", second.all());
+    std::fs::write(project.path().join("list.yml"), "tasks: []\n").expect("written");
+    let reset = call(&program, &project, &["tasks", "reset", "--tasks", "list.yml"]);
+    assert!(reset.code == 2 && reset.all().contains(&process), "{}", reset.all());
+
+    let resumed = call(&program, &project, &["resume"]);
+    assert_eq!((resumed.code, resumed.out.as_str()), (0, "it goes on\n"), "{}", resumed.all());
+    assert_eq!(working.until("engine:resumed")["fromIteration"], 1);
+    let stopped = working.until("engine:stopped");
+    assert_eq!(
+        (&stopped["reason"], &stopped["totalIterations"], &stopped["tasksCompleted"]),
+        (&json!("max_iterations"), &json!(2), &json!(2))
+    );
+    assert_eq!(working.end(), 1);
+    // The same command goes on with it (`continueExecution`).
+    let said = work_off(&program, &project, &["--tasks", "failing-tests", "--format", "jsonl"]);
+    let started = super::lines_of(&said, "engine:started").next().expect("it started");
+    assert_eq!((said.code, &started["goesOn"]), (0, &json!(true)), "{}", said.all());
+    assert_eq!(subjects(&project).len(), BUGS.len(), "{}", said.all());
+    let status = call(&program, &project, &["tasks", "status"]);
+    assert!(status.out.starts_with("idle: 3 of 3 tasks of failing-tests completed\n"), "{}", status.all());
+    server.finish();
+}
+
+#[test]
+fn an_order_to_a_process_that_is_gone_is_not_obeyed_by_the_next() {
+    let project = project();
+    let (go, server) = waits();
+    let program = Program::with_anthropic(&server.url());
+    let mut working = Working::start(&program, &project, &["--max-tasks", "2"]);
+    working.until("iteration:started");
+    // A process that is stopped hears nothing.
+    let pid = working.child.id().to_string();
+    std::process::Command::new("kill").args(["-STOP", &pid]).status().expect("kill");
+    let asked = call(&program, &project, &["pause"]);
+    assert_eq!((asked.code, asked.out.as_str()), (0, "it is asked, and has not answered yet\n"), "{}", asked.all());
+    working.child.kill().expect("killed");
+    working.child.wait().expect("it ends");
+    drop(go);
+    let mut said = work_off(&program, &project, &["--tasks", "failing-tests"]);
+    while said.code == 2 && said.all().contains("another upshift is at work") {
+        said = work_off(&program, &project, &["--tasks", "failing-tests"]);
+    }
+    assert!(!said.all().contains("Paused"), "{}", said.all());
+    let log = crate::world::log::Log::open(&project.path().join(".upshift/audit.db"));
+    assert_eq!(log.number("SELECT count(*) FROM backlog_orders WHERE obeyed = 0"), 1);
+    assert_eq!(git(&project, &["status", "--porcelain"]), "", "{}", said.all());
+    server.finish();
+}
+
+#[test]
+fn who_may_write_can_pause_add_and_stop_by_comments_and_others_may_not() {
+    let mut world = world();
+    world.roles.insert("max".to_owned(), "maintain".to_owned());
+    let github = FakeGitHub::start_in_real_time(world);
+    for (author, body) in [
+        ("eve", "/upshift pause"),
+        ("ada", "/upshift pause"),
+        ("ada", "/upshift resume"),
+        ("ada", "/upshift add 2"),
+        ("ada", "/upshift remove 1"),
+        ("ada", "/upshift budget +1"),
+        ("max", "/upshift budget +1"),
+        ("ada", "/upshift pause please"),
+        ("ada", "/upshift stop"),
+    ] {
+        let mut world = github.world();
+        let id = world.new_id();
+        // Later than the beginning, whenever that is.
+        let at = 86_400_000 + id;
+        let (author, body) = (author.to_owned(), body.to_owned());
+        world.comments.push(Comment {
+            id,
+            issue: 7,
+            author,
+            body,
+            created_ms: at,
+            updated_ms: at,
+            ..Comment::default()
+        });
+    }
+    let project = project();
+    let server = ModelServer::start(mends);
+    let event = project.path().join(".git/event.json");
+    std::fs::write(&event, labelled_by("ada").to_string()).expect("written");
+    let program = Program::with_anthropic(&server.url())
+        .with("GITHUB_ACTIONS", "true")
+        .with("GITHUB_EVENT_NAME", "pull_request")
+        .with("GITHUB_EVENT_PATH", &event.display().to_string())
+        .with("GITHUB_REPOSITORY", "acme/shop")
+        .with("GITHUB_RUN_ID", "77")
+        .with("GITHUB_API_URL", &github.url())
+        .with("UPSHIFT_GITHUB_TOKEN", "t-0123456789");
+    let said = work_off(&program, &project, &["--tasks", "failing-tests", "--max-tasks", "1", "--format", "jsonl"]);
+    assert_eq!((said.code, server.requests().len()), (1, 0), "it ends before its first task: {}", said.all());
+    let last = super::lines_of(&said, "backlog").last().expect("the document");
+    assert_eq!(last["stopReason"], "interrupted", "{}", said.all());
+    let added = super::lines_of(&said, "engine:iterations-added").next().expect("added");
+    assert_eq!((&added["newMax"], &added["previousMax"]), (&json!(3), &json!(1)));
+    server.finish();
+    let world = github.finish();
+    let told: Vec<&str> = world.reactions.iter().map(|reaction| reaction.content.as_str()).collect();
+    assert_eq!(told, ["+1", "+1", "+1", "+1", "-1", "+1", "confused", "+1"], "{}", said.all());
+}
+
+#[test]
+fn a_task_that_is_added_while_it_works_is_worked_on() {
+    let project = project();
+    let (go, server) = waits();
+    let program = Program::with_anthropic(&server.url());
+    let add = |id: &str| {
+        let name = format!("test_run (tests.test_{id}.{id}Test.test_run)");
+        let said = call(&program, &project, &["tasks", "add", "--tasks", "tasks.yml", id, "Mend it", "--test", &name]);
+        assert_eq!(said.code, 0, "{}", said.all());
+    };
+    add("names");
+    git(&project, &["add", "--all"]);
+    git(&project, &["-c", "user.name=T", "-c", "user.email=t@example.invalid", "commit", "--quiet", "--message=list"]);
+    // Named another way it is the same list.
+    let mut working = Working::start_with(&program, &project, "./tasks.yml", &[]);
+    working.until("iteration:started");
+    add("words");
+    go.send(()).expect("it waits");
+    let refreshed = working.until("tasks:refreshed");
+    assert_eq!(refreshed["tasks"].as_array().map(Vec::len), Some(2));
+    let stopped = working.until("engine:stopped");
+    assert_eq!((&stopped["reason"], &stopped["tasksCompleted"]), (&json!("completed"), &json!(2)));
+    assert_eq!(working.end(), 0);
+    assert_eq!(subjects(&project), ["list", "fix: names Mend it", "fix: words Mend it"]);
+    // What is done stays done by either name.
+    git(
+        &project,
+        &["-c", "user.name=T", "-c", "user.email=t@example.invalid", "commit", "--all", "--quiet", "--message=more"],
+    );
+    let asked = server.requests().len();
+    let again = work_off(&program, &project, &["--tasks", "tasks.yml"]);
+    assert_eq!((again.code, server.requests().len()), (0, asked), "{}", again.all());
+    server.finish();
+}
+
+#[test]
+fn a_reader_of_the_lines_that_is_gone_keeps_nobody_from_working() {
+    let project = project();
+    let (go, server) = waits();
+    let program = Program::with_anthropic(&server.url());
+    let mut working = Working::start(&program, &project, &[]);
+    working.until("iteration:started");
+    working.lines = None;
+    go.send(()).expect("it waits");
+    working.child.wait().expect("it ends");
+    assert_eq!(subjects(&project).len(), BUGS.len(), "all is worked off all the same");
+    server.finish();
+}
