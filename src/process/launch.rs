@@ -52,16 +52,55 @@ fn start(spec: &Spec, keeper: Option<&Path>, talks: bool) -> io::Result<Launched
     if !std::fs::metadata(&spec.cwd)?.is_dir() {
         return Err(io::Error::new(io::ErrorKind::NotADirectory, "the working directory is not a folder"));
     }
+    if let Some(launched) = Some(spec).filter(|_| keeper.is_none() && !talks).and_then(straight) {
+        return Ok(launched);
+    }
     let (mut command, door, line) = confined(spec, talks)?;
     if let Some(keeper) = keeper {
         command = kept(keeper, &command);
     }
-    command.current_dir(&spec.cwd).env_clear().envs(&spec.env).process_group(0);
     command.stdin(match door {
         Some(door) => door,
         None if spec.stdin.is_empty() && !talks => Stdio::null(),
         None => Stdio::piped(),
     });
+    let (output, stderr) = wire(&mut command, spec)?;
+    let (family, mut child) = found(spec, command, tokio::process::Command::spawn)?;
+    let pipe = child.stdin.take().map(|pipe| Box::new(pipe) as Input);
+    let line = line.map(tokio::net::UnixStream::from_std).transpose()?.map(|line| Box::new(line) as Input);
+    let stdin = pipe.or(line);
+    Ok(Launched { family, child, output, stderr, stdin })
+}
+
+/// Starts a shell whose confinement needs no helper; `None` where it needs one, or was not started for whatever reason.
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn straight(spec: &Spec) -> Option<Launched> {
+    let Confinement::Within(bounds) = &spec.confinement else { return None };
+    let Program::Shell(line) = &spec.program else { return None };
+    let direct = bounds.direct().filter(|_| spec.stdin.is_empty())?;
+    let waiting = super::confine::Direct::line(line, &spec.env)?;
+    let launch = || -> io::Result<Launched> {
+        let (gate, mut opener) = io::pipe()?;
+        let mut command = shell(&waiting);
+        command.stdin(gate);
+        let (output, stderr) = wire(&mut command, spec)?;
+        let (family, child) = found(spec, command, |command| direct.start(command))?;
+        // It is bounded and branded now. One that was killed meanwhile reads nothing any more.
+        io::Write::write_all(&mut opener, b"\n").unwrap_or_default();
+        Ok(Launched { family, child, output, stderr, stdin: None })
+    };
+    launch().inspect_err(|error| tracing::debug!("started through the helper: {error}")).ok()
+}
+
+/// Nothing is confined here.
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+const fn straight(_spec: &Spec) -> Option<Launched> {
+    None
+}
+
+/// Gives a command its folder, its environment and its output; what is printed is received at the other ends.
+fn wire(command: &mut std::process::Command, spec: &Spec) -> io::Result<(Receiver, Option<Receiver>)> {
+    command.current_dir(&spec.cwd).env_clear().envs(&spec.env).process_group(0);
     let (output, writer) = io::pipe()?;
     let stderr = if spec.merge_stderr {
         command.stderr(writer.try_clone()?);
@@ -72,25 +111,29 @@ fn start(spec: &Spec, keeper: Option<&Path>, talks: bool) -> io::Result<Launched
         Some(reader)
     };
     command.stdout(writer);
-    let output = receive(output)?;
-    let stderr = stderr.map(receive).transpose()?;
+    Ok((receive(output)?, stderr.map(receive).transpose()?))
+}
+
+/// Starts a command as the head of a family.
+fn found(
+    spec: &Spec,
+    command: std::process::Command,
+    start: impl FnOnce(&mut tokio::process::Command) -> io::Result<Child>,
+) -> io::Result<(Family, Child)> {
+    // The command holds our ends of the pipes' writers, and goes with this function: as long as it lives there is no end of file.
     let mut command = tokio::process::Command::from(command);
     command.kill_on_drop(true);
     #[cfg(target_os = "linux")]
     let bound = super::memory::bound_together(spec);
     #[cfg(not(target_os = "linux"))]
     let bound = None;
-    let (family, mut child) = Family::found(bound, || {
-        let child = command.spawn()?;
+    #[cfg(not(target_os = "linux"))]
+    let _ = spec;
+    Family::found(bound, || {
+        let child = start(&mut command)?;
         let id = child.id();
         Ok((child, id))
-    })?;
-    // The command holds our ends of the pipes' writers: as long as it lives there is no end of file.
-    drop(command);
-    let pipe = child.stdin.take().map(|pipe| Box::new(pipe) as Input);
-    let line = line.map(tokio::net::UnixStream::from_std).transpose()?.map(|line| Box::new(line) as Input);
-    let stdin = pipe.or(line);
-    Ok(Launched { family, child, output, stderr, stdin })
+    })
 }
 
 /// A command behind a keeper that ends it when this process is gone. The command itself where nobody can be told of that.
@@ -131,11 +174,7 @@ fn confined(spec: &Spec, talks: bool) -> io::Result<Started> {
 #[expect(clippy::disallowed_methods, reason = "this is the one place that starts a process")]
 pub(super) fn plain(spec: &Spec) -> io::Result<std::process::Command> {
     match &spec.program {
-        Program::Shell(line) => {
-            let mut command = std::process::Command::new("/bin/sh");
-            command.arg0("sh").arg("-c").arg(line);
-            Ok(command)
-        }
+        Program::Shell(line) => Ok(shell(line)),
         Program::Argv(words) => {
             let (name, arguments) = words
                 .split_first()
@@ -145,6 +184,13 @@ pub(super) fn plain(spec: &Spec) -> io::Result<std::process::Command> {
             Ok(command)
         }
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "part of the one place that starts a process")]
+fn shell(line: &str) -> std::process::Command {
+    let mut command = std::process::Command::new("/bin/sh");
+    command.arg0("sh").arg("-c").arg(line);
+    command
 }
 
 /// The path of a program, as the child's own `PATH` leads to it.

@@ -69,9 +69,10 @@ fn spent(project: &Project) -> i64 {
         .number("SELECT coalesce(sum(cost_micro_usd), 0) FROM model_calls")
 }
 
-/// What git says of a project.
+/// What git says of a project, to somebody with a name.
 fn git(project: &Project, args: &[&str]) -> String {
-    let said = Command::new("git").args(args).current_dir(project.path()).output().expect("git");
+    let somebody = ["-c", "user.name=T", "-c", "user.email=t@example.invalid"];
+    let said = Command::new("git").args(somebody).args(args).current_dir(project.path()).output().expect("git");
     String::from_utf8_lossy(&said.stdout).into_owned()
 }
 

@@ -103,6 +103,13 @@ fn assert_ended_by(signal: &str, code: i32) {
     assert_eq!(log.value("SELECT outcome FROM run_state"), "interrupted");
     assert_eq!(log.number("SELECT COUNT(*) FROM model_calls WHERE status = 'aborted'"), 1);
     assert!(log.number("SELECT unknown_cost_micro_usd FROM model_calls WHERE status = 'aborted'") > 0);
+    // The vendor's bill, the receipts, the rows and the report are one sum, whatever ended the run.
+    let report = program.run(project.path(), &["report", "--format", "json", "--audit-db", &path]);
+    let report: serde_json::Value = serde_json::from_str(&report.out).expect("JSON");
+    let rows = "SELECT CAST(ROUND(SUM(cost_usd) * 1000000) AS INTEGER) FROM tier_attempts";
+    let told = ["SELECT SUM(cost_micro_usd) FROM model_calls", rows].map(|sql| log.number(sql).unsigned_abs());
+    let billed = server.billed().0;
+    assert_eq!((report["cost_micro_usd"].as_u64(), told), (Some(billed), [billed; 2]), "{report:#}");
 }
 
 #[test]

@@ -26,6 +26,11 @@ fn mend(project: &Project) -> impl FnMut(&Request) -> Scripted + Send + 'static 
     }
 }
 
+/// A sum of the log's over what calls cost.
+const RECEIPTS: &str = "SELECT SUM(cost_micro_usd) FROM model_calls";
+/// The same over the rows of attempts.
+const ROWS: &str = "SELECT CAST(ROUND(SUM(cost_usd) * 1000000) AS INTEGER) FROM tier_attempts";
+
 /// A log outside of the checkout, where the live one is the one that is named.
 fn database(folder: &Path) -> PathBuf {
     folder.join("audit.db")
@@ -67,7 +72,9 @@ fn a2_a_log_that_is_locked_to_the_end_costs_the_report_nothing() {
         program.run(project.path(), &["report", "--format", "json", "--audit-db", database.to_str().expect("text")]);
     let later: Value = serde_json::from_str(&later.out).unwrap_or_else(|error| panic!("{error}: {}", later.all()));
     assert_eq!((&later["outcome"], counts(&later)), (&json!("fixed"), counts(&report)));
-    server.finish();
+    let (log, billed) = (Log::open(&database), server.finish().0);
+    let told = [RECEIPTS, ROWS].map(|sql| log.number(sql).unsigned_abs());
+    assert_eq!((counts(&report).0, told), (json!(billed), [billed; 2]));
 }
 
 /// Fills the disk that the log is on once the first file is there, says so by the second, and runs the rest meanwhile.
@@ -123,10 +130,10 @@ fn a2_a_full_disk_costs_the_report_nothing() {
         (&json!([]), &report["failing_before"]),
         "{report:#}"
     );
-    assert!(report["cost_micro_usd"].as_u64().is_some_and(|cost| cost > 0), "{report:#}");
     assert!(said.err.contains("audit log"), "that the log is not whole is said: {}", said.err);
     assert!(project.read(project.source).contains(project.right));
-    server.finish();
+    let billed = server.finish().0;
+    assert!(billed > 0 && report["cost_micro_usd"] == json!(billed), "{billed}: {report:#}");
 }
 
 #[test]

@@ -57,6 +57,11 @@ fn all_sources() -> Vec<(PathBuf, String)> {
     sources().into_iter().chain(CRATES.iter().flat_map(of_crate)).collect()
 }
 
+/// The text of every source file of the program and of its tests, for ledgers that name tests.
+pub(crate) fn text_of_everything() -> String {
+    ["src", "tests"].into_iter().flat_map(sources_below).map(|(_, text)| text).collect()
+}
+
 fn sources_below(folder: &str) -> Vec<(PathBuf, String)> {
     fn walk(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
         for entry in std::fs::read_dir(folder).expect("a folder") {

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::direct::Direct;
 use super::{doors, git, helper, home};
 
 /// The bounds of a child, ready to be handed to the helper.
@@ -16,6 +17,8 @@ pub struct Bounds {
     pub(super) helper: PathBuf,
     /// The [`Policy`] as the helper reads it.
     pub(super) policy: String,
+    /// The way that needs no helper, where there is one.
+    pub(super) direct: Option<Direct>,
     /// The way into the room that this policy's children share.
     pub(super) doors: Option<doors::Doors>,
     /// Whether somebody went through the doors since what was in the room was last known to be harmless.
@@ -46,6 +49,11 @@ impl Bounds {
         let shelf = if stale { doors::Shelf::Empty } else { doors::Shelf::OfRoom };
         let (door, line) = self.doors.as_ref()?.open_with_line(shelf)?;
         Some((Stdio::from(door), line))
+    }
+
+    /// The way for a child that needs no namespace.
+    pub(in crate::process) const fn direct(&self) -> Option<&Direct> {
+        self.direct.as_ref()
     }
 
     /// The helper, which becomes the command once it has taken everything away from itself. `name` is the command's own name, as it is

@@ -6,8 +6,8 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, LandlockStatus, NetPort, PathBeneath, Ruleset, RulesetAttr, RulesetCreatedAttr,
-    RulesetError, Scope,
+    ABI, Access, AccessFs, AccessNet, LandlockStatus, NetPort, PathBeneath, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr, RulesetError, Scope,
 };
 use rustix::fs::{Mode, OFlags};
 
@@ -17,14 +17,14 @@ use super::{Reach, guards};
 /// The newest version of Landlock that the rules are written for. Older kernels enforce what they know of it.
 const NEWEST: ABI = ABI::V9;
 
-/// Fences this process in for good. Returns the version of Landlock that the kernel has, 0 for none.
+/// The rules of a policy, laid on nobody yet. `None` where the guard is off.
 ///
 /// # Errors
 /// When the kernel has Landlock and refuses the rules.
-pub(super) fn enforce(policy: &Policy) -> Result<u32, RulesetError> {
+pub(super) fn rules_of(policy: &Policy) -> Result<Option<RulesetCreated>, RulesetError> {
     let all = AccessFs::from_all(NEWEST);
     if !policy.has(guards::DOMAIN) {
-        return Ok(NEWEST as u32);
+        return Ok(None);
     }
     let mut ruleset = Ruleset::default();
     if policy.has(guards::FILES) {
@@ -54,7 +54,16 @@ pub(super) fn enforce(policy: &Policy) -> Result<u32, RulesetError> {
     if let (Reach::Port(port), true) = (policy.reach, closes) {
         created = created.add_rule(NetPort::new(port, AccessNet::ConnectTcp))?;
     }
-    let status = created.restrict_self()?;
+    Ok(Some(created))
+}
+
+/// Fences this thread in for good, with all that it starts. Returns the version of Landlock that the kernel has, 0 for none.
+///
+/// # Errors
+/// When the kernel has Landlock and refuses.
+pub(super) fn enforce(rules: Option<RulesetCreated>) -> Result<u32, RulesetError> {
+    let Some(rules) = rules else { return Ok(NEWEST as u32) };
+    let status = rules.restrict_self()?;
     Ok(match status.landlock {
         LandlockStatus::Available { effective_abi, .. } => effective_abi as u32,
         LandlockStatus::NotEnabled | LandlockStatus::NotImplemented => 0,

@@ -51,23 +51,11 @@ mod platform {
     use std::os::unix::process::CommandExt as _;
     use std::process::ExitCode;
 
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags};
+    use rustix::thread::UnshareFlags;
 
-    use super::super::filter::UnixSockets;
     use super::super::policy::Policy;
-    use super::super::{Reach, doors, fence, filter, guards, room};
+    use super::super::{doors, fence, guards, renounce, room};
     use super::{CANNOT_EXECUTE, Room};
-
-    /// The largest file a child may write, in bytes: images of whole systems fit, a disk is not filled by one write.
-    const LARGEST_FILE: u64 = 16 << 30;
-    /// The most processes and threads where a user namespace counts them apart from the machine's. It is a little more than the number for
-    /// which upshift ends a tree, whose look comes now and then.
-    const MOST_TASKS: u64 = 4096 + 128;
-    /// From this version on Landlock scopes abstract sockets and signals.
-    const SCOPES: u32 = 6;
-    /// From this version on Landlock keeps a child from sockets by path.
-    const RESOLVES_SOCKETS: u32 = 9;
 
     pub(super) fn act(mut arguments: impl Iterator<Item = OsString>, whose: Room) -> ExitCode {
         let policy = arguments.next().unwrap_or_default();
@@ -120,57 +108,9 @@ mod platform {
         if policy.room.is_some() && policy.has(guards::FILES) {
             room::renew_empty_input().map_err(|error| format!("standard input: {error}"))?;
         }
-        limit(policy);
-        if policy.has(guards::RIGHTS) {
-            rustix::thread::set_no_new_privs(true).map_err(|error| format!("no_new_privs: {error}"))?;
-            drop_capabilities(policy).map_err(|error| format!("capabilities: {error}"))?;
-        }
-        let landlock = fence::enforce(policy).map_err(|error| format!("Landlock: {error}"))?;
-        filter::enforce(policy, unix_sockets(policy, landlock)).map_err(|error| format!("seccomp: {error}"))?;
-        Ok((landlock, made))
-    }
-
-    /// Sockets by path lead out unless the room hides them or Landlock knows them. Abstract ones do, unless scoped or in a network of their
-    /// own.
-    fn unix_sockets(policy: &Policy, landlock: u32) -> UnixSockets {
-        let by_path = policy.room.is_some() || landlock >= RESOLVES_SOCKETS;
-        let abstract_ones = landlock >= SCOPES || (policy.room.is_some() && policy.reach == Reach::Loopback);
-        if by_path && abstract_ones { UnixSockets::Allowed } else { UnixSockets::PairsOnly }
-    }
-
-    fn limit(policy: &Policy) {
-        let lower = |resource, most: u64| {
-            let now = getrlimit(resource);
-            let most = now.maximum.map_or(most, |maximum| maximum.min(most));
-            // Lowering one's own limit cannot fail.
-            setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) }).unwrap_or_default();
-        };
-        lower(Resource::Core, 0);
-        if policy.has(guards::SIZE) {
-            lower(Resource::Fsize, LARGEST_FILE);
-        }
-        // An ordinary user's room is a user namespace of its own.
-        if policy.has(guards::PROCESSES) && policy.room.is_some() && !rustix::process::geteuid().is_root() {
-            lower(Resource::Nproc, MOST_TASKS);
-        }
-    }
-
-    fn drop_capabilities(policy: &Policy) -> rustix::io::Result<()> {
-        let kept = if policy.writes_as_stranger { CapabilitySet::DAC_OVERRIDE } else { CapabilitySet::empty() };
-        let before = rustix::thread::capabilities(None)?;
-        if before.effective.contains(CapabilitySet::SETPCAP) {
-            for capability in CapabilitySet::all().difference(kept).iter() {
-                match rustix::thread::remove_capability_from_bounding_set(capability) {
-                    // A capability that this kernel does not know.
-                    Ok(()) | Err(rustix::io::Errno::INVAL) => {}
-                    Err(error) => return Err(error),
-                }
-            }
-        }
-        rustix::thread::clear_ambient_capability_set()?;
-        let left = before.permitted.intersection(kept);
-        let sets = CapabilitySets { effective: left, permitted: left, inheritable: CapabilitySet::empty() };
-        rustix::thread::set_capabilities(None, sets)
+        renounce::limit(policy, None).map_err(|error| format!("limits: {error}"))?;
+        let rules = fence::rules_of(policy).map_err(|error| format!("Landlock: {error}"))?;
+        Ok((renounce::rights(policy, rules)?, made))
     }
 }
 

@@ -1,7 +1,8 @@
 //! Confinement of child processes: what a test, a tool or a setup command can reach (DESIGN §5).
 //!
 //! Repository code runs as the same user as upshift, so nothing but the kernel stands between them. A child is started through this very
-//! program ([`helper`]), which takes rights away from itself and only then becomes the command. The means, where they exist:
+//! program ([`helper`]), which takes rights away from itself and only then becomes the command. A shell that needs no namespace is
+//! started by a thread that does the same (`direct`). The means, where they exist:
 //!
 //! | means | against |
 //! |---|---|
@@ -42,6 +43,8 @@ mod arrange;
     path = "bounds_portable.rs"
 )]
 mod bounds;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod direct;
 mod door;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod doors;
@@ -77,6 +80,8 @@ mod plan;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod policy;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod renounce;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod room;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod warm;
@@ -85,6 +90,8 @@ pub use agent_room::{AgentRoom, AgentWish};
 pub use agents::arrange_agent;
 pub use arrange::arrange;
 pub use bounds::Bounds;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(super) use direct::Direct;
 pub use door::Door;
 
 /// How a child is kept from harm beyond time, output and environment.

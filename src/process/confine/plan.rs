@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use super::direct::Direct;
 use super::doors::Doors;
 use super::git::GitGuard;
 use super::home::{self, Private};
@@ -195,7 +196,11 @@ impl Plan<'_> {
         }
     }
 
+    /// Whether the machine can do what the policy says. Where that takes no namespace a thread can tell, provided that the helper is there.
     fn attempt(&self, policy: &Policy) -> Tried {
+        if let Some(direct) = Direct::for_policy(policy).filter(|_| self.wish.helper.is_file()) {
+            return direct.try_out().map(|landlock| (landlock, None));
+        }
         trial(&self.wish.helper, policy, self.wish.checkout)
     }
 
@@ -219,10 +224,12 @@ impl Plan<'_> {
             notes.extend(namespaces::missing(&namespaces::Facts::read(), why, reach));
         }
         let bounds = |policy: &Policy, doors: Option<Doors>| -> Result<Confinement, ConfineError> {
+            let direct = Direct::for_policy(policy);
             let policy = serde_json::to_string(policy).map_err(|error| ConfineError::Helper(error.to_string()))?;
             let (helper, private) = (wish.helper.clone(), Arc::clone(&self.private));
             let (used, stale) = (AtomicBool::new(false), AtomicBool::new(false));
-            Ok(Confinement::Within(Arc::new(Bounds { helper, policy, doors, used, stale, git: git.clone(), private })))
+            let git = git.clone();
+            Ok(Confinement::Within(Arc::new(Bounds { helper, policy, direct, doors, used, stale, git, private })))
         };
         let confined = |policy: &Policy, doors: Option<Doors>| -> Result<Confined, ConfineError> {
             let env = if policy.has(guards::HOME) {

@@ -13,10 +13,7 @@ fn stories_are_worked_off_in_their_order_and_marked_in_their_own_file() {
     let project = project();
     project.write("tasks/prd.json", PRD);
     git(&project, &["add", "--all"]);
-    git(
-        &project,
-        &["-c", "user.name=T", "-c", "user.email=t@example.invalid", "commit", "--quiet", "--message=stories"],
-    );
+    git(&project, &["commit", "--quiet", "--message=stories"]);
     // The objective comes first, whatever of the repository is shown behind it.
     let server = ModelServer::start(|request| {
         let asked = request.first_user_text();
@@ -43,10 +40,7 @@ fn stories_are_worked_off_in_their_order_and_marked_in_their_own_file() {
     // A reset story's command succeeds already: that proves nothing.
     let reset = program.run(project.path(), &["tasks", "reset", "--tasks", "tasks/prd.json", "US-1"]);
     assert_eq!((reset.code, reset.out.as_str()), (0, "reset 1 of 3 tasks\n"), "{}", reset.all());
-    git(
-        &project,
-        &["-c", "user.name=T", "-c", "user.email=t@example.invalid", "commit", "--all", "--quiet", "--message=again"],
-    );
+    git(&project, &["commit", "--all", "--quiet", "--message=again"]);
     let asked = server.requests().len();
     let said = work_off(&program, &project, &["--tasks", "tasks/prd.json"]);
     assert_eq!((said.code, server.requests().len()), (1, asked), "{}", said.all());
@@ -75,7 +69,7 @@ fn a_list_is_added_to_shown_and_worked_off_once() {
         (Some("names"), Some(name("names").as_str()))
     );
     git(&project, &["add", "--all"]);
-    git(&project, &["-c", "user.name=T", "-c", "user.email=t@example.invalid", "commit", "--quiet", "--message=list"]);
+    git(&project, &["commit", "--quiet", "--message=list"]);
     let server = ModelServer::start(mends);
     let program = Program::with_anthropic(&server.url());
     let said = work_off(&program, &project, &["--tasks", "tasks.yml"]);
@@ -109,48 +103,11 @@ fn what_cannot_be_worked_off_is_told_before_anything_is_paid() {
 fn where_no_commit_can_be_made_nothing_is_paid() {
     let project = project();
     let program = Program::with_anthropic("http://127.0.0.1:9");
-    git(
-        &project,
-        &[
-            "-c",
-            "user.name=T",
-            "-c",
-            "user.email=t@example.invalid",
-            "commit",
-            "--quiet",
-            "--allow-empty",
-            "--message=x",
-        ],
-    );
+    git(&project, &["commit", "--quiet", "--allow-empty", "--message=x"]);
     git(&project, &["branch", "other", "HEAD~1"]);
     git(&project, &["switch", "--quiet", "other"]);
-    git(
-        &project,
-        &[
-            "-c",
-            "user.name=T",
-            "-c",
-            "user.email=t@example.invalid",
-            "commit",
-            "--quiet",
-            "--allow-empty",
-            "--message=y",
-        ],
-    );
-    git(
-        &project,
-        &[
-            "-c",
-            "user.name=T",
-            "-c",
-            "user.email=t@example.invalid",
-            "merge",
-            "--no-commit",
-            "--no-ff",
-            "--strategy=ours",
-            "main",
-        ],
-    );
+    git(&project, &["commit", "--quiet", "--allow-empty", "--message=y"]);
+    git(&project, &["merge", "--no-commit", "--no-ff", "--strategy=ours", "main"]);
     let told = work_off(&program, &project, &["--tasks", "failing-tests"]);
     assert!(told.code == 2 && told.all().contains("MERGE_HEAD") && told.all().contains("→ Fix: "), "{}", told.all());
     git(&project, &["merge", "--abort"]);

@@ -1,7 +1,5 @@
 //! The lifecycle that the seeds describe (SPEC S4-1 to S4-11), row by row, with the tests that fail where we fall short of it.
 
-use std::path::Path;
-
 const ROWS: [(usize, &str, &[&str]); 11] = [
     (
         1,
@@ -105,27 +103,9 @@ const ROWS: [(usize, &str, &[&str]); 11] = [
     ),
 ];
 
-/// The text of every source file.
-fn sources() -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut folders = vec![root.join("src"), root.join("tests")];
-    let mut all = String::new();
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                all.push_str(&std::fs::read_to_string(path).expect("a text"));
-            }
-        }
-    }
-    all
-}
-
 #[test]
 fn every_row_of_s4_has_its_tests() {
-    let sources = sources();
+    let sources = crate::tidy::text_of_everything();
     for (at, (number, row, tests)) in ROWS.iter().enumerate() {
         assert_eq!(*number, at + 1, "{row}");
         for name in *tests {

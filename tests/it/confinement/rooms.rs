@@ -32,10 +32,20 @@ fn arranged(tree: &Path, state: &Path) -> Arranged {
 }
 
 fn said(arranged: &Arranged, tree: &Path, script: &str, stdin: &str) -> String {
+    said_by(arranged, tree, Program::Shell(script.to_owned()), env(), stdin)
+}
+
+fn said_by(
+    arranged: &Arranged,
+    tree: &Path,
+    program: Program,
+    env: BTreeMap<OsString, OsString>,
+    stdin: &str,
+) -> String {
     let spec = Spec {
-        program: Program::Shell(script.to_owned()),
+        program,
         cwd: tree.to_owned(),
-        env: env(),
+        env,
         stdin: stdin.as_bytes().to_vec(),
         timeout: Duration::from_secs(20),
         keep: 4096,
@@ -141,4 +151,47 @@ fn the_folders_of_services_are_not_shown() {
     assert!(!real.is_empty(), "every machine has services");
     let seen: Vec<&String> = real.iter().filter(|name| shown.lines().any(|line| line == name.as_str())).collect();
     assert!(seen.is_empty(), "{seen:?}");
+}
+
+/// What a child is and may, as it finds it itself. The limit on locks is the family's mark, that on processes grows with the machine's.
+const RIGHTS: &str = "grep -E '^(NoNewPrivs|Seccomp|Cap|Sig|Groups|Umask)' /proc/self/status; grep -v 'locks\\|processes' /proc/self/limits; \
+     ls /proc/self/fd; readlink /proc/self/fd/0; id; umask; pwd; cat /etc/shadow 2>&1; cat \"$1/state\" 2>&1; \
+     echo x > /etc/mark; kill -0 $PPID 2>&1; cat /proc/$PPID/environ 2>&1; unshare --user true 2>&1; cat";
+
+#[test]
+fn without_a_room_a_child_of_a_thread_has_the_rights_and_limits_of_one_of_the_helper() {
+    // No room can be made over a checkout in there.
+    let (tree, state) = (tempfile::tempdir_in("/dev/shm").expect("a folder"), tempfile::tempdir().expect("a folder"));
+    fs::write(state.path().join("state"), "secret").expect("written");
+    let arranged = arranged(tree.path(), state.path());
+    assert!(!arranged.notes.is_empty(), "there is a room");
+    let script = format!("set -- {}; {RIGHTS}", state.path().display());
+    let by = |program: Program, env: BTreeMap<OsString, OsString>| said_by(&arranged, tree.path(), program, env, "");
+    let shell = |line: &str| Program::Shell(line.to_owned());
+    let helped = |line: &str| Program::Argv(vec!["sh".into(), "-c".into(), line.into()]);
+    let asks = "tr '\\0' ' ' < /proc/$$/cmdline";
+    assert!(by(shell(asks), env()).contains("read -r _"), "a shell goes the short way");
+    assert!(!by(helped(asks), env()).contains("read -r _"));
+    let (short, long) = (by(shell(&script), env()), by(helped(&script), env()));
+    assert!(short.contains("Seccomp:\t2") && short.contains("17179869184") && !short.contains("secret"), "{short}");
+    let parts = |said: &str| said.lines().filter(|line| !line.contains("$PPID")).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(parts(&short), parts(&long));
+    let mut loaded = env();
+    loaded.insert("LD_LIBRARY_PATH".into(), tree.path().into());
+    assert!(
+        !by(shell(asks), loaded).contains("read -r _"),
+        "what is loaded into the shell comes before its first command"
+    );
+    assert_eq!(by(shell("exit 3; "), env()), "");
+}
+
+#[test]
+fn rules_for_files_follow_a_folder_that_was_replaced() {
+    let (tree, state) = (tempfile::tempdir_in("/dev/shm").expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let arranged = arranged(tree.path(), state.path());
+    let write = || said(&arranged, tree.path(), "echo x > x && cat x", "");
+    assert_eq!(write(), "x");
+    fs::remove_dir_all(tree.path()).expect("removed");
+    fs::create_dir(tree.path()).expect("made");
+    assert_eq!(write(), "x");
 }

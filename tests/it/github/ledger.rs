@@ -1,8 +1,6 @@
 //! The list of facts about GitHub that are easy to get wrong, each with the tests that fail when we get it wrong, or the reason why
 //! it does not touch us. The numbers are those by which the sources name a fact (`GITHUB 26`).
 
-use std::path::Path;
-
 /// What stands for a fact.
 enum Proof {
     /// Tests, by their functions' names.
@@ -233,27 +231,9 @@ const LEDGER: [(usize, &str, Proof); FACTS] = [
     ),
 ];
 
-/// The text of every source file.
-fn sources() -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut folders = vec![root.join("src"), root.join("tests")];
-    let mut all = String::new();
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap().flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                all.push_str(&std::fs::read_to_string(path).unwrap());
-            }
-        }
-    }
-    all
-}
-
 #[test]
 fn every_fact_has_its_tests_or_a_reason() {
-    let sources = sources();
+    let sources = crate::tidy::text_of_everything();
     for (at, (number, fact, proof)) in LEDGER.iter().enumerate() {
         assert_eq!(*number, at + 1, "{fact}");
         match proof {
