@@ -7,6 +7,7 @@
 //! Start reading at [`resolve`].
 
 mod checks;
+mod choices;
 mod document;
 mod elsewhere;
 mod error;

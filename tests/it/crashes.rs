@@ -75,7 +75,7 @@ fn assert_ended_by(signal: &str, code: i32) {
     let project = Project::python();
     let database = database_of(&project);
     let (asked, was_asked) = std::sync::mpsc::channel();
-    let server = ModelServer::start(move |request| match request.turn() {
+    let server = ModelServer::start_with(crate::reports::priced(), move |request| match request.turn() {
         0 | 1 => script(request),
         _ => {
             asked.send(()).expect("somebody listens");

@@ -1,9 +1,9 @@
 //! The wish for an agent's confinement and the room it gets, on every platform.
 
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 
-use super::{Confined, Door, Wish};
+use super::{ConfineError, Confined, Confinement, Door, Wish};
 
 /// The wish for one agent's confinement.
 #[derive(Debug)]
@@ -25,4 +25,17 @@ pub struct AgentRoom {
     pub listener: TcpListener,
     /// Its way there.
     pub door: Door,
+}
+
+impl AgentRoom {
+    /// No room at all, where a person said so.
+    pub(super) fn open(wish: &AgentWish<'_>) -> Result<Self, ConfineError> {
+        let confined = Confined { confinement: Confinement::None, env: wish.wish.env.clone() };
+        Ok(Self { confined, listener: listener()?, door: Door::Open })
+    }
+}
+
+/// A listener on a port of the machine.
+pub(super) fn listener() -> Result<TcpListener, ConfineError> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(ConfineError::Private)
 }

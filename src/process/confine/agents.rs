@@ -7,12 +7,12 @@
 //!
 //! Invariant: with the folder of the room goes everything that the agent kept outside the tree.
 
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::Stdio;
 
-use super::agent_room::{AgentRoom, AgentWish};
+use super::agent_room::{self, AgentRoom, AgentWish};
 use super::plan::{self, Access};
 use super::{ConfineError, Confined, Confinement, Door, Wish, doors, helper};
 use crate::config::{Network, Sandbox};
@@ -23,13 +23,12 @@ use crate::config::{Network, Sandbox};
 /// [`ConfineError`]: neither door, or no confinement at all, where nobody asked for that.
 pub fn arrange_agent(wish: &AgentWish<'_>) -> Result<AgentRoom, ConfineError> {
     if wish.wish.sandbox == Sandbox::Off {
-        let confined = Confined { confinement: Confinement::None, env: wish.wish.env.clone() };
-        return Ok(AgentRoom { confined, listener: here()?, door: Door::Open });
+        return AgentRoom::open(wish);
     }
     let access = Access { program: &wish.program, reads_only: wish.reads_only, port: None };
     if wish.wish.network == Network::On {
         let confined = confined(wish, access)?;
-        return Ok(AgentRoom { confined, listener: here()?, door: Door::Network });
+        return Ok(AgentRoom { confined, listener: agent_room::listener()?, door: Door::Network });
     }
     let own = confined(wish, access).and_then(|confined| {
         let listener = door(&confined.confinement, &wish.wish)?;
@@ -37,17 +36,13 @@ pub fn arrange_agent(wish: &AgentWish<'_>) -> Result<AgentRoom, ConfineError> {
     });
     match own {
         Err(ConfineError::NoDoor(_) | ConfineError::Network(..)) => {
-            let listener = here()?;
+            let listener = agent_room::listener()?;
             let port = listener.local_addr().map_err(ConfineError::Private)?.port();
             let confined = confined(wish, Access { port: Some(port), ..access })?;
             Ok(AgentRoom { confined, listener, door: Door::Port })
         }
         Ok(_) | Err(_) => own,
     }
-}
-
-fn here() -> Result<TcpListener, ConfineError> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(ConfineError::Private)
 }
 
 fn confined(wish: &AgentWish<'_>, access: Access<'_>) -> Result<Confined, ConfineError> {

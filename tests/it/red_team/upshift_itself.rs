@@ -44,6 +44,16 @@ fn upshift_is_not_killed_where_landlock_knows_no_signals() {
 }
 
 #[test]
+fn no_thread_of_upshift_is_killed_where_there_is_no_room() {
+    // The thread that started the child had the child's rights; a signal to a thread can end its whole process.
+    attack("signals", |off| {
+        let cell = Cell::new();
+        let script = "for t in /proc/$PPID/task/*; do kill -KILL ${t##*/}; done";
+        cell.run(script, &format!("room,{off}"), &["--no-audit"]).status.signal().is_some()
+    });
+}
+
+#[test]
 fn no_daemon_outlives_it() {
     let script = |token: &str| {
         format!(
