@@ -84,7 +84,7 @@ use crate::findings::{Budget, Findings};
 /// One bit per reader.
 pub(crate) type Mask = u64;
 
-/// The bit of [`Generic`], which is woken for single lines.
+/// The bit of [`crate::generic::Generic`], which is woken for single lines.
 pub(crate) const GENERIC: Mask = 1 << 63;
 
 macro_rules! readers {
