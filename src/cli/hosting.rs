@@ -107,7 +107,7 @@ const DETECTION: Duration = Duration::from_secs(15);
 /// The most characters of a version that are shown.
 const VERSION_CHARS: usize = 60;
 
-/// The agents in `PATH`, with what each says of its version; none where the ladder names none.
+/// The agents in `PATH`, each with the version that it prints. Empty where the ladder names none.
 ///
 /// # Errors
 /// When no runtime can be had.

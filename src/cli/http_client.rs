@@ -10,7 +10,7 @@ pub(super) fn http(environment: &Environment) -> Http {
     Http::new(http_settings(environment))
 }
 
-/// Proxies and extra certificates by their customary variables; upper case wins.
+/// Proxies and extra certificates by their customary variables. Upper case wins.
 fn http_settings(environment: &Environment) -> HttpSettings {
     let either = |upper: &str, lower: &str| environment.secret(upper).or_else(|| environment.secret(lower));
     let extra_ca = environment.get("SSL_CERT_FILE").or_else(|| environment.get("NODE_EXTRA_CA_CERTS"));

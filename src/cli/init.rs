@@ -12,7 +12,7 @@ pub const WORKFLOW_PATH: &str = ".github/workflows/upshift.yml";
 /// The configuration file.
 pub const CONFIG_PATH: &str = crate::config::DEFAULT_CONFIG_PATH;
 
-/// What the workflow starts from.
+/// The template of the workflow.
 pub const WORKFLOW: &str = include_str!("init/workflow.yml");
 
 /// The trigger that has parked runs go on.
@@ -21,13 +21,13 @@ const SCHEDULE: &str = include_str!("init/schedule.yml");
 /// The job that it starts.
 const RESUME: &str = include_str!("init/resume.yml");
 
-/// What the configuration starts from.
+/// The template of the configuration.
 pub const CONFIG: &str = include_str!("init/upshift.yml");
 
 /// The workflow that judges pull requests.
 pub const JUDGE_PATH: &str = ".github/workflows/judge.yml";
 
-/// What stands in it.
+/// The content of that workflow.
 pub const JUDGE: &str = include_str!("init/judge.yml");
 
 /// Whether files that are there already may be replaced.
@@ -63,7 +63,7 @@ pub fn workflow(schedule: Schedule) -> String {
 /// Why nothing, or not everything, was written.
 #[derive(Debug, thiserror::Error)]
 pub enum InitError {
-    /// Files are there already; nothing was written. Exit code 2.
+    /// Files are there already, and nothing was written. Exit code 2.
     #[error("{} already: nothing was written\n→ Fix: remove {}, or run `upshift init --force` to replace {}", there(.0), it(.0), it(.0))]
     Exists(Vec<&'static str>),
     /// A file could not be written.
@@ -89,7 +89,7 @@ fn it(paths: &[&str]) -> &'static str {
 /// Writes both files below `root` and says what to do next.
 ///
 /// # Errors
-/// [`InitError::Exists`] before anything is written; [`InitError::Write`] when the file system refuses.
+/// [`InitError::Exists`] before anything is written. [`InitError::Write`] when the file system refuses.
 pub fn write(root: &Path, overwrite: Overwrite, schedule: Schedule) -> Result<String, InitError> {
     let workflow = workflow(schedule);
     put_all(root, overwrite, &[(WORKFLOW_PATH, workflow.as_str()), (CONFIG_PATH, CONFIG)])?;

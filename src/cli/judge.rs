@@ -23,10 +23,10 @@ use crate::report::wrap::wrap;
 use crate::report::{finding, markdown};
 use crate::workspace::{FETCH_ALL, RevisionError, Revisions, Workspace};
 
-/// What the files are called that are in no commit.
+/// The name of the files that are in no commit.
 const WORKING_TREE: &str = "working tree";
 
-/// What is judged, and how it is told.
+/// The arguments of `judge`.
 #[derive(Debug, Args)]
 pub(super) struct JudgeArgs {
     /// The commit that the change starts from [default: where it left the branch that it goes to]
@@ -112,7 +112,7 @@ fn progress(environment: &Environment) -> Vec<Box<dyn EventSink>> {
     if environment.console().is_quiet() { Vec::new() } else { vec![Box::new(Progress)] }
 }
 
-/// Prints the finding; in a workflow it stands in the job summary, too.
+/// Prints the finding. In a workflow it stands in the job summary, too.
 fn tell(found: &Finding, format: Form, environment: &Environment, setup: &Setup<'_>) -> anyhow::Result<()> {
     let columns = environment.console().columns(Stream::Out);
     let said = match format {
@@ -130,7 +130,7 @@ fn tell(found: &Finding, format: Form, environment: &Environment, setup: &Setup<
     Ok(())
 }
 
-/// Keeps one comment on the pull request; what keeps it from being written is told, and changes nothing.
+/// Keeps one comment on the pull request. The reason where it cannot be written is told, and changes nothing.
 async fn comment(found: &Finding, key: &str, setup: &Setup<'_>) -> Option<String> {
     let context = setup.context?;
     let number = context.pull_request_number()?;

@@ -1,4 +1,5 @@
-//! What judges a change in this checkout, and is protected from it: the tests' command, the checks beside it, and what each of them runs.
+//! Judges of a change in this checkout, which are protected from it: the tests' command, the checks beside it, and the files that each of
+//! them runs.
 
 use std::path::Path;
 

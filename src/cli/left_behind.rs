@@ -1,7 +1,7 @@
-//! A run that was killed in this checkout: said before anything is paid, or discarded; `check` and `doctor` say the same.
+//! A run that was killed in this checkout: reported before anything is paid, or discarded. `check` and `doctor` report the same.
 //!
-//! Owns the words and the order of steps; what was written is known to the workspace, and whether the run lives to its log. A checkout
-//! that a person has put in order is no matter, nor is one of which nothing is known (no log, another machine).
+//! Owns the words and the order of steps. The workspace knows which files were written, and the run's log knows whether it lives. A
+//! checkout that a person has put in order is no matter, nor is one of which nothing is known (no log, another machine).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const PULSE: Duration = Duration::from_secs(1);
 /// How many files are named.
 const MOST_NAMED: usize = 5;
 
-/// What becomes of the files that a killed run has changed.
+/// The fate of the files that a killed run has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Discard {
     /// They are put back, and the run is over.
@@ -61,16 +61,16 @@ impl EventSink for Pulse {
 struct Killed {
     writer: Writer,
     run: LoadedRun,
-    /// What is as the run, or code that it ran, made it.
+    /// Files that are as the run left them, or code that it ran.
     left: Vec<String>,
-    /// What is otherwise, and not by the run.
+    /// Files that were changed afterwards, and not by the run.
     later: Vec<String>,
 }
 
 /// A killed run, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Notice {
-    /// What there is.
+    /// The facts.
     said: String,
     /// The two ways out.
     pub(super) fix: String,
@@ -98,13 +98,13 @@ impl Notice {
         format!("{}: {}", self.found(), self.fix)
     }
 
-    /// What there is, with the files.
+    /// The facts, with the files.
     pub(super) fn found(&self) -> String {
         format!("{} ({})", self.said, self.files)
     }
 }
 
-/// What a killed run left in a checkout, for those who only look.
+/// Files that a killed run left in a checkout, for commands that only look. `None` where there are none.
 pub(super) fn notice(checkout: &Path, environment: &Environment) -> Option<Notice> {
     let trees = setup::trees_folder(checkout, environment);
     let left = look_for_left_behind(checkout, &trees).ok().flatten()?;
@@ -115,7 +115,7 @@ pub(super) fn notice(checkout: &Path, environment: &Environment) -> Option<Notic
 /// Sees to it that a new run begins with nothing of a killed one in the tree.
 ///
 /// # Errors
-/// A killed run has left files, and nobody said what is to become of them (exit 2); they cannot be put back.
+/// A killed run has left files, and nobody said whether to put them back (exit 2). The files cannot be put back.
 pub(super) async fn settle(workspace: &Workspace, setup: &Setup<'_>, discard: Discard) -> anyhow::Result<()> {
     let left = workspace.left_behind().await.map_err(|error| Failure::usage(error.to_string()))?;
     let found = left.and_then(|left| killed(left, setup.checkout, setup.environment));

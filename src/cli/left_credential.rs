@@ -11,7 +11,7 @@ use crate::workspace::publish::{Left, left_by_checkout};
 /// The server whose API has an address of its own.
 pub(super) const GITHUB: &str = "https://github.com";
 
-/// The credential that a job's checkout left; on somebody's own machine git's settings are nobody else's.
+/// The credential that a job's checkout left. `None` on somebody's own machine, where git's settings are nobody else's.
 pub(super) fn left_in(environment: &Environment, checkout: &Path, url: &str) -> Option<Left> {
     environment.in_actions().then(|| left_by_checkout(checkout, url)).flatten()
 }

@@ -1,7 +1,7 @@
-//! The log for whoever looks for a cause: `-v`, `-vv` and `UPSHIFT_LOG`, on standard error; off unless it is asked for.
+//! The log for finding causes: `-v`, `-vv` and `UPSHIFT_LOG`, on standard error. Off unless it is asked for.
 //!
-//! Owns which lines are let through and what they may hold. Invariants: a line leaves here redacted, harmless to a terminal and
-//! no command to the Actions runner; it is one line, whatever a field holds; libraries say nothing unless they are named.
+//! Owns which lines are let through and which text they may hold. Invariants: a line leaves here redacted, harmless to a terminal and no
+//! command to the Actions runner. It is one line, whatever a field holds. Libraries log nothing unless they are named.
 
 use std::io::{self, Write};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -17,12 +17,12 @@ use super::variables::Variables;
 use crate::redact::Redactor;
 use crate::report::plain;
 
-/// Filters by directives such as `upshift::session=debug`; a level alone is ours.
+/// Filters by directives such as `upshift::session=debug`. A level alone applies to upshift itself.
 const VARIABLE: &str = "UPSHIFT_LOG";
 /// The crate whose lines are let through where nothing else is named.
 const OURS: &str = env!("CARGO_CRATE_NAME");
 
-/// The log of a process; nothing where none is asked for.
+/// The log of a process. `None` where none is asked for.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Log(Option<Arc<RwLock<Arc<Redactor>>>>);
 
@@ -49,7 +49,7 @@ impl Log {
     }
 }
 
-/// What is let through; `None` for nothing.
+/// The filter of the log. `None` where nothing is let through.
 fn wanted(verbosity: u8, directives: Option<&str>) -> anyhow::Result<Option<Targets>> {
     let level = match (verbosity, directives) {
         (0, None) => return Ok(None),
@@ -89,7 +89,7 @@ impl<'w> MakeWriter<'w> for Lines {
     }
 }
 
-/// A line under way; it is written when it is whole.
+/// A line under way. It is written when it is whole.
 #[derive(Debug)]
 struct Line {
     text: Vec<u8>,

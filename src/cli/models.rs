@@ -22,7 +22,7 @@ use crate::streams::Streams;
 /// The provider whose models are files.
 const CASSETTE: &str = "cassette";
 
-/// Makes a provider for every endpoint of the plan. Nothing is sent; `past` is what happened in the run already.
+/// Makes a provider for every endpoint of the plan. Nothing is sent. `past` holds the events of the run so far.
 ///
 /// # Errors
 /// An address, key or cassette that cannot be used (exit 2).
@@ -68,7 +68,7 @@ fn played_cassettes(plan: &Plan, setup: &Setup<'_>, past: &[Event]) -> anyhow::R
     Ok(cassettes)
 }
 
-/// What an endpoint speaks; `None` for a recording, which nobody is asked for.
+/// The wire protocol of an endpoint. `None` for a recording, which nobody is asked for.
 pub(super) fn wire_of(plan: &EndpointPlan) -> Option<endpoint::Wire> {
     match plan.wire {
         Wire::Anthropic => Some(endpoint::Wire::Anthropic),

@@ -1,4 +1,4 @@
-//! What a command says: results on standard output, messages on standard error, and a failure with its exit code.
+//! Output of a command: results on standard output, messages on standard error, and a failure with its exit code.
 
 use std::io::Write as _;
 
@@ -8,7 +8,7 @@ use crate::lifecycle::gate::Refusal;
 use crate::report::plain;
 use crate::report::wrap::wrap;
 
-/// What a command came to when it could not do its work: a sentence for the user and the exit code.
+/// A failure of a command to do its work: a sentence for the user and the exit code.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub(super) struct Failure {
@@ -36,7 +36,7 @@ impl Failure {
     }
 }
 
-/// Writes a result to standard output; a closed pipe (`upshift report | head`) is no error, nor is a terminal that hung up.
+/// Writes a result to standard output. A closed pipe (`upshift report | head`) is no error, nor is a terminal that hung up.
 pub(super) fn print(text: &str) -> anyhow::Result<u8> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -50,7 +50,8 @@ pub(super) fn print_set(text: &str, console: Console) -> anyhow::Result<u8> {
     print(&wrap(text, console.columns(Stream::Out)))
 }
 
-/// Writes a message to standard error, where nothing in it is a command to a runner; there is nobody to tell when that fails.
+/// Writes a message to standard error, where nothing in it is a command to a runner. A failure to write is ignored, because nobody could be
+/// told.
 pub(super) fn say(message: &str) {
     let _closed = writeln!(std::io::stderr().lock(), "{}", inert_lines(message));
 }

@@ -20,7 +20,7 @@ pub(super) fn is_wanted(context: &CiContext, has_log: bool) -> bool {
     context.event == EventKind::Schedule || ((is_a_click || is_an_end) && !has_log)
 }
 
-/// Has the runs that are due run again, and says what became of each; exit 1 where the forge did not let us.
+/// Has the parked runs that are due run again, and reports on each. Exit 1 where the forge did not let us.
 ///
 /// # Errors
 /// Nothing can be looked up (exit 6), or the runner does not tell which workflow this is (exit 2).

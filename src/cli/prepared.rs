@@ -29,7 +29,7 @@ const SETUP_KEEP: usize = 16 * 1024;
 /// The most time the setup command may take: it may download and build dependencies.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
-/// What a run needs beside its state, made before the run is recorded: whatever of it can fail fails then.
+/// The resources of a run beside its state, made before the run is recorded, so that they fail before it.
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) workspace: Arc<Workspace>,
@@ -46,7 +46,7 @@ pub(super) struct Prepared {
 }
 
 impl Setup<'_> {
-    /// Makes everything that a run needs; `past` is what happened in it already.
+    /// Makes everything that a run needs. `past` holds the events of the run so far.
     ///
     /// # Errors
     /// Whatever cannot be used: the folder, a model, the tape, a variable that the tests may not have (exit 2), a

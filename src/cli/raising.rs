@@ -1,4 +1,4 @@
-//! What a signal raises: the end of everything, or first the wish that a session reports.
+//! Flags that a signal raises: the end of everything, or first the wish that a session reports.
 
 use std::io::IsTerminal as _;
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use std::time::Duration;
 use super::say;
 use crate::domain::stop::{StopCause, StopSource, WrapUp};
 
-/// What a signal raises.
+/// The flags that a signal raises.
 #[derive(Debug, Clone)]
 pub(super) struct Sources {
     pub(super) sources: Vec<Arc<StopSource>>,
     pub(super) wrap_up: Option<WrapUp>,
 }
 
-/// How long a session may take to report after somebody typed Ctrl-C; who sits at a terminal can type it again.
+/// How long a session may take to report after a Ctrl-C: at a terminal, where it can be typed again, and elsewhere.
 const PATIENCE: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(5));
 
 impl Sources {
@@ -23,7 +23,7 @@ impl Sources {
         self.sources.iter().for_each(|source| source.raise(cause));
     }
 
-    /// Has a session under way report first, once; whether that was possible.
+    /// Has a session under way report first, once. Returns whether that was possible.
     pub(super) fn wrap_up(&self, signal: i32) -> bool {
         let Some(wrap_up) = self.wrap_up.clone().filter(|wish| wish.is_in_session() && wish.wished().is_none()) else {
             return false;

@@ -20,7 +20,7 @@ const MESSAGE_LINES: usize = 30;
 
 /// How a file begins that gzip compressed.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
-/// What people may do about a log without a test in it.
+/// Advice for a log without a test in it.
 const EMPTY: &str =
     "\nThe log is empty.\n  → Fix: give the whole output of the test command, both streams: COMMAND > log 2>&1\n";
 const NOTHING_FOUND: &str = "\nNothing in the log is a test's result or an error that is known.\n  → Fix: give the whole output of the test command, both \

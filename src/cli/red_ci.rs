@@ -1,4 +1,5 @@
-//! What failed in the workflow run that started this job, looked up before the run begins: which jobs, and what of them runs here.
+//! Failures in the workflow run that started this job, looked up before the run begins: which jobs failed, and which of their commands run
+//! here.
 
 use super::environment::Environment;
 use super::forge;
@@ -11,8 +12,8 @@ const RED: [&str; 3] = ["failure", "timed_out", "startup_failure"];
 /// How many failed jobs are looked into.
 const MOST_JOBS: usize = 5;
 
-/// Looks it up; `None` where no red workflow run started this job, or where it is green by now. What cannot be read is as red as the
-/// event says.
+/// Looks the failures up. `None` where no red workflow run started this job, or where it is green by now. A run that cannot be read counts
+/// as red, as the event says.
 pub(super) async fn look(context: Option<&CiContext>, environment: &Environment) -> Option<RedCi> {
     let context = context?;
     let upstream = context.upstream.as_ref()?;

@@ -39,7 +39,7 @@ pub(super) struct Visit {
     answered: Answered,
 }
 
-/// What every question is asked with.
+/// Facts that every question is asked with.
 #[derive(Debug)]
 struct Desk {
     github: GitHub,
@@ -67,7 +67,7 @@ impl Desk {
     }
 }
 
-/// What a claim came to.
+/// The result of a claim.
 #[derive(Debug)]
 pub(super) enum Claim {
     /// The run is ours, and its log lies here.

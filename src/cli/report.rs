@@ -134,7 +134,7 @@ fn list(reader: &Reader) -> anyhow::Result<String> {
     Ok(if out.is_empty() { "The log holds no runs.\n".to_owned() } else { out })
 }
 
-/// What `--verify --format json` prints; the keys stay.
+/// The document that `--verify --format json` prints. Its keys stay.
 #[derive(Debug, Serialize)]
 struct VerifiedDocument<'a> {
     version: u32,

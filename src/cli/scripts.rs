@@ -1,6 +1,6 @@
 //! The files that a test command executes as scripts, or takes its rules from: what they say decides what is run.
 //!
-//! [`scripts_of`] is pure over the command's words; [`reached`] follows what the files themselves call.
+//! [`scripts_of`] is pure over the command's words. [`reached`] follows the calls in the files themselves.
 
 mod command;
 mod reach;
@@ -25,7 +25,7 @@ pub(super) fn scripts_of(command: &str) -> Vec<String> {
     found
 }
 
-/// What a test command leads to in a checkout, from the folder that it runs in.
+/// Files that a test command leads to in a checkout, from the folder that it runs in.
 pub(super) fn reached(checkout: &Path, folder: Option<&str>, command: &str) -> Reached {
     reach::reach(command, folder.unwrap_or_default(), &|path| {
         let path = checkout.join(path);

@@ -1,4 +1,4 @@
-//! What is the same for every command that works on a checkout: its secrets, its clock, and where its log and its trees lie.
+//! Setup that is the same for every command that works on a checkout: its secrets, its clock, and the places of its log and its trees.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,10 +23,10 @@ use crate::workspace::dotenv_secrets;
 
 /// The folder under the state home that holds the recorded trees of each checkout.
 const TREES: &str = "trees";
-/// How long threads that still read files may keep the process; what they find is not wanted any more.
+/// How long threads that still read files may keep the process. Their results are not wanted any more.
 const THREADS_GRACE: Duration = Duration::from_millis(20);
 
-/// What is the same for a fresh run and for one that goes on.
+/// Setup that is the same for a fresh run and for one that goes on.
 #[derive(Debug)]
 pub(super) struct Setup<'a> {
     /// The folder upshift was started in.
@@ -37,14 +37,14 @@ pub(super) struct Setup<'a> {
     pub(super) clock: Arc<dyn Clock>,
     /// Secrets.
     pub(super) redactor: Arc<Redactor>,
-    /// What triggered this process; `None` on somebody's own machine.
+    /// The event that triggered this process. `None` on somebody's own machine.
     pub(super) context: Option<&'a CiContext>,
 }
 
 /// Runs a future on this thread.
 ///
 /// # Errors
-/// Those of the future, and when the runtime cannot start.
+/// The errors of the future, and a runtime that cannot start.
 pub(super) fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let done = runtime.block_on(future);
@@ -76,7 +76,7 @@ pub(super) fn working_directory(checkout: &Path, plan: &Plan) -> anyhow::Result<
     if real.starts_with(root) { Ok(real) } else { Err(refuse("it lies outside the checkout")) }
 }
 
-/// Takes secrets out; a debug build can be told to leave that off.
+/// Takes secrets out. A debug build can be told to leave that off.
 fn redactor(environment: &Environment, secrets: &[SecretString]) -> Redactor {
     #[cfg(debug_assertions)]
     if environment.get("UPSHIFT_GUARD_OFF").is_some_and(|names| names.split(',').any(|name| name == "redaction")) {
@@ -142,7 +142,8 @@ impl<'a> Setup<'a> {
     }
 }
 
-/// What is secret by its name, and every key that the plan takes from the environment or hands on to tests, whatever its name.
+/// Values that are secret by their variables' names, and every key that the plan takes from the environment or hands on to tests, whatever
+/// its name.
 fn secrets(environment: &Environment, plan: Option<&Plan>) -> Vec<SecretString> {
     let keys =
         plan.into_iter().flat_map(|plan| plan.endpoints.values()).filter_map(|endpoint| endpoint.key_var.as_deref());
@@ -172,7 +173,7 @@ pub(super) fn folder_name(checkout: &Path) -> String {
     format!("{name}-{hash}")
 }
 
-/// All guards; a debug build may be told to leave some out, so that the red team can show what each is for.
+/// All guards. A debug build may be told to leave some out, so that the red team can show the purpose of each.
 pub(super) fn guards(environment: &Environment) -> Guards {
     #[cfg(debug_assertions)]
     if let Some(names) = environment.get("UPSHIFT_GUARD_OFF") {

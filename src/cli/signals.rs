@@ -10,7 +10,7 @@ use super::raising::Sources;
 use crate::domain::outcome::EXIT_SIGNAL_BASE;
 use crate::domain::stop::{StopCause, StopSource};
 
-/// Listens for them from now on; for a hangup only where whoever started us did not say that none counts.
+/// Listens for the signals from now on. Listens for a hangup only where the process was not started with hangups ignored.
 ///
 /// # Errors
 /// When the handlers cannot be installed.
@@ -67,7 +67,7 @@ fn ignores_hangup() -> bool {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
 }
 
-/// The user asked twice. Everything finished is durable already; the state allows a resume.
+/// Ends the process, because the user asked twice. Everything finished is durable already, and the state allows a resume.
 #[expect(clippy::exit, reason = "the second signal means now: no unwinding, no report")]
 fn leave_at_once(kind: SignalKind) -> ! {
     std::process::exit(i32::from(EXIT_SIGNAL_BASE) + kind.as_raw_value())

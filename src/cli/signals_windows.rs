@@ -10,9 +10,9 @@ use super::raising::Sources;
 use crate::domain::outcome::EXIT_SIGNAL_BASE;
 use crate::domain::stop::{StopCause, StopSource};
 
-/// What a person types.
+/// The number of the signal that a person types.
 const INTERRUPT: i32 = 2;
-/// What ends programs.
+/// The number of the signal that ends programs.
 const TERMINATE: i32 = 15;
 
 /// Listens from now on.
@@ -55,7 +55,7 @@ pub(super) fn pass_to(source: &Arc<StopSource>) -> std::io::Result<()> {
     listen(&Sources { sources: vec![Arc::clone(source)], wrap_up: None })
 }
 
-/// The user asked twice. Everything finished is durable already; the state allows a resume.
+/// Ends the process, because the user asked twice. Everything finished is durable already, and the state allows a resume.
 #[expect(clippy::exit, reason = "the second signal means now: no unwinding, no report")]
 fn leave_at_once(number: i32) -> ! {
     std::process::exit(i32::from(EXIT_SIGNAL_BASE) + number)

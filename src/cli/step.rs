@@ -1,6 +1,7 @@
 //! The step of a workflow that upshift runs in: outputs, job summary, annotations, masks, exit code (DESIGN §2.6).
 //!
-//! Invariants: whatever leaves here is redacted; nothing here changes the outcome of a run: what cannot be written is a warning.
+//! Invariants: all text that leaves here is redacted. Nothing here changes the outcome of a run, and a text that cannot be written is a
+//! warning.
 
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
@@ -48,7 +49,7 @@ pub(super) struct Ended<'e> {
     pub(super) audit_db: Option<PathBuf>,
     /// Where the run's own folder goes.
     pub(super) state_home: PathBuf,
-    /// What triggered it.
+    /// The event that triggered it.
     pub(super) context: Option<&'e CiContext>,
     /// Takes secrets out.
     pub(super) redactor: &'e Redactor,
@@ -81,7 +82,7 @@ impl<'a> Step<'a> {
         workflow_command::stopped(report, &token())
     }
 
-    /// Tells the runner how the run ended; what could not be told comes back as warnings.
+    /// Tells the runner how the run ended. Failures to tell it come back as warnings.
     pub(super) fn finish(self, ended: &Ended<'_>) -> Vec<String> {
         let mut warnings = Vec::new();
         for line in annotations::of_run(ended.view) {
@@ -132,7 +133,7 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// Tells the runner what was found of a change; what could not be told comes back as warnings.
+    /// Tells the runner the finding about a change. Failures to tell it come back as warnings.
     pub(super) fn judged(self, summary: &str, standing: Standing) -> Vec<String> {
         let word = serde_json::to_value(standing).ok().and_then(|word| word.as_str().map(str::to_owned));
         let values = [(outputs::OF_JUDGE, word.unwrap_or_default())];
@@ -164,7 +165,8 @@ impl<'a> Step<'a> {
         self.append("GITHUB_OUTPUT", &outputs::render(values, &token()))
     }
 
-    /// Appends to a file that the runner reads after the step; one that is not named is not read.
+    /// Appends to a file that the runner reads after the step. A file that is not named is not read. Returns the warning where it could not
+    /// be written.
     fn append(self, variable: &str, text: &str) -> Option<String> {
         let path = self.environment.get(variable)?;
         let mut open = OpenOptions::new();
@@ -197,7 +199,7 @@ fn token() -> String {
     format!("upshift-{}", RunId::random())
 }
 
-/// A workflow command; standard error, since standard output holds the report.
+/// Writes a workflow command to standard error, since standard output holds the report.
 fn command(line: &str) {
     let _closed = writeln!(std::io::stderr().lock(), "{line}");
 }

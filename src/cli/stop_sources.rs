@@ -1,4 +1,4 @@
-//! What may end a run from outside of it: signals, and the clock of the active time.
+//! Causes that may end a run from outside of it: signals, and the clock of the active time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::domain::stop::{Stop, StopCause, StopSource, WrapUp};
 use crate::domain::waiting::Waiting;
 use crate::lifecycle::state::RunState;
 
-/// Signals and the clock of the active time raise one flag; signals alone another.
+/// Listens for the causes. Signals and the clock of the active time raise one flag, signals alone another.
 ///
 /// # Errors
 /// When the handlers cannot be installed.
@@ -41,7 +41,7 @@ pub(super) enum Place {
     Job,
 }
 
-/// What may end a run, and what counts its waiting.
+/// Flags that may end a run, and the count of its waiting.
 #[derive(Debug)]
 pub(super) struct StopSources {
     /// Signals and the clock of the active time.
@@ -54,7 +54,7 @@ pub(super) struct StopSources {
     pub(super) waiting: Waiting,
 }
 
-/// Raises the flag when this much active time is over; waiting for the outside does not count.
+/// Raises the flag when this much active time is over. Waiting for the outside does not count.
 async fn end_when_used_up(source: Arc<StopSource>, clock: Arc<dyn Clock>, waiting: Waiting, left_ms: u64) {
     /// How often it is looked whether waiting is over.
     const LOOK_MS: u64 = 1_000;

@@ -1,4 +1,4 @@
-//! What a person sees while a run is under way: progress on standard error, and on a terminal a spinner with the time.
+//! The display for a person while a run is under way: progress on standard error, and on a terminal a spinner with the time.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -29,8 +29,7 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    /// Colour and a spinner on a terminal, groups in Actions, plain elsewhere. What happened `before` is known, not
-    /// shown again.
+    /// Colour and a spinner on a terminal, groups in Actions, plain elsewhere. The events `before` are known and not shown again.
     pub(super) fn new(environment: &Environment, before: &[Event], redactor: Arc<Redactor>) -> Self {
         let in_actions = environment.in_actions();
         let is_terminal = console::is_terminal(Stream::Err) && !in_actions;
@@ -66,7 +65,7 @@ fn spinner() -> ProgressBar {
     spinner
 }
 
-/// What is being waited for after an event; `None` leaves it as it was.
+/// The work that is waited for after an event. `None` leaves it as it was.
 fn waiting_for(event: &Event) -> Option<&'static str> {
     if let Event::CallReserved { scope, .. } = event {
         return Some(match scope.role {

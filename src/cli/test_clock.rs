@@ -1,4 +1,4 @@
-//! A clock that leaps over every pause instead of waiting, and may begin on another day, for tests; not in release builds.
+//! A clock that leaps over every pause instead of waiting, and may begin on another day, for tests. Not in release builds.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use std::time::Duration;
 use super::environment::Environment;
 use crate::domain::clock::{Clock, SystemClock, days_until};
 
-/// Switches it on; a day (`2026-11-30`) is the one on which it begins.
+/// The variable that switches it on. A day as its value (`2026-11-30`) is the day on which it begins.
 const VARIABLE: &str = "UPSHIFT_TEST_CLOCK";
-/// What a pause really takes: time for others on this thread, and for what a test does meanwhile.
+/// The real length of a pause: time for others on this thread, and for the work of a test meanwhile.
 const BEAT: Duration = Duration::from_millis(20);
 
 /// A day.
@@ -26,7 +26,7 @@ pub(super) struct TestClock {
 }
 
 impl TestClock {
-    /// What the environment asks for.
+    /// The clock that the environment asks for. `None` where it asks for none.
     pub(super) fn from(environment: &Environment) -> Option<Self> {
         let day = environment.get(VARIABLE)?;
         let machine = SystemClock::new();

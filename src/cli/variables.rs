@@ -16,7 +16,7 @@ const SECRET_WORDS: [&str; 9] =
 /// Variables with such a word whose value is no secret.
 const NOT_SECRET: [&str; 2] = ["SSH_AUTH_SOCK", "GPG_TTY"];
 
-/// Says that the rest of the environment was handed over; of no interest to anybody else.
+/// A mark that the rest of the environment was handed over. It concerns nobody else.
 const HANDED_OVER: &str = "UPSHIFT_HANDED_OVER";
 
 /// A copy of the variables of the process environment.
@@ -55,7 +55,7 @@ impl Variables {
         pairs.filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned()))).collect()
     }
 
-    /// One variable's text; an empty one counts as unset (DESIGN §2.1).
+    /// One variable's text. An empty one counts as unset (DESIGN §2.1).
     #[must_use]
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let value = self.0.get(std::ffi::OsStr::new(name))?.to_str()?;
@@ -98,8 +98,8 @@ impl Variables {
         self.get("GITHUB_ACTIONS") == Some("true")
     }
 
-    /// The folder for what must outlive the process but may not lie in the checkout: `RUNNER_TEMP` in Actions, else the user's
-    /// state folder (XDG Base Directory), else one in the system's temporary folder; the first of them that is outside.
+    /// The folder for files that must outlive the process but may not lie in the checkout: `RUNNER_TEMP` in Actions, else the user's state
+    /// folder (XDG Base Directory), else one in the system's temporary folder. The first of them that is outside the checkout is taken.
     #[must_use]
     pub(super) fn state_home(&self, checkout: &Path) -> PathBuf {
         let absolute = |name: &str| self.get(name).map(PathBuf::from).filter(|path| path.is_absolute());

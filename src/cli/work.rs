@@ -1,4 +1,4 @@
-//! What a run works on, by the plan and the folder: whom for, and with which tests.
+//! The subject of a run, by the plan and the folder: its beneficiary, and its tests.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::domain::budget::Beneficiary;
 use crate::domain::ci::CiContext;
 use crate::test_run;
 
-/// Whom the run works for; on somebody's own machine the folder stands for the repository.
+/// The beneficiary of the run. On somebody's own machine the folder stands for the repository.
 pub(super) fn beneficiary(context: Option<&CiContext>, folder: &Path) -> Beneficiary {
     let repository = context
         .map_or_else(|| folder.display().to_string(), |context| context.repository.to_string().to_ascii_lowercase());

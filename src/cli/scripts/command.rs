@@ -8,16 +8,16 @@ use crate::framework::programs::PYTHON_RUNNERS;
 /// Programs that run the first file they are given.
 const INTERPRETERS: &str = "sh bash dash zsh ksh python python3 node ruby perl php pwsh source .";
 
-/// Those of them that run a text as a command.
+/// Interpreters among them that run a text as a command.
 const SHELLS: &str = "sh bash dash zsh ksh";
 
-/// Those of them that read the file into themselves.
+/// Interpreters among them that read the file into themselves.
 const SOURCING: &str = "source .";
 
 /// Programs that run the command behind them.
 const WRAPPERS: &str = "env timeout time nice exec command sudo xvfb-run stdbuf ionice nohup busybox setsid catchsegv chronic cross-env npx";
 
-/// Those that do so behind the word `run`.
+/// Programs that run the command behind the word `run`.
 const RUNNING_WRAPPERS: &str = "uv poetry pipenv pdm rye hatch";
 
 /// Programs that run a script of a `package.json`.
@@ -33,7 +33,7 @@ const WITH_VALUE: [&str; 6] = ["-W", "-X", "-o", "-r", "--require", "--import"];
 const PRELOADS: [&str; 7] =
     ["--env-file", "--env-file-if-exists", "-r", "--require", "--import", "--loader", "--experimental-loader"];
 
-/// What a command calls.
+/// A file, module or script that a command calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Called {
     /// A file that is executed.
@@ -48,7 +48,7 @@ pub(super) enum Called {
     Package { folder: PathBuf, script: String },
 }
 
-/// What is read in the words of one command after the other.
+/// The state of reading one command after the other.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
     /// Where commands run now.
@@ -71,7 +71,7 @@ pub(super) fn read(command: &str, folder: &Path) -> Reading {
 }
 
 impl Reading {
-    /// Takes one command without operators; `cd` changes the folder of those after it.
+    /// Takes one command without operators. `cd` changes the folder of the commands after it.
     fn simple(&mut self, words: &[&str]) {
         let is_setting = |word: &str| word.split_once('=').is_some_and(|(name, _)| is_name(name));
         let own = words.iter().take_while(|word| is_setting(word)).count();
@@ -180,7 +180,7 @@ impl Reading {
     }
 }
 
-/// The first command in the text that a shell is given: `bash -ec 'make lint'`. Those after it stand for themselves.
+/// The first command in the text that a shell is given: `bash -ec 'make lint'`. The commands after it stand for themselves.
 fn text_of_shell<'w>(name: &str, words: &'w [&'w str]) -> Option<&'w [&'w str]> {
     if !lists(SHELLS, name) {
         return None;
@@ -198,7 +198,7 @@ fn text_of_shell<'w>(name: &str, words: &'w [&'w str]) -> Option<&'w [&'w str]> 
     None
 }
 
-/// What an interpreter runs.
+/// The file that an interpreter runs.
 fn first_file<'w>(words: &[&'w str]) -> Option<&'w str> {
     let mut words = words.iter().copied();
     while let Some(word) = words.next() {

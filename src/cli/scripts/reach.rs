@@ -1,9 +1,9 @@
-//! What a test command leads to: the files that its scripts, rules and packages call in turn, as far as they run the tests.
+//! Files that a test command leads to: the files that its scripts, rules and packages call in turn, as far as they run the tests.
 //!
-//! A script that names a runner of tests runs them; one that does not may be the code under test, and is left alone. So is what is
-//! read into a script and defines functions. Files of rules and settings that rules read in are no code under test.
+//! A script that names a test runner runs the tests. A script that names none may be the code under test, and is left alone. So is a file
+//! that is read into a script and defines functions. Files of rules and settings that rules read in are no code under test.
 //!
-//! Invariant: every file is read once, and no more than [`MOST_FILES`] are; each costs time in proportion to its size.
+//! Invariant: every file is read once, and no more than [`MOST_FILES`] are read. Each costs time in proportion to its size.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -24,16 +24,16 @@ const COMPARED: &str = "Makefile makefile GNUmakefile justfile Justfile .justfil
 /// Endings of such files.
 const COMPARED_ENDINGS: [&str; 3] = [".mk", ".mak", ".just"];
 
-/// What a test command leads to.
+/// Files and folders that a test command leads to.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::cli) struct Reached {
     /// Files that run the tests, beside those that the command itself names.
     pub(in crate::cli) runners: BTreeSet<String>,
-    /// Folders in which Python looks for modules; without the root, which it always may.
+    /// Folders in which Python looks for modules. They exclude the root, which it may always look in.
     pub(in crate::cli) import_roots: BTreeSet<String>,
 }
 
-/// Follows a command that runs in a folder; `text_of` reads a file, by its path from the root.
+/// Follows a command that runs in a folder. `text_of` reads a file, by its path from the root.
 pub(super) fn reach(command: &str, folder: &str, text_of: &dyn Fn(&str) -> Option<String>) -> Reached {
     let mut following = Following { text_of, ..Following::default() };
     following.folders.insert(PathBuf::from(below(Path::new(folder), "")));

@@ -11,7 +11,7 @@ const LONGEST_VALUE: usize = 1024;
 /// Beginnings of lines of make that may stand within a recipe.
 const CONDITIONS: [&str; 6] = ["ifeq", "ifneq", "ifdef", "ifndef", "else", "endif"];
 
-/// What a target needs, and its recipe.
+/// The prerequisites of a target, and its recipe.
 type Rule = (Vec<String>, String);
 
 /// The rules of one run of make or just.
@@ -24,7 +24,7 @@ pub(super) struct Book {
 }
 
 impl Book {
-    /// Reads a file; returns the files that it reads in, as they are written there.
+    /// Reads a file. Returns the files that it includes, as they are written there.
     pub(super) fn read(&mut self, text: &str) -> Vec<String> {
         let mut included = Vec::new();
         let mut targets: Vec<String> = Vec::new();
@@ -114,7 +114,7 @@ impl Book {
         Some(if path.is_empty() { usual.to_vec() } else { vec![quoted(path)] })
     }
 
-    /// The recipes that some goals ask for, with their prerequisites'; the first rule's where there is no goal.
+    /// The recipes of some goals and of their prerequisites. Where there is no goal, the default goal's or the first rule's.
     pub(super) fn recipes(&self, goals: &[String]) -> Vec<String> {
         let mut waiting: Vec<&str> = goals.iter().map(String::as_str).collect();
         if waiting.is_empty() {
@@ -136,7 +136,7 @@ impl Book {
         found
     }
 
-    /// A line with values in the places of variables; unknown ones fall away.
+    /// A line with values in the places of variables. Unknown variables fall away.
     fn put_in(&self, line: &str) -> String {
         let mut line = line.to_owned();
         for _ in 0..PASSES {
