@@ -2,6 +2,7 @@
 
 mod issues;
 mod kills;
+mod languages;
 mod ledger;
 mod sources;
 mod steering;
