@@ -40,7 +40,7 @@ use crate::report::wrap::wrap;
 /// How long the program may go on after the first call that the cap refuses: agents report in this time, or try again for ever.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// What `gateway` takes.
+/// The arguments of `gateway`.
 #[derive(Debug, Args)]
 #[command(after_help = GATEWAY_HELP)]
 pub(super) struct GatewayArgs {

@@ -22,7 +22,7 @@ use crate::report::{json, jsonl, markdown, text};
 /// The key of a report that belongs to no pull request.
 const LOCAL_KEY: &str = "local";
 
-/// What `report` takes.
+/// The arguments of `report`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The run: its id or a unique beginning of it [default: the latest]

@@ -19,7 +19,7 @@ use crate::lifecycle::state::{Phase, RunState};
 use crate::lifecycle::{self, gate};
 use crate::workspace::{Workspace, WorkspaceError};
 
-/// What `resume` takes.
+/// The arguments of `resume`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The run: its id or a unique beginning of it [default: the latest]

@@ -18,7 +18,7 @@ use crate::report::view::RunView;
 use crate::report::wrap::wrap;
 use crate::streams;
 
-/// What `show` takes.
+/// The arguments of `show`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ShowArgs {
     /// The run: its id or a unique beginning of it [default: the latest]
@@ -46,7 +46,7 @@ pub(crate) struct ShowArgs {
     format: Form,
 }
 
-/// What `runs` takes.
+/// The arguments of `runs`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunsArgs {
     /// The audit log to read

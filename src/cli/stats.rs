@@ -16,7 +16,7 @@ use crate::redact::Redactor;
 use crate::report::stats;
 use crate::report::view::RunView;
 
-/// What `stats` takes.
+/// The arguments of `stats`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct StatsArgs {
     /// The audit log to read

@@ -1,7 +1,7 @@
 //! Artifacts of workflow runs: which there are, and what is in one.
 //!
-//! Invariant: an artifact is foreign bytes until the caller has checked whose run made it; it is never larger in memory than
-//! the caller allows.
+//! Invariant: an artifact is foreign bytes until the caller has checked whose run made it. It is never larger in memory than the caller
+//! allows.
 
 use serde::Deserialize;
 
@@ -46,7 +46,7 @@ pub struct ArtifactRun {
     /// The repository of the commit: another one for a fork.
     #[serde(default)]
     pub head_repository_id: u64,
-    /// The branch of the commit; foreign text.
+    /// The branch of the commit. Foreign text.
     #[serde(default)]
     pub head_branch: Option<String>,
     /// The commit.
@@ -69,7 +69,7 @@ impl GitHub {
         self.artifacts(path, format!("look for artifacts named {name}")).await
     }
 
-    /// The repository's newest artifacts that are still there, newest first; so many pages of them.
+    /// The repository's newest artifacts that are still there, newest first. At most `pages` pages are read.
     ///
     /// # Errors
     /// Any [`GithubError`].
@@ -91,10 +91,10 @@ impl GitHub {
         Ok(left_newest_first(self.list(call, |page: Wrapped| page.artifacts).await?))
     }
 
-    /// The first file in an artifact whose name ends in `suffix`; `None` if there is none or the artifact is gone.
+    /// The first file in an artifact whose name ends in `suffix`. `None` if there is none or the artifact is gone.
     ///
     /// # Errors
-    /// Any [`GithubError`] but not found; [`GithubError::TooLarge`] when the archive or the file is above `max_bytes`.
+    /// Any [`GithubError`] but not found. [`GithubError::TooLarge`] when the archive or the file is above `max_bytes`.
     pub async fn artifact_file(
         &self,
         artifact: u64,

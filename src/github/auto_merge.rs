@@ -8,14 +8,14 @@ use super::client::{Call, GitHub};
 use super::error::{GithubError, Permission};
 use super::wire::GRAPHQL;
 
-/// What asks for it.
+/// The mutation that asks for it.
 const MUTATION: &str = "mutation($pull: ID!, $method: PullRequestMergeMethod!) { enablePullRequestAutoMerge(input: {pullRequestId: $pull, \
                         mergeMethod: $method}) { pullRequest { number } } }";
-/// What a repository says that does not allow it, and where to change that.
+/// The message for a repository that does not allow it, with the place to change that.
 const OFF: &str = "auto-merge is not allowed for this repository → Fix: tick \"Allow auto-merge\" in its settings, and protect the branch \
                    so that there is something to wait for";
 
-/// How a repository lets pull requests be merged; told only to whom may push.
+/// The ways in which a repository lets pull requests be merged. The server tells them only to accounts that may push.
 #[derive(Debug, Clone, Deserialize)]
 struct Methods {
     allow_auto_merge: Option<bool>,
@@ -42,10 +42,10 @@ struct Node {
 }
 
 impl GitHub {
-    /// Has GitHub merge a pull request by itself; doing so twice is the same as once.
+    /// Has GitHub merge a pull request by itself. Doing so twice is the same as once.
     ///
     /// # Errors
-    /// Any [`GithubError`]; a repository that does not allow it is [`GithubError::Refused`], with the setting.
+    /// Any [`GithubError`]. A repository that does not allow it is [`GithubError::Refused`], with the setting.
     pub async fn enable_auto_merge(&self, number: u64) -> Result<(), GithubError> {
         let doing = format!("enable auto-merge for #{number}");
         let refused = |message: String| GithubError::Refused { doing: doing.clone(), status: 200, message };

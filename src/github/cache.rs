@@ -1,7 +1,7 @@
-//! What earlier answers said, so that asking again costs nothing while nothing changed (GITHUB 26).
+//! Earlier answers, so that asking again costs nothing while nothing changed (GITHUB 26).
 //!
-//! Owns one entry per address: the ETag, the answer as read, where the next page is. Invariant: bounded in entries and in
-//! bytes; what is not kept is asked anew.
+//! Owns one entry per address: the ETag, the answer as read, and the path of the next page. Invariant: bounded in entries and in bytes. An
+//! answer that is not kept is asked for anew.
 
 use std::any::Any;
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! The client: repeats what may be repeated, waits where it has to, and says plainly why it could not.
 //!
-//! Owns the rules between single exchanges: limits (GITHUB 25), the second between writes, repeats after trouble, the
-//! deadline, the end on [`Stop`]. Knows no resource; those are in the sibling modules.
+//! Owns the rules between single exchanges: limits (GITHUB 25), the second between writes, retries after trouble, the deadline, the end on
+//! [`Stop`]. Knows no resource, because the sibling modules do.
 //!
 //! Invariant: a write that may have taken effect is not sent again from here. Its caller looks first.
 
@@ -29,7 +29,7 @@ const MAX_ATTEMPTS: u32 = 5;
 const MAX_LIMITS: u32 = 6;
 /// How long limits are waited for where the caller sets no deadline.
 const DEFAULT_PATIENCE_MS: u64 = 15 * 60_000;
-/// What is wrong with a text that is too long, in GitHub's words and in Gitea's.
+/// Messages about a text that is too long, in GitHub's words and in Gitea's.
 const TOO_LONG: [&str; 3] = ["is too long", "too_long", "maximum is 65536"];
 
 /// Where and as whom to ask.
@@ -37,13 +37,13 @@ const TOO_LONG: [&str; 3] = ["is too long", "too_long", "maximum is 65536"];
 pub struct Connection {
     /// The API's address, such as `https://api.github.com`, `https://HOST/api/v3` or `https://HOST/api/v1`.
     pub api_url: String,
-    /// Whom we are; sent to that address only.
+    /// Our token. Sent to that address only.
     pub token: SecretString,
     /// The repository that requests are about.
     pub repository: RepoName,
 }
 
-/// A client of one repository on one forge; cheap to clone, clones share limits and cache.
+/// A client of one repository on one forge. Cheap to clone, and clones share limits and cache.
 #[derive(Debug, Clone)]
 pub struct GitHub {
     pub(super) shared: Arc<Shared>,
@@ -51,7 +51,7 @@ pub struct GitHub {
     /// Held while a write is in flight: one at a time in each lane.
     writing: Arc<tokio::sync::Mutex<()>>,
     stop: Stop,
-    /// On the monotonic clock; no wait goes beyond it.
+    /// The deadline on the monotonic clock. No wait goes beyond it.
     deadline_ms: Option<u64>,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Shared {
     pace: Mutex<Pace>,
 }
 
-/// What the server told us to mind.
+/// Instructions of the server for the next requests.
 #[derive(Debug, Default)]
 struct Pace {
     /// No request before this, on the monotonic clock.
@@ -74,16 +74,16 @@ struct Pace {
     usage: Usage,
 }
 
-/// What the API has cost and said so far.
+/// The use of the API so far, and its facts about the token.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Requests sent.
     pub requests: u64,
-    /// Those of them answered with "not changed", which cost nothing.
+    /// Requests among them that were answered with "not changed", which cost nothing.
     pub unchanged: u64,
     /// Answers without an ETag of a server that counts requests: asking again costs as much.
     pub blind: u64,
-    /// What is left of the hourly limit, where the server tells.
+    /// The rest of the hourly limit, where the server tells it.
     pub remaining: Option<u64>,
     /// The hourly limit.
     pub limit: Option<u64>,
@@ -148,7 +148,7 @@ impl Call {
 }
 
 impl GitHub {
-    /// Prepares a client; nothing is sent yet.
+    /// Prepares a client. Nothing is sent yet.
     ///
     /// # Errors
     /// [`GithubError::Address`], [`GithubError::Token`].
@@ -184,7 +184,7 @@ impl GitHub {
         &self.repository
     }
 
-    /// What the API has cost and said so far.
+    /// The use of the API so far, and its facts about the token.
     #[must_use]
     pub fn usage(&self) -> Usage {
         self.pace().usage.clone()
@@ -202,7 +202,7 @@ impl GitHub {
         self.deadline_ms.unwrap_or_else(|| started_ms.saturating_add(DEFAULT_PATIENCE_MS))
     }
 
-    /// Waits; ends at once when everything is to end.
+    /// Waits. Ends at once when everything is to end.
     pub(super) async fn pause(&self, ms: u64) -> Result<(), GithubError> {
         tokio::select! {
             biased;
@@ -409,7 +409,7 @@ fn refused(call: &Call, answer: &Answer) -> GithubError {
     GithubError::Refused { doing, status: answer.status, message: message(answer) }
 }
 
-/// What an error answer says: its `message` with the `errors` beside it, else the start of the text.
+/// The message of an error answer: its `message` with the `errors` beside it, else the start of the text.
 fn message(answer: &Answer) -> String {
     let Ok(value) = serde_json::from_slice::<Value>(&answer.body) else {
         return shown(&String::from_utf8_lossy(&answer.body));

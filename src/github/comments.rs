@@ -1,7 +1,7 @@
 //! Comments in a pull request's conversation: found again by a hidden marker and their author, never posted twice.
 //!
-//! Owns the upsert. Invariant: somebody else's comment is never edited, whatever it holds; after a lost answer to a post, the
-//! comment is looked for before another is made.
+//! Owns the upsert. Invariant: somebody else's comment is never edited, whatever it holds. After a lost answer to a post, the comment is
+//! looked for before another is made.
 
 use http::Method;
 use serde::Deserialize;
@@ -32,10 +32,10 @@ pub struct CommentId(pub u64);
 pub struct IssueComment {
     /// Its id.
     pub id: CommentId,
-    /// What it says; foreign text.
+    /// Its text. Foreign text.
     #[serde(default, deserialize_with = "super::text_or_null")]
     pub body: String,
-    /// Who wrote it; `None` for a deleted account.
+    /// Its author. `None` for a deleted account.
     pub user: Option<User>,
     /// The API's address of the conversation that it stands in.
     #[serde(default)]
@@ -59,7 +59,7 @@ impl IssueComment {
     }
 }
 
-/// What became of a comment that was to be there.
+/// The result of upserting a comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upserted {
     /// Which one it is.
@@ -127,7 +127,7 @@ impl GitHub {
         self.list(self.comments_call(number, since), |page: Vec<IssueComment>| page).await
     }
 
-    /// The comments in all conversations of the repository, what was changed last first; so many pages of them.
+    /// The comments in all conversations of the repository, last changed first. At most `pages` pages are read.
     ///
     /// # Errors
     /// Any [`GithubError`].
@@ -179,7 +179,7 @@ impl GitHub {
     /// earlier run, else makes one.
     ///
     /// # Errors
-    /// Any [`GithubError`]; [`GithubError::TooLong`] without a request when the text is above GitHub's limit.
+    /// Any [`GithubError`]. [`GithubError::TooLong`] without a request when the text is above GitHub's limit.
     pub async fn upsert_comment(
         &self,
         slot: CommentSlot<'_>,
@@ -254,7 +254,7 @@ impl GitHub {
         }
     }
 
-    /// Reacts to a comment of a conversation; doing it twice is doing it once.
+    /// Reacts to a comment of a conversation. Doing it twice is the same as once.
     ///
     /// # Errors
     /// Any [`GithubError`].

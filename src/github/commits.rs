@@ -1,6 +1,6 @@
 //! Commits made through the API: GitHub signs those of a bot when they name no author.
 //!
-//! Invariant: a branch is only ever moved forward, from the commit that the caller believes it at; never forced.
+//! Invariant: a branch is only ever moved forward, from the commit that the caller believes it at. It is never forced.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -18,11 +18,11 @@ use crate::domain::units::CommitSha;
 pub struct FileChange {
     /// Its path in the repository, with `/`.
     pub path: String,
-    /// What it becomes.
+    /// Its new content.
     pub content: FileContent,
 }
 
-/// What a file becomes.
+/// The new content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileContent {
     /// A plain file.
@@ -38,7 +38,7 @@ pub enum FileContent {
 /// A commit to be made on a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewCommit {
-    /// The branch; made when [`NewCommit::place`] says so.
+    /// The branch. Made when [`NewCommit::place`] says so.
     pub branch: String,
     /// Whether the branch is there.
     pub place: BranchPlace,
@@ -46,7 +46,7 @@ pub struct NewCommit {
     pub parent: CommitSha,
     /// Its message.
     pub message: String,
-    /// What changes.
+    /// The changed files.
     pub files: Vec<FileChange>,
     /// Whether it must be signed.
     pub signature: Signature,
@@ -61,12 +61,12 @@ pub enum BranchPlace {
     New,
 }
 
-/// What became of a commit.
+/// The result of making a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Committed {
     /// The branch is at it.
     Done(CommitSha),
-    /// The branch had moved meanwhile; nothing was overwritten.
+    /// The branch had moved meanwhile, and nothing was overwritten.
     HeadMoved,
     /// GitHub did not sign it, and the branch was left as it is: the reason, in GitHub's word.
     Unsigned(String),
@@ -110,7 +110,7 @@ struct Verification {
 const CONTENTS: &str = "contents";
 
 impl GitHub {
-    /// The commit that a branch is at; `None` if there is no such branch.
+    /// The commit that a branch is at. `None` if there is no such branch.
     ///
     /// # Errors
     /// Any [`GithubError`] but not found.

@@ -1,7 +1,7 @@
-//! What can go wrong between us and a forge, each with what to do about it.
+//! Errors between us and a forge, each with a way to fix it.
 //!
-//! Invariant: callers branch on variants, never on text; a message of the server is cut and freed of control characters
-//! before it is kept, and no error holds a token.
+//! Invariant: callers branch on variants, never on text. A message of the server is cut and freed of control characters before it is kept,
+//! and no error holds a token.
 
 use std::fmt;
 
@@ -21,8 +21,8 @@ pub struct Permission {
     pub access: Access,
 }
 
-/// The keys that `permissions:` of a workflow may hold; any other makes the whole file invalid. Source: GitHub's documentation,
-/// "Workflow syntax for GitHub Actions", `permissions`, November 2026.
+/// The keys that `permissions:` of a workflow may hold. Any other makes the whole file invalid. Source: GitHub's documentation, "Workflow
+/// syntax for GitHub Actions", `permissions`, November 2026.
 const GRANTABLE: [&str; 14] = [
     "actions",
     "attestations",
@@ -165,11 +165,11 @@ pub enum GithubError {
     /// 401.
     #[error("GitHub refused the token while trying to {doing}: {}", refused_token(*history, message))]
     TokenRefused {
-        /// What was tried.
+        /// The attempt, as the words after "to".
         doing: String,
         /// Whether it worked before.
         history: TokenHistory,
-        /// What the server said.
+        /// The server's message.
         message: String,
     },
     /// 403 for want of a permission.
@@ -177,43 +177,43 @@ pub enum GithubError {
         "GitHub does not let this token {doing}: {message} → Fix: {}", permission.how_to_grant()
     )]
     Forbidden {
-        /// What was tried.
+        /// The attempt, as the words after "to".
         doing: String,
-        /// What the job lacks.
+        /// The permission that the job lacks.
         permission: Permission,
-        /// What the server said.
+        /// The server's message.
         message: String,
     },
     /// 404 or 410: not there, or not to be seen with this token.
     #[error("cannot {doing}: not found → Fix: {}", permission.how_to_see())]
     NotFound {
-        /// What was tried.
+        /// The attempt, as the words after "to".
         doing: String,
-        /// What is needed to see it.
+        /// The permission that is needed to see it.
         permission: Permission,
     },
     /// The text is longer than the server takes (GITHUB 27).
     #[error("cannot {doing}: the text has {chars} characters, more than the server takes")]
     TooLong {
-        /// What was tried.
+        /// The attempt, as the words after "to".
         doing: String,
         /// How many there were.
         chars: usize,
     },
-    /// Any other refusal; repeating it would not help.
+    /// Any other refusal. Repeating the request would not help.
     #[error("GitHub refused to {doing} (status {status}): {message}")]
     Refused {
-        /// What was tried.
+        /// The attempt, as the words after "to".
         doing: String,
         /// The status.
         status: u16,
-        /// What the server said.
+        /// The server's message.
         message: String,
     },
     /// A limit that is not lifted before our own deadline.
     #[error("{limit} is used up, and waiting {} for it is longer than the time left; gave up to {doing}", human_duration(*wait_ms))]
     RateLimited {
-        /// What was tried.
+        /// The attempt, as the words after "to".
         doing: String,
         /// Which limit.
         limit: Limit,
@@ -225,7 +225,7 @@ pub enum GithubError {
         "cannot {doing}: {reason} (tried {attempts} times) → Fix: see https://www.githubstatus.com and the runner's network, then run again"
     )]
     Unreachable {
-        /// What was tried.
+        /// The attempt, as the words after "to".
         doing: String,
         /// How it failed last.
         reason: String,
@@ -235,25 +235,25 @@ pub enum GithubError {
     /// A write whose answer was lost: it may have taken effect, so it was not repeated.
     #[error("no answer when trying to {doing}: {reason}; it may have been done")]
     Unanswered {
-        /// What was tried.
+        /// The attempt, as the words after "to".
         doing: String,
-        /// What happened instead.
+        /// The failure that came instead of an answer.
         reason: String,
     },
     /// An answer that is not what the API promises.
     #[error("cannot read GitHub's answer when trying to {doing}: {reason}")]
     Malformed {
-        /// What was tried.
+        /// The attempt, as the words after "to".
         doing: String,
-        /// What is wrong with it.
+        /// The defect.
         reason: String,
     },
     /// An answer or a list that is longer than we read.
     #[error("the answer when trying to {doing} is larger than {limit}")]
     TooLarge {
-        /// What was tried.
+        /// The attempt, as the words after "to".
         doing: String,
-        /// What we read at most.
+        /// The most that we read.
         limit: String,
     },
     /// Everything is to end.

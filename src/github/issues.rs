@@ -30,13 +30,13 @@ struct RawIssue {
 pub struct ListedIssue {
     /// Its number.
     pub number: u64,
-    /// Its title; foreign text.
+    /// Its title. Foreign text.
     pub title: String,
-    /// Its text; foreign text.
+    /// Its text. Foreign text.
     pub body: String,
     /// The names of its labels.
     pub labels: Vec<String>,
-    /// Who wrote it; `None` for a deleted account.
+    /// Its author. `None` for a deleted account.
     pub author: Option<User>,
     /// Whether it is a pull request.
     pub is_pull: bool,
@@ -87,7 +87,7 @@ impl GitHub {
         Ok((*self.read::<Issue>(call).await?).clone())
     }
 
-    /// The open issues with a label, the oldest first, no pull requests; at most so many.
+    /// The open issues with a label, the oldest first, no pull requests. At most `most` of them.
     ///
     /// # Errors
     /// Any [`GithubError`].

@@ -1,4 +1,4 @@
-//! What an answer's status and headers mean for the next request (pure).
+//! Meaning of an answer's status and headers for the next request (pure).
 //!
 //! Owns GitHub's rules on limits (GITHUB 25): obey `retry-after`, else the primary limit's reset, else wait a minute and
 //! double it. Everything else of an answer is sorted into what may be asked again and what may not.
@@ -11,19 +11,19 @@ use super::error::Limit;
 const SECONDARY_MS: u64 = 60_000;
 /// The longest wait that doubling leads to.
 const SECONDARY_MAX_MS: u64 = 15 * 60_000;
-/// The first wait after a server error or a broken connection; doubles.
+/// The first wait after a server error or a broken connection. It doubles.
 const TROUBLE_MS: u64 = 1_000;
 /// Longest advice that is believed: the primary limit is lifted within the hour.
 const MAX_ADVICE_MS: u64 = 2 * 60 * 60_000;
 /// Added to the primary limit's reset, which is a whole second of another clock.
 const RESET_SLACK_MS: u64 = 1_000;
 
-/// What to make of an answer.
+/// The meaning of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sorted {
     /// Read it.
     Good,
-    /// What we have is still true.
+    /// The cached answer is still true.
     Unchanged,
     /// Somewhere else.
     Redirect,
@@ -33,7 +33,7 @@ pub(super) enum Sorted {
     Forbidden,
     /// Not there.
     NotFound,
-    /// A limit; how long it lasts. The request was not carried out.
+    /// A limit, and how long it lasts in milliseconds. The request was not carried out.
     Limited(Limit, u64),
     /// The server's fault: it may or may not have been carried out.
     Trouble,
@@ -41,7 +41,7 @@ pub(super) enum Sorted {
     Refused,
 }
 
-/// Sorts an answer; `before` counts the limits hit in a row before it.
+/// Sorts an answer. `before` counts the limits hit in a row before it.
 pub(super) fn sort(status: u16, headers: &HeaderMap, body: &[u8], unix_ms: i64, before: u32) -> Sorted {
     match status {
         200..=299 => Sorted::Good,

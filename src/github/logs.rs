@@ -14,7 +14,7 @@ const MAX_FETCHES: u32 = 3;
 /// A job's log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JobLog {
-    /// Its beginning; all of it when nothing is left out. Foreign bytes.
+    /// Its beginning, or all of it when nothing is left out. Foreign bytes.
     pub head: Vec<u8>,
     /// How many bytes are left out after the beginning.
     pub left_out: u64,

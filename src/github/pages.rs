@@ -1,7 +1,7 @@
 //! Reading answers: JSON to our own types, conditional requests, and lists through all their pages.
 //!
-//! Invariant: an answer that the server calls unchanged is taken from the cache and costs nothing (GITHUB 26); the next page
-//! is followed only below the API's own address.
+//! Invariant: an answer that the server calls unchanged is taken from the cache and costs nothing (GITHUB 26). The next page is followed
+//! only below the API's own address.
 
 use std::sync::{Arc, PoisonError};
 
@@ -205,7 +205,7 @@ fn page_number(path: &str) -> Option<usize> {
     query.split('&').find_map(|pair| pair.strip_prefix("page="))?.parse().ok()
 }
 
-/// The same path with another page number; `None` where it has none.
+/// The same path with another page number. `None` where it has none.
 fn with_page_number(path: &str, number: usize) -> Option<String> {
     let (path, query) = path.split_once('?')?;
     page_number(&format!("?{query}"))?;

@@ -4,7 +4,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::client::GitHub;
 
-/// What RFC 3986 leaves as it is.
+/// Characters that RFC 3986 leaves as they are, beside the alphanumeric ones.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 /// The same in a path.
 const PATH: &AsciiSet = &SEGMENT.remove(b'/');

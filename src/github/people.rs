@@ -1,4 +1,4 @@
-//! Who we are and who others are: the token's own account, and what an account may do in the repository.
+//! Accounts: the token's own account, and the rights of an account in the repository.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ pub const ACTIONS_BOT: &str = "github-actions[bot]";
 /// An account as answers name it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct User {
-    /// The login; an app's ends in `[bot]`.
+    /// The login. An App's ends in `[bot]`.
     pub login: String,
-    /// `User`, `Bot`, `Organization`; empty where the forge does not tell.
+    /// `User`, `Bot`, `Organization`. Empty where the forge does not tell.
     #[serde(rename = "type", default)]
     pub kind: String,
 }
@@ -34,10 +34,10 @@ impl User {
 /// An App as everybody may see it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct App {
-    /// The name in its addresses; its account is called so too, with `[bot]` behind it.
+    /// The name in its addresses. Its account has the same name, with `[bot]` behind it.
     #[serde(default)]
     pub slug: String,
-    /// Its name; foreign text.
+    /// Its name. Foreign text.
     pub name: String,
     /// Whose it is.
     pub owner: Option<AppOwner>,
@@ -51,12 +51,12 @@ pub enum AppOwner {
     Account(User),
     /// An enterprise.
     Enterprise {
-        /// Its name; foreign text.
+        /// Its name. Foreign text.
         name: String,
     },
 }
 
-/// What an account may do in a repository, least first.
+/// The role of an account in a repository, least first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RepoRole {
     /// Nothing, or only what everybody may.
@@ -76,9 +76,9 @@ pub enum RepoRole {
 /// Whose comments are ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Identity {
-    /// Those of this account.
+    /// The comments of this account.
     Login(String),
-    /// Those of one of these accounts.
+    /// The comments of one of these accounts.
     OneOf(&'static [&'static str]),
     /// An app's, whose name the API does not tell its token: any bot's that begin with our marker.
     SomeBot,
@@ -106,7 +106,7 @@ pub enum TokenKind {
 }
 
 impl GitHub {
-    /// Finds out whose comments are ours. One request; the job's own token and an App's are refused it (403).
+    /// Finds out whose comments are ours. One request, which the job's own token and an App's are refused (403).
     ///
     /// # Errors
     /// All but [`GithubError::Forbidden`] and [`GithubError::NotFound`].
@@ -123,7 +123,7 @@ impl GitHub {
         }
     }
 
-    /// Somebody's account; `None` where there is none of that name.
+    /// Somebody's account. `None` where there is none of that name.
     ///
     /// # Errors
     /// Any [`GithubError`] but not found.
@@ -133,7 +133,7 @@ impl GitHub {
         found(self.read::<User>(call).await)
     }
 
-    /// The App of a bot's account; `None` where there is none, or one that not everybody may see.
+    /// The App of a bot's account. `None` where there is none, or one that not everybody may see.
     ///
     /// # Errors
     /// Any [`GithubError`] but not found and a missing permission.
@@ -147,7 +147,7 @@ impl GitHub {
         }
     }
 
-    /// What an account may do in the repository; `author_association` does not tell (GITHUB 35).
+    /// The role of an account in the repository, which `author_association` does not tell (GITHUB 35).
     ///
     /// # Errors
     /// Any [`GithubError`] but not found, which is [`RepoRole::None`].

@@ -1,6 +1,6 @@
 //! Pull requests: reading, finding by branch, opening one, and what reviewers say.
 //!
-//! Invariant: one pull request per branch; after a lost answer or a "there is one already" it is looked for.
+//! Invariant: one pull request per branch. After a lost answer or a "there is one already" it is looked for.
 
 use http::Method;
 use serde::Deserialize;
@@ -36,7 +36,7 @@ pub struct PullEnd {
     pub branch: String,
     /// Its commit.
     pub sha: CommitSha,
-    /// The repository; `None` when it is gone.
+    /// The repository. `None` when it is gone.
     pub repository: Option<RepoName>,
 }
 
@@ -48,21 +48,21 @@ pub struct Pull {
     pub number: u64,
     /// Its page.
     pub url: String,
-    /// Its title; foreign text.
+    /// Its title. Foreign text.
     pub title: String,
-    /// Its description; foreign text.
+    /// Its description. Foreign text.
     pub body: String,
     /// Whether it is open.
     pub state: PullState,
     /// Whether it is a draft.
     pub draft: bool,
-    /// What it brings.
+    /// The branch that it brings.
     pub head: PullEnd,
-    /// What it goes to.
+    /// The branch that it goes to.
     pub base: PullEnd,
     /// Its labels.
     pub labels: Vec<String>,
-    /// Who opened it.
+    /// Its author.
     pub author: Option<User>,
     /// The commit that merging made.
     pub merge_commit: Option<CommitSha>,
@@ -140,7 +140,7 @@ impl From<RawPull> for Pull {
     }
 }
 
-/// What a pull request is to be.
+/// A pull request to be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewPull {
     /// Its title.
@@ -210,7 +210,7 @@ impl GitHub {
         Ok(pulls.into_iter().filter(fits).collect())
     }
 
-    /// The open pull requests of this repository's branches that begin so, to one branch; the newest hundred are looked through.
+    /// The open pull requests to `base` from branches of this repository that begin with `prefix`. The newest hundred are looked through.
     ///
     /// # Errors
     /// Any [`GithubError`].

@@ -19,7 +19,7 @@ use crate::domain::units::CommitSha;
 pub struct Repository {
     /// Its id, by which artifacts name it.
     pub id: u64,
-    /// Its name; after a renaming not the one that was asked for.
+    /// Its name. After a renaming not the one that was asked for.
     pub name: Option<RepoName>,
     /// The branch that pull requests go to.
     pub default_branch: String,
@@ -27,11 +27,11 @@ pub struct Repository {
     pub visibility: Visibility,
     /// Whether nothing can be written to it.
     pub archived: bool,
-    /// What the token may do, where the server tells.
+    /// The rights of the token, where the server tells them.
     pub permissions: Option<RepoPermissions>,
 }
 
-/// Who may see a repository.
+/// The visibility of a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Visibility {
     /// Everybody.
@@ -40,7 +40,7 @@ pub enum Visibility {
     Private,
 }
 
-/// What a token may do in a repository.
+/// The rights of a token in a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct RepoPermissions {
     /// Change settings.
@@ -130,7 +130,7 @@ impl From<RawBranch> for Branch {
     }
 }
 
-/// What rulesets say about a branch.
+/// The rules of rulesets for a branch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BranchRules {
     /// The checks that have to pass.
@@ -145,7 +145,7 @@ pub struct BranchRules {
 pub struct Commit {
     /// Which.
     pub sha: CommitSha,
-    /// Its message; foreign text.
+    /// Its message. Foreign text.
     pub message: String,
     /// Whose account wrote it, where that is known.
     pub author: Option<User>,
@@ -196,7 +196,7 @@ impl GitHub {
         Ok((*self.read::<Branch>(call).await?).clone())
     }
 
-    /// Whether the settings let jobs open pull requests; `None` where this token may not ask, as a job's own.
+    /// Whether the settings let jobs open pull requests. `None` where this token may not ask, such as a job's own.
     ///
     /// # Errors
     /// Any [`GithubError`] but a missing permission and not found.
@@ -214,7 +214,7 @@ impl GitHub {
         }
     }
 
-    /// The rules that rulesets lay on a branch; none where the forge knows no rulesets.
+    /// The rules of rulesets for a branch. Empty where the forge knows no rulesets.
     ///
     /// # Errors
     /// Any [`GithubError`] but not found.
@@ -264,10 +264,10 @@ impl GitHub {
         Ok(names)
     }
 
-    /// A file at a commit or branch; `None` if there is none.
+    /// A file at a commit or branch. `None` if there is none.
     ///
     /// # Errors
-    /// Any [`GithubError`] but not found; [`GithubError::TooLarge`] above the megabyte that the API hands out.
+    /// Any [`GithubError`] but not found. [`GithubError::TooLarge`] above the megabyte that the API hands out.
     pub async fn file(&self, path: &str, at: &str) -> Result<Option<Vec<u8>>, GithubError> {
         #[derive(Deserialize)]
         struct File {
@@ -297,7 +297,7 @@ impl GitHub {
         }
     }
 
-    /// The commits of a pull request, oldest first; at most the 250 that the server names.
+    /// The commits of a pull request, oldest first. At most the 250 that the server names.
     ///
     /// # Errors
     /// Any [`GithubError`].

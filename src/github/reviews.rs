@@ -1,4 +1,4 @@
-//! What reviewers say on a pull request.
+//! Reviews of a pull request, and their comments on lines.
 
 use serde::Deserialize;
 
@@ -11,7 +11,7 @@ use crate::domain::units::CommitSha;
 
 const PULLS: &str = "pull-requests";
 
-/// What a review decides.
+/// The decision of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(from = "String")]
 pub enum ReviewState {
@@ -45,12 +45,12 @@ impl From<String> for ReviewState {
 pub struct Review {
     /// Its id.
     pub id: u64,
-    /// Who wrote it.
+    /// Its author.
     pub user: Option<User>,
-    /// What it says; foreign text.
+    /// Its text. Foreign text.
     #[serde(default, deserialize_with = "super::text_or_null")]
     pub body: String,
-    /// What it decides.
+    /// Its decision.
     pub state: ReviewState,
     /// The commit it is about.
     #[serde(default)]
@@ -68,14 +68,14 @@ pub struct ReviewComment {
     /// The review that it belongs to.
     #[serde(default)]
     pub pull_request_review_id: Option<u64>,
-    /// Who wrote it.
+    /// Its author.
     pub user: Option<User>,
-    /// What it says; foreign text.
+    /// Its text. Foreign text.
     #[serde(default, deserialize_with = "super::text_or_null")]
     pub body: String,
-    /// The file; foreign text.
+    /// The file. Foreign text.
     pub path: String,
-    /// The line; `None` when the diff has moved on.
+    /// The line. `None` when the diff has moved on.
     #[serde(default)]
     pub line: Option<u64>,
     /// The commit it stands at.

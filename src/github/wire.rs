@@ -2,7 +2,7 @@
 //!
 //! Owns addresses, headers, time and size limits of a single exchange. Decides nothing about repeating it.
 //!
-//! Invariant: the token travels to the API's own origin only; a redirect elsewhere is answered without it.
+//! Invariant: the token travels to the API's own origin only. A redirect elsewhere is followed without it.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::http::{Http, innermost};
 
 /// How the path of Gitea's and Forgejo's API ends.
 const GITEA_API: &str = "/api/v1";
-/// The path of the GraphQL API; on a GitHub Enterprise Server it stands beside that of REST, not below it.
+/// The path of the GraphQL API. On a GitHub Enterprise Server it stands beside that of REST, not below it.
 pub(super) const GRAPHQL: &str = "/graphql";
 /// How the path of REST ends there.
 const SERVER_REST: &str = "/v3";
@@ -33,7 +33,7 @@ const API_VERSION: &str = "2022-11-28";
 /// The most bytes of an answer that are read: a hundred check runs with full outputs are below it.
 const MAX_ANSWER: usize = 32 * 1024 * 1024;
 
-/// What is asked.
+/// A request.
 #[derive(Debug, Clone)]
 pub(super) struct Ask {
     pub(super) method: Method,
@@ -43,7 +43,7 @@ pub(super) struct Ask {
     pub(super) etag: Option<String>,
 }
 
-/// What came back, whatever its status.
+/// An answer, whatever its status.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -128,7 +128,7 @@ impl Wire {
             .map_err(|error: http::uri::InvalidUri| GithubError::Address { url: text, reason: error.to_string() })
     }
 
-    /// The path below our address of a link that the server gave; `None` if it leads elsewhere.
+    /// The path below our address of a link that the server gave. `None` if it leads elsewhere.
     pub(super) fn path_of(&self, link: &str) -> Option<String> {
         let url = self.base.join(link).ok()?;
         if url.origin() != self.base.origin() {
@@ -141,7 +141,7 @@ impl Wire {
     /// Asks once and reads the whole answer.
     ///
     /// # Errors
-    /// The outer one when no request can be made at all; the inner one when no answer came.
+    /// The outer error when no request can be made at all. The inner error when no answer came.
     pub(super) async fn ask(&self, ask: &Ask) -> Result<Result<Answer, Broken>, GithubError> {
         let request = self.request(ask)?;
         let octocrab = self.octocrab()?;
@@ -187,7 +187,7 @@ impl Wire {
     /// Fetches what a redirect points to, without our token, handing each piece to `take`.
     ///
     /// # Errors
-    /// As [`Wire::ask`]; a status other than success comes back as `Ok(Ok(status))` with nothing taken.
+    /// As [`Wire::ask`]. A status other than success comes back as `Ok(Ok(status))` with nothing taken.
     pub(super) async fn fetch_elsewhere(
         &self,
         answer: &Answer,

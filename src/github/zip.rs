@@ -1,7 +1,7 @@
 //! Takes one file out of a zip archive in memory (stored and deflated entries, no encryption).
 //!
-//! Invariant: the bytes are foreign; no more is unpacked than the caller allows, and what comes out has the length and the checksum
-//! that the archive names.
+//! Invariant: the bytes are foreign. No more is unpacked than the caller allows, and an unpacked file has the length and the checksum that
+//! the archive names.
 
 use std::io::Read;
 
@@ -71,7 +71,7 @@ fn unpack(
 mod tests {
     use super::*;
 
-    /// Made by Python's `zipfile`: `a/audit.db` holding 40 times `upshift `, deflated; `note.txt` holding `hello`, stored.
+    /// An archive made by Python's `zipfile`. `a/audit.db` holds 40 times `upshift `, deflated. `note.txt` holds `hello`, stored.
     const ARCHIVE: &str = include_str!("zip.base64");
 
     fn archive() -> Vec<u8> {
