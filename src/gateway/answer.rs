@@ -1,7 +1,7 @@
 //! An answer on its way back: the vendor's bytes as they come, counted while they pass.
 //!
-//! Invariant: the call is settled before its last byte goes on, so that a client's next call finds the cap as it is; and when the client
-//! hangs up, at what is known by then.
+//! Invariant: the call is settled before its last byte goes on, so that a client's next call finds the cap as it is. When the client hangs
+//! up, the call is settled at the counts known by then.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -32,10 +32,10 @@ const NOT_PASSED: [&str; 9] = [
     "upgrade",
 ];
 
-/// What the gateway answers with: words of its own, or a vendor's bytes.
+/// An answer of the gateway: words of its own, or a vendor's bytes.
 pub(super) type Answer = Response<Either<Full<Bytes>, Passed>>;
 
-/// The network cut a vendor's answer; the client sees its own connection cut.
+/// A vendor's answer that the network cut. The client sees its own connection cut.
 #[derive(Debug, thiserror::Error)]
 #[error("the vendor's answer was cut: {0}")]
 pub(super) struct Cut(String);
@@ -44,7 +44,7 @@ pub(super) struct Cut(String);
 #[derive(Debug)]
 pub(super) struct Passed {
     body: relay::Body,
-    /// What is still to come, where the vendor said how long it is.
+    /// The bytes that are still to come, where the vendor said how long the answer is.
     left: Option<u64>,
     count: Option<Count>,
 }
@@ -70,7 +70,7 @@ enum End {
     HungUp,
 }
 
-/// Makes the answer to a client of a vendor's; `call` is settled by it. Without one nothing is counted (the length of a prompt costs
+/// Makes the answer to a client of a vendor's, which settles `call`. Without a call nothing is counted (the length of a prompt costs
 /// nothing).
 pub(super) fn pass(passing: Passing, spoken: Spoken, call: Option<OpenCall>, relay: &Arc<Relay>) -> Answer {
     let Passing { status, headers, body } = passing;

@@ -140,8 +140,8 @@ impl Desk {
         self.ledger.reserve(order).await.map_err(|message| Refused { why: Why::Cap, message })
     }
 
-    /// How long is waited before a limited vendor is asked again; `None` where its answer goes on as it is. Where that is a limit that was
-    /// waited for in vain, the session is told so.
+    /// The wait before a limited vendor is asked again, in milliseconds. `None` where its answer goes on as it is. Where that is a limit
+    /// that was waited for in vain, the session is told so.
     fn wait_before_next(&self, passing: &Passing, lane: &Lane, tries: u32) -> Option<u64> {
         if !self.gateway.waits {
             return None;
@@ -220,7 +220,7 @@ impl Desk {
 }
 
 impl Prepared {
-    /// What is to be reserved, and the reply's limit that the client asked for.
+    /// The order to reserve, and the reply's limit that the client asked for.
     fn order(&self, spoken: Spoken) -> (Order, Option<u64>) {
         let asked = wire::limit(spoken, &self.body);
         let wanted = asked.unwrap_or(MAX_REPLY_TOKENS).min(self.info.max_output_tokens).max(1);

@@ -35,7 +35,7 @@ pub struct Door<'a> {
     pub models: Option<(&'a str, &'a str)>,
 }
 
-/// Makes the program's environment of the caller's. `is_secret` judges names; `passed` names what is handed on all the same.
+/// Makes the program's environment of the caller's. `is_secret` judges names. `passed` lists names that are handed on all the same.
 #[must_use]
 pub fn environment(
     caller: &BTreeMap<OsString, OsString>,
@@ -66,7 +66,7 @@ pub fn environment(
     child
 }
 
-/// What points clients at the gateway, and keeps them to themselves (AGENTS.md).
+/// Variables that point clients at the gateway, and keep them to themselves (AGENTS.md).
 fn pointers(door: Door<'_>) -> Vec<(&'static str, String)> {
     let Door { url, token, models } = door;
     let mut pointers: Vec<(&'static str, String)> = vec![

@@ -26,10 +26,10 @@ use crate::redact::Redactor;
 
 /// Characters of a failure's reason that a receipt keeps.
 const MAX_ERROR_CHARS: usize = 300;
-/// Warnings that a session writes down; a client that repeats itself must not fill the log.
+/// Warnings that a session writes down. A client that repeats itself must not fill the log.
 const MOST_WARNINGS: u32 = 100;
 
-/// What a ledger writes with.
+/// The means of a ledger.
 #[derive(Debug)]
 pub struct Money {
     /// Where the calls belong.
@@ -69,24 +69,24 @@ pub struct Ledger {
     refusal: RefCell<Option<(Scope, String)>>,
 }
 
-/// What is to be reserved.
+/// A reservation to be made.
 #[derive(Debug, Clone)]
 pub(super) struct Order {
-    /// Who is asked.
+    /// The model that is asked.
     pub(super) target: ModelId,
-    /// What is known of it.
+    /// Its facts.
     pub(super) info: ModelInfo,
-    /// What makes it dearer.
+    /// The surcharge on its price.
     pub(super) surcharge: Surcharge,
     /// The most prompt tokens.
     pub(super) prompt_tokens: u64,
     /// The reply tokens that are wanted.
     pub(super) wanted: u64,
-    /// What it is for.
+    /// The purpose of the call.
     pub(super) purpose: Purpose,
 }
 
-/// What a call came to.
+/// The result of a call.
 #[derive(Debug, Clone)]
 pub(super) struct Outcome {
     pub(super) status: CallStatus,
@@ -111,7 +111,7 @@ pub(super) struct OpenCall {
 }
 
 impl Ledger {
-    /// The ledger of a session; the journal's run has begun.
+    /// The ledger of a session. The journal's run has begun.
     #[must_use]
     pub fn new(money: Money) -> Rc<Self> {
         let Money { place, journal, caps, clock, redactor } = money;
@@ -176,13 +176,13 @@ impl Ledger {
         self.refusal.borrow().clone()
     }
 
-    /// What the calls came to so far.
+    /// The sum of the calls so far.
     #[must_use]
     pub fn tally(&self) -> Tally {
         self.tally.borrow().clone()
     }
 
-    /// Gives the log back; calls that are settled later would not be written any more.
+    /// Gives the log back. Calls that are settled later would not be written any more.
     #[must_use]
     pub fn close(&self) -> Option<Journal> {
         self.journal.borrow_mut().take()
@@ -210,7 +210,7 @@ impl Ledger {
         redacted.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_ERROR_CHARS).collect()
     }
 
-    /// What a call without a pin is for.
+    /// The purpose of a call without a pin.
     pub(super) fn purpose(&self, model: &str, offers_tools: bool) -> Purpose {
         let mut main = self.main_model.borrow_mut();
         if main.is_none() && offers_tools {
@@ -226,7 +226,7 @@ impl Ledger {
     /// being cut short or refused.
     ///
     /// # Errors
-    /// Why the cap refuses it; from then on it refuses every call.
+    /// The cap's reason to refuse it. From then on the cap refuses every call.
     pub(super) async fn reserve(self: &Rc<Self>, order: Order) -> Result<OpenCall, String> {
         loop {
             if let Some(reason) = self.refusal() {

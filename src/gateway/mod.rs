@@ -4,12 +4,12 @@
 //! before it goes on to its vendor with the real key, and settled by the vendor's own count, as upshift's own calls are. The answer
 //! passes as it comes.
 //!
-//! Start reading at [`Gateway`]; `call` is a call's way, `wire` what of a request costs money, `ledger` the money, `answer` the bytes on
-//! their way back, `refusal` what a client is told, [`child`] the environment that points a program here.
+//! Start reading at [`Gateway`]. `call` is a call's way, `wire` the parts of a request that cost money, `ledger` the money, `answer` the
+//! bytes on their way back, `refusal` the gateway's own answers to a client, [`child`] the environment that points a program here.
 //!
-//! Invariants: no call without a reservation, and no reservation left without a receipt, whoever hangs up when. What cannot be bounded
-//! is refused. After the first refusal at the cap every later call is refused. The gateway repeats nothing, its clients do, but for a
-//! limited vendor where [`Gateway::waits`] says so.
+//! Invariants: no call without a reservation, and no reservation left without a receipt, whoever hangs up when. A request that cannot be
+//! bounded is refused. After the first refusal at the cap every later call is refused. The gateway retries nothing, because its clients do,
+//! but for a limited vendor where [`Gateway::waits`] says so.
 //!
 //! Must not: start processes, read the environment or its configuration (`cli` does), know what its client is.
 
@@ -50,7 +50,7 @@ pub struct Gateway {
     pub lanes: BTreeMap<Spoken, Lane>,
     /// The models that calls are made with, whatever the client names.
     pub pin: Option<Pin>,
-    /// What configuration says of models; the catalogue knows the others.
+    /// The facts of models that configuration gives. The catalogue knows the others.
     pub facts: ModelFacts,
     /// Takes secrets out of what goes on, where that is wanted.
     pub clean: Option<Arc<Redactor>>,
@@ -108,7 +108,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// What a call is for.
+/// The purpose of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// The session's own work.

@@ -4,15 +4,15 @@
 
 use crate::domain::catalogue::{ModelInfo, Price};
 
-/// What Anthropic takes for writing to its cache of an hour, as a multiple of plain input (platform.claude.com, "Prompt caching").
+/// Anthropic's price for writing to its cache of an hour, as a multiple of plain input (platform.claude.com, "Prompt caching").
 const HOUR_CACHE: u64 = 2;
-/// What vendors take for a prompt beyond the size at which the catalogue ends a model's window: twice for the prompt, half as much again
-/// for the reply (Anthropic, OpenAI and Gemini alike; read 2026-11-21).
+/// The vendors' factor for a prompt beyond the size at which the catalogue ends a model's window: twice for the prompt, and half as much
+/// again for the reply (Anthropic, OpenAI and Gemini alike, read 2026-11-21).
 const LONG_INPUT: u64 = 2;
 /// Numerator and denominator of the same for the reply.
 const LONG_OUTPUT: (u64, u64) = (3, 2);
 
-/// What of a request makes it dearer than the catalogue's price.
+/// Properties of a request that make it dearer than the catalogue's price.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Surcharge {
     /// Whether it writes to a cache that lasts an hour.

@@ -1,4 +1,4 @@
-//! What a client is told in the gateway's own name, in the shape of its wire.
+//! Answers to a client in the gateway's own name, in the shape of its wire.
 //!
 //! The statuses are those at which the six agents of AGENTS.md give up after one call instead of trying again, or of paying for a
 //! compaction: never 401, 403, 429 or 5xx at the cap, and no word of a context that overflows.

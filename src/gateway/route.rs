@@ -1,4 +1,4 @@
-//! What a request asks for, by method and path. Everything that is no model call is told apart here, and answered 404.
+//! The route of a request, by method and path. Everything that is no model call is told apart here, and answered 404.
 
 use percent_encoding::percent_decode_str;
 
@@ -8,15 +8,15 @@ use crate::model::relay::Method;
 /// A request that goes on to a vendor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Route {
-    /// What is spoken.
+    /// The wire that is spoken.
     pub(super) spoken: Spoken,
-    /// What is asked.
+    /// The method that is asked for.
     pub(super) method: Method,
     /// The model, where the path names it.
     pub(super) model: Option<String>,
 }
 
-/// Reads a POST's path; `None` for what is not served.
+/// Reads a POST's path. `None` for one that is not served.
 pub(super) fn route(path: &str) -> Option<Route> {
     let path = path.trim_end_matches('/');
     let versions = ["/v1beta", "/v1alpha", "/v1"];
@@ -46,7 +46,7 @@ fn generate(path: &str) -> Option<Route> {
     fits.then(|| Route { spoken: Spoken::Generate, method, model: Some(name.into_owned()) })
 }
 
-/// A query without a key in it; the placeholder may stand there.
+/// A query without a key in it, since the placeholder may stand there. `None` where nothing is left.
 pub(super) fn query_without_key(query: Option<&str>) -> Option<String> {
     let kept: Vec<&str> = query?.split('&').filter(|pair| !pair.starts_with("key=") && !pair.is_empty()).collect();
     (!kept.is_empty()).then(|| kept.join("&"))

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use super::call::Desk;
 use super::{Gateway, Ledger};
 
-/// The most connections at a time; agents with many sub-agents have some dozens.
+/// The most connections at a time. Agents with many sub-agents have some dozens.
 const MOST_CONNECTIONS: usize = 256;
 
 /// A listener that nobody is answered at yet.
@@ -50,8 +50,8 @@ impl Open {
         format!("http://{}", self.address)
     }
 
-    /// Serves until the other future is done, then cuts what is still under way; it is settled by that. Needs to run in a
-    /// [`tokio::task::LocalSet`].
+    /// Serves until the other future is done, then cuts the connections that are still under way, which settles their calls. Needs to run
+    /// in a [`tokio::task::LocalSet`].
     pub async fn serve_during<T>(self, gateway: Gateway, ledger: &Rc<Ledger>, other: impl Future<Output = T>) -> T {
         let desk = Desk { gateway: Rc::new(gateway), ledger: Rc::clone(ledger) };
         let mut connections = JoinSet::new();

@@ -12,11 +12,11 @@ pub struct Place {
     pub tier_index: u32,
     /// One-based iteration within the tier.
     pub iteration: u32,
-    /// Who asks.
+    /// The role that asks.
     pub role: Role,
     /// The session's id.
     pub session_id: String,
-    /// The session that started it and the first one of the tree; `None` for a root.
+    /// The session that started it and the first one of the tree. `None` for a root.
     pub lineage: Option<(String, String)>,
 }
 
@@ -29,25 +29,25 @@ impl Place {
     }
 }
 
-/// What a session's calls came to so far.
+/// The sum of a session's calls so far.
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
-    /// What they cost.
+    /// Their cost.
     pub cost: Charge,
-    /// What they used, as far as the vendors said.
+    /// Their tokens, as far as the vendors told them.
     pub usage: Usage,
     /// Calls that brought a reply.
     pub replies: u32,
     /// The model that the vendor says it billed last.
     pub billed_model: Option<String>,
-    /// The last call's failure; `None` where it brought a reply.
+    /// The last call's failure. `None` where it brought a reply.
     pub trouble: Option<Trouble>,
 }
 
 /// A call that brought no reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trouble {
-    /// What became of it.
+    /// Its status.
     pub status: CallStatus,
     /// Why, without secrets.
     pub why: String,

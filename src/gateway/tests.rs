@@ -1,4 +1,4 @@
-//! Who gets in, and which model a call is made with.
+//! Tests of admission, and of the model that a call is made with.
 
 use super::*;
 

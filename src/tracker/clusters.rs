@@ -11,7 +11,7 @@ use regex::Regex;
 use super::task::{Proof, Task, TaskStatus, USUAL_PRIORITY, one_line};
 use crate::domain::test_report::{TestCase, TestReport};
 
-/// What may be a path in a failure.
+/// Words that may be a path in a failure.
 #[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
 static PATHS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[\w.@+/\\-]*[\w@+-]\.[A-Za-z]\w{0,5}\b").unwrap());
 /// A name in quotes: what a failure with one is about is no chance.
@@ -64,7 +64,7 @@ pub fn clusters(report: &TestReport, named: &dyn Fn(&str) -> Option<Named>) -> V
     groups.into_iter().filter_map(task).collect()
 }
 
-/// What a test shares with others of the same cause.
+/// Keys that a test shares with others of the same cause.
 fn keys(test: &TestCase, named: &dyn Fn(&str) -> Option<Named>) -> BTreeSet<String> {
     let said = test.message.lines().rev().map(str::trim).find(|line| QUOTED.is_match(line));
     let place = suspect(test, named).or_else(|| file_of(test, named));

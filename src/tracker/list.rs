@@ -39,13 +39,13 @@ impl List {
     /// The tasks of a list.
     ///
     /// # Errors
-    /// What is wrong with it, with the line where YAML tells.
+    /// The defect of the list, with the line where YAML tells it.
     pub fn read(text: &str) -> Result<Vec<Task>, TaskFault> {
         let file: File = serde_yaml::from_str(text).map_err(|error| TaskFault::new(error.to_string(), FORM))?;
         validated(file.tasks.into_iter().map(task).collect::<Result<_, _>>()?)
     }
 
-    /// A task as it is added to the end of a list; `title` in one line.
+    /// A task as it is added to the end of a list. Its `title` is put in one line.
     #[must_use]
     pub fn entry(task: &Task) -> String {
         let quoted = |text: &str| serde_json::Value::String(text.to_owned()).to_string();

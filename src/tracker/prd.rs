@@ -1,5 +1,5 @@
-//! A backlog as a `prd.json` of ralph-tui's form: `userStories` at the root, each with `passes`. What we do not know in it stays as it
-//! is, in its order.
+//! A backlog as a `prd.json` of ralph-tui's form: `userStories` at the root, each with `passes`. Its unknown parts stay as they are, in
+//! their order.
 
 use serde_json::{Map, Value};
 
@@ -36,7 +36,7 @@ impl Prd {
         }
     }
 
-    /// Its stories as tasks; priorities above 4 count as 4.
+    /// Its stories as tasks. Priorities above 4 count as 4.
     ///
     /// # Errors
     /// When a story has no usable id, or they have no order.
@@ -122,7 +122,7 @@ fn task(story: &Value) -> Result<Task, TaskFault> {
     })
 }
 
-/// What the criteria of a story name that can be run.
+/// The proof that the criteria of a story name, as far as it can be run.
 fn proof(criteria: &[String]) -> Proof {
     let commands: Vec<&str> = criteria.iter().filter_map(|criterion| command_in(criterion)).collect();
     if !commands.is_empty() {

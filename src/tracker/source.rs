@@ -8,7 +8,7 @@ use super::task::TaskFault;
 
 /// The word for the failing tests themselves.
 const CLUSTERS: &str = "failing-tests";
-/// What stands before a label.
+/// The word before a label.
 const ISSUES: &str = "issues:";
 
 /// Where a backlog comes from.
@@ -25,7 +25,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// Whether the source itself says which of its tasks are done; else the log does.
+    /// Whether the source itself says which of its tasks are done. Otherwise the log does.
     #[must_use]
     pub const fn says_what_is_done(&self) -> bool {
         !matches!(self, Self::List(_) | Self::Issues(_))

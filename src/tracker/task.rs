@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The lowest priority; the highest is 0.
+/// The lowest priority. The highest is 0.
 pub(super) const LOWEST_PRIORITY: u8 = 4;
 /// The priority of a task that names none.
 pub(super) const USUAL_PRIORITY: u8 = 2;
@@ -14,9 +14,9 @@ const MAX_ID_CHARS: usize = 80;
 pub struct Task {
     /// Its name within its source, unique there.
     pub id: String,
-    /// What it is about, in a line.
+    /// The subject, in a line.
     pub title: String,
-    /// What there is to know, in any length.
+    /// The details, in any length.
     pub description: String,
     /// How it stands.
     pub status: TaskStatus,
@@ -24,7 +24,7 @@ pub struct Task {
     pub priority: u8,
     /// The ids of the tasks that must be completed before it.
     pub depends_on: Vec<String>,
-    /// What proves that it is done.
+    /// The proof that it is done.
     pub proof: Proof,
 }
 
@@ -58,7 +58,7 @@ impl TaskStatus {
     }
 }
 
-/// What proves that a task is done.
+/// The proof that a task is done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Proof {
@@ -70,13 +70,13 @@ pub enum Proof {
     Nothing,
 }
 
-/// What is wrong with a backlog.
+/// A fault of a backlog.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}\n→ Fix: {fix}")]
 pub struct TaskFault {
-    /// What, and of which task.
+    /// The fault, and the task that has it.
     pub what: String,
-    /// What mends it.
+    /// The way to fix it.
     pub fix: String,
 }
 

@@ -1,4 +1,4 @@
-//! Chat completions, as OpenAI and most others offer them (npm `openai` 6.49.0; OpenRouter's and xAI's own fields).
+//! Chat completions, as OpenAI and most others offer them (npm `openai` 6.49.0, and the own fields of OpenRouter and xAI).
 
 use serde_json::{Value, json};
 

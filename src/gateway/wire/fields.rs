@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 /// A body.
 pub(in crate::gateway) type Body = Map<String, Value>;
 
-/// What a request asks for that no cap can be held against.
+/// A part of a request that no cap can be held against.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("upshift cannot hold this request to the cost cap: {what} → Fix: {fix}")]
 pub(in crate::gateway) struct Unbounded {

@@ -1,4 +1,4 @@
-//! Gemini's `generateContent` (ai.google.dev/api/generate-content; npm `@google/genai` 2.32.0). Names may come in both spellings.
+//! Gemini's `generateContent` (ai.google.dev/api/generate-content, npm `@google/genai` 2.32.0). Names may come in both spellings.
 
 use serde_json::{Value, json};
 

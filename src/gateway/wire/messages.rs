@@ -1,14 +1,14 @@
-//! Anthropic's Messages (docs.claude.com: Messages, Tool use, Prompt caching, Service tiers; npm `@anthropic-ai/sdk` 1.12.0).
+//! Anthropic's Messages (docs.claude.com: Messages, Tool use, Prompt caching, Service tiers, and npm `@anthropic-ai/sdk` 1.12.0).
 
 use serde_json::{Value, json};
 
 use super::fields::{Body, Unbounded, items, none_of, ordinary_tier, says, word};
 
-/// Beginnings of the types of tools that the client runs; a tool without a type, or a `custom` one, is the client's as well.
+/// Beginnings of the types of tools that the client runs. A tool without a type, or a `custom` one, is the client's as well.
 const CLIENT_TOOLS: [&str; 5] = ["custom", "bash_", "text_editor_", "computer_", "memory_"];
 /// The smallest thinking budget that the vendor takes.
 const MIN_THINKING: u64 = 1_024;
-/// What is left of the limit for the reply itself where the thinking budget has to be lowered.
+/// The rest of the limit for the reply itself, in tokens, where the thinking budget has to be lowered.
 const MIN_REPLY: u64 = 256;
 
 pub(super) fn unbounded(body: &Body) -> Result<(), Unbounded> {

@@ -1,4 +1,5 @@
-//! What of a client's request costs money, wire by wire: what cannot be bounded is refused, the reply's limit is read and set.
+//! The parts of a client's request that cost money, wire by wire. Parts that cannot be bounded are refused, and the reply's limit is read
+//! and set.
 //!
 //! Pure: a body in, a decision or a changed body out. Invariant: a request that [`unbounded`] lets pass costs at most its bytes and
 //! [`extra_tokens`] as prompt and [`limit`] as reply.
@@ -38,7 +39,7 @@ pub(super) fn limit(spoken: Spoken, body: &Body) -> Option<u64> {
     }
 }
 
-/// Sets the reply's limit; `field` is the one that chat completions have for it where the request names none.
+/// Sets the reply's limit. `field` is the name that chat completions have for it where the request names none.
 pub(super) fn set_limit(spoken: Spoken, body: &mut Body, tokens: u64, field: &str) {
     match spoken {
         Spoken::Messages => messages::set_limit(body, tokens),
@@ -64,7 +65,7 @@ pub(super) fn caches_for_an_hour(spoken: Spoken, body: &Body) -> bool {
     spoken == Spoken::Messages && messages::caches_for_an_hour(body)
 }
 
-/// Has a stream of chat completions tell its counts; whether the body was changed by it.
+/// Has a stream of chat completions tell its counts. Returns whether that changed the body.
 pub(super) fn ask_for_counts(spoken: Spoken, body: &mut Body) -> bool {
     spoken == Spoken::Chat && chat::ask_for_counts(body)
 }

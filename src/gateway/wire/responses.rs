@@ -1,4 +1,4 @@
-//! OpenAI's Responses (npm `openai` 6.49.0 `resources/responses`; requests of codex 0.169.0).
+//! OpenAI's Responses (npm `openai` 6.49.0 `resources/responses`, and requests of codex 0.169.0).
 
 use serde_json::Value;
 
