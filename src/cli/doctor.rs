@@ -1,5 +1,5 @@
-//! `upshift doctor`: what would keep a run from going well, found out beforehand; no model call, nothing written, seconds. With
-//! `--online` vendors are asked for what they tell free of charge.
+//! `upshift doctor`: checks beforehand whether a run can go well. It calls no model, writes nothing, and takes seconds. With `--online`
+//! vendors are asked for facts that they tell free of charge.
 //!
 //! Owns what is looked at and in which order. Invariant: every line is `✔` or `✖ … → Fix: …`, and a problem is one that would
 //! really stop or spoil a run with this configuration.
@@ -27,7 +27,7 @@ use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
 use finding::Finding;
 pub(super) use forge::place;
 
-/// Looks at everything and says what it found; exit 1 when something is wrong.
+/// Runs all checks and prints their findings. Exit 1 when something is wrong.
 pub(super) fn run(flags: Flags, online: bool, environment: &Environment) -> anyhow::Result<u8> {
     let form = Form::of(plan::format(&flags, environment), "upshift doctor")?;
     let findings = match plan::resolve(flags.clone(), environment) {
@@ -76,7 +76,7 @@ async fn examine(resolved: &Resolved, environment: &Environment) -> anyhow::Resu
     Ok(findings)
 }
 
-/// The top of the repository; the folder itself where it is no checkout.
+/// The top of the repository, or the folder itself where it is no checkout.
 fn top_of(checkout: &Path) -> PathBuf {
     checkout.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(checkout).to_owned()
 }
@@ -110,7 +110,7 @@ fn tests(plan: &Plan, checkout: &Path, environment: &Environment) -> Finding {
     }
 }
 
-/// Whether a shell would find the program; one that it must interpret first is given the benefit of the doubt.
+/// Whether a shell would find the program. A program that the shell must interpret first is given the benefit of the doubt.
 fn is_there(program: &str, folder: &Path, environment: &Environment) -> bool {
     /// Words that a shell understands itself.
     const BUILT_IN: [&str; 8] = ["cd", "set", "export", "if", "for", "test", "true", "exec"];

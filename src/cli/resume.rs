@@ -50,7 +50,7 @@ pub(super) async fn from_log(log: &Path, visit: &Visit, environment: &Environmen
     go_on(Args { run: Some(visit.run().0.clone()), audit_db, format: None }, source, environment).await
 }
 
-/// What a run goes on from, beside its log.
+/// The place of a run's files and its quoted link, to go on from beside its log.
 #[derive(Debug, Clone, Copy)]
 struct Source<'a> {
     files: Files,
@@ -193,7 +193,7 @@ fn last_told(events: &[Event]) -> Option<RunFinished> {
     })
 }
 
-/// Reads the run that is meant; changes nothing.
+/// Reads the run that is meant, and changes nothing.
 fn look(args: &Args, path: &str, checkout: &Path, environment: &Environment) -> Result<LoadedRun, AuditError> {
     let reader = Reader::open(&setup::locate(path, checkout, environment))?;
     let run_id = match &args.run {
@@ -203,9 +203,9 @@ fn look(args: &Args, path: &str, checkout: &Path, environment: &Environment) -> 
     reader.load_run(&run_id)
 }
 
-/// Records the start anew where the folder of recorded trees is gone, as in the next job of a hosted runner: a tree's name tells
-/// whether the checkout is still the same. What iterations made of it is gone with that folder, so that a run which has come further
-/// does not go on.
+/// Records the start anew where the folder of recorded trees is gone, as in the next job of a hosted runner: a tree's name tells whether
+/// the checkout is still the same. The changes of its iterations are gone with that folder, so that a run which has come further does not
+/// go on.
 async fn recall_start(state: &RunState, workspace: &Workspace) -> anyhow::Result<()> {
     let at_work = matches!(state.phase, Phase::Ready | Phase::Iterating);
     let Some(start) = state.start.as_ref().filter(|_| at_work) else { return Ok(()) };

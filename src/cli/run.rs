@@ -26,7 +26,7 @@ use crate::report::markdown;
 use crate::session::Replay;
 use crate::workspace::publish::checked_out;
 
-/// The folder in the state home that fetched logs are put into; the step that keeps the log looks there.
+/// The folder in the state home that fetched logs are put into. The step that keeps the log looks there.
 const FETCHED: &str = "audit";
 
 /// Resolves the configuration, runs to the end, prints the report.
@@ -122,7 +122,7 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
     setup.carry(prepared, journal, state, Replay::none()).await
 }
 
-/// What a job came to at the gate.
+/// The result of a job at the gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Entered {
     /// Its end, with this exit code.

@@ -1,7 +1,7 @@
-//! What the comment asks for that started this job.
+//! The command of the comment that started this job.
 //!
-//! Every command in a comment starts a job. Where a run was under way it has answered, and its comment says so; else the job is the
-//! one to do it, or to say that there is nothing to do it to.
+//! Every command in a comment starts a job. Where a run was under way it has answered, and its comment says so. Otherwise the job carries
+//! the command out, or says that there is nothing to do.
 
 use super::environment::Environment;
 use super::forge;
@@ -18,7 +18,7 @@ use crate::policy::escalation::Position;
 /// How long a job may have waited behind another: what was said meanwhile counts.
 const QUEUED_MS: i64 = 24 * 3_600_000;
 
-/// What a comment in the pull request's conversation asks this job for.
+/// A command to this job from a comment in the pull request's conversation.
 #[derive(Debug)]
 pub(super) struct Order {
     said: Said,
@@ -88,7 +88,7 @@ impl Order {
         }
     }
 
-    /// What is told of it.
+    /// The event that answers the comment. `None` where it gives no command.
     pub(super) fn answer(&self) -> Option<Event> {
         let (Some(comment), Said::Command(command)) = (self.comment, self.said) else { return None };
         let said = "this run".to_owned();

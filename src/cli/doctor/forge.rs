@@ -1,4 +1,4 @@
-//! What a doctor asks the forge: what the token may do, whether a push would be taken and start CI, and for how long.
+//! The doctor's questions to the forge: the rights of the token, whether a push would be taken and start CI, and how long the token lives.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::domain::ci::{CiContext, RepoName};
 use crate::github::{GitHub, GithubError, Repository};
 use crate::workspace::publish::{CheckedOut, checked_out};
 
-/// What every installation token of an App begins with.
+/// The beginning of every installation token of an App.
 const INSTALLATION: &str = "ghs_";
 /// How long an App's installation token lives (GITHUB 6).
 const INSTALLATION_MINUTES: u64 = 60;
@@ -119,7 +119,7 @@ fn rights(plan: &Plan, repository: &Repository) -> Option<Finding> {
     }
 }
 
-/// What a run reads: pull requests, checks, the actions' runs.
+/// Reads as a run does: pull requests, checks, the actions' runs.
 async fn reads(github: &GitHub, branch: &str) -> Vec<Finding> {
     let owner = github.repository().owner.clone();
     let mut findings = vec![access("pull requests", github.open_pulls_of(&owner, branch).await.map(|_pulls| ()))];

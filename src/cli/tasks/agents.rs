@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// The line under the seed's name that stands beside an event's; `None` where it has none.
+/// The line under the seed's name that stands beside an event's. `None` where it has none.
 pub(super) fn seeds_line(line: &Map<String, Value>) -> Option<Value> {
     let event = line.get("event")?.as_object()?;
     let of = |key: &str| event.get(key).cloned().unwrap_or_default();

@@ -16,7 +16,7 @@ pub(super) struct Entry {
     pub(super) task: Task,
     /// How often it was worked on.
     pub(super) tries: u32,
-    /// How often it was not mended; limits and signals say nothing of it.
+    /// How often it was not fixed. Limits and signals do not count.
     pub(super) failures: u32,
     /// Whether it comes at present.
     pub(super) standing: Standing,
@@ -24,7 +24,7 @@ pub(super) struct Entry {
     pub(super) run: Option<RunId>,
     /// The commit with its change.
     pub(super) commit: Option<CommitSha>,
-    /// What its runs cost.
+    /// The cost of its runs.
     pub(super) cost: Charge,
     /// Why it stands as it does.
     pub(super) reason: String,
@@ -133,8 +133,8 @@ impl Book {
         Ok(is_cut_short || tasks.iter().any(|task| task.status == TaskStatus::InProgress.as_str()))
     }
 
-    /// Begins a backlog, or takes up the one that was cut short. `source_knows` says that the source itself tells what is done; else
-    /// what an earlier backlog completed stays completed where the task is the same.
+    /// Begins a backlog, or takes up the one that was cut short. `source_knows` says that the source itself tells which tasks are done.
+    /// Otherwise tasks that an earlier backlog completed stay completed where they are the same.
     pub(super) fn open(
         mut store: Store,
         backlog: BacklogRecord,
@@ -214,7 +214,7 @@ impl Book {
         self.entries.iter().filter(|entry| entry.standing.is_aside())
     }
 
-    /// Lets deferred tasks come once more; whether there were any.
+    /// Lets deferred tasks come once more. Returns whether there were any.
     pub(super) fn second_turn(&mut self) -> anyhow::Result<bool> {
         let is_deferred = |entry: &Entry| entry.standing == Standing::Deferred;
         let deferred: Vec<usize> =
@@ -225,7 +225,7 @@ impl Book {
         Ok(!deferred.is_empty())
     }
 
-    /// Takes in a source that was read once more; whether it says something else than before.
+    /// Takes in a source that was read once more. Returns whether it has changed.
     pub(super) fn refresh(&mut self, tasks: Vec<Task>, source_knows: bool) -> anyhow::Result<bool> {
         let before: Vec<Task> = self.entries.iter().map(|entry| entry.task.clone()).collect();
         self.take_in(tasks, source_knows);
@@ -249,8 +249,8 @@ impl Book {
         self.entries.iter().all(|entry| matches!(entry.task.status, TaskStatus::Completed | TaskStatus::Cancelled))
     }
 
-    /// What runs that are yet to be begun may cost together. What is not known of a cost counts as spent, and so does what a run that
-    /// can be gone on with may still spend.
+    /// The most that runs which are yet to be begun may cost together. An unknown part of a cost counts as spent, and so does the money
+    /// that a run that can be gone on with may still spend.
     pub(super) fn left(&self) -> anyhow::Result<MicroUsd> {
         let mut taken: MicroUsd = self.entries.iter().map(|entry| entry.cost.total()).sum();
         for entry in self.entries.iter().filter(|entry| entry.task.is_open()) {
@@ -265,7 +265,7 @@ impl Book {
         Ok(spent + self.promised(entry)? <= self.backlog.max_cost)
     }
 
-    /// What the run of a task that can be gone on with may cost beyond what was counted.
+    /// The most that the run of a task that can be gone on with may cost beyond the cost that was counted.
     fn promised(&self, entry: &Entry) -> anyhow::Result<MicroUsd> {
         let key = self.key(entry);
         let Some(run) = self.store.run_of_task(&key).map_err(|error| failed(&error))? else {

@@ -17,7 +17,7 @@ use crate::policy::course::Order;
 
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often it is looked; unchanged answers cost nothing (GITHUB.md 26).
+/// How often the conversation is read, in milliseconds. Unchanged answers cost nothing (GITHUB.md 26).
 const LOOK_MS: u64 = 15_000;
 /// How long nobody looks after a look that failed.
 const PAUSE_MS: u64 = 60_000;
@@ -131,7 +131,7 @@ impl Ear {
         Ok(asked)
     }
 
-    /// Answers a comment by a reaction; one that cannot be made is no trouble of the backlog's.
+    /// Answers a comment by a reaction. A failure to react is no trouble of the backlog's.
     pub(super) async fn answer(&mut self, asked: &Asked, answer: Answer) {
         let reaction = match (asked.wish, answer) {
             (Wish::Unknown, _) => Reaction::Confused,

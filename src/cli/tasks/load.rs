@@ -23,7 +23,7 @@ use crate::workspace::is_test_path;
 /// The largest file of tasks that is read, in bytes.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
 
-/// The file of a source, by its real place; `None` for one that is no file.
+/// The file of a source, by its real place. `None` for a source that is no file.
 pub(super) fn file_of(source: &Source, checkout: &Path) -> Option<PathBuf> {
     match source {
         Source::FailingTests | Source::Issues(_) => None,
@@ -34,7 +34,7 @@ pub(super) fn file_of(source: &Source, checkout: &Path) -> Option<PathBuf> {
     }
 }
 
-/// The same from the top of the checkout; `None` where it lies elsewhere.
+/// The same path from the top of the checkout. `None` where it lies elsewhere.
 pub(super) fn within(source: &Source, checkout: &Path) -> Option<PathBuf> {
     let top = std::fs::canonicalize(checkout).ok()?;
     file_of(source, checkout)?.strip_prefix(top).ok().map(Path::to_owned)
@@ -100,10 +100,10 @@ pub(super) fn wrong(path: &Path, fault: &TaskFault) -> anyhow::Error {
     Failure::usage(format!("{}: {said}", path.display()))
 }
 
-/// The tasks of a source as it says; `outside` knows the job's own repository and token too.
+/// The tasks of a source, as it has them. `outside` knows the job's own repository and token too.
 ///
 /// # Errors
-/// When it cannot be read, or is not what it should be (exit 2); when the tests cannot be run.
+/// When it cannot be read, or its content is wrong (exit 2), or when the tests cannot be run.
 pub(super) async fn tasks(
     source: &Source,
     resolved: &Resolved,
@@ -116,7 +116,7 @@ pub(super) async fn tasks(
     }
 }
 
-/// The tasks of a source that is a file; `None` for another.
+/// The tasks of a source that is a file. `None` for another.
 pub(super) fn file_tasks(source: &Source, checkout: &Path) -> Option<anyhow::Result<Vec<Task>>> {
     let path = file_of(source, checkout)?;
     let tasks = match source {

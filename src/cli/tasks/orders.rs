@@ -54,7 +54,7 @@ pub(crate) fn remove(args: &CountArgs, environment: &Environment) -> anyhow::Res
     ask("remove", args.number, &args.place, environment)
 }
 
-/// Asks it to go on, where a process is paused or about to be; `None` where none is, and `resume` means a run.
+/// Asks it to go on, where a process is paused or about to be. `None` where none is, and `resume` means a run.
 pub(crate) fn resume(audit_db: Option<&str>, environment: &Environment) -> anyhow::Result<Option<u8>> {
     let place = OrderArgs { audit_db: audit_db.map(str::to_owned) };
     let Some(store) = open(&place, &current_dir()?, environment)? else { return Ok(None) };

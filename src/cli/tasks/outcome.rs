@@ -1,4 +1,4 @@
-//! What a run that ended means for its task, and the words for it.
+//! Meaning of a run's end for its task, and the words for it.
 
 use super::book::Standing;
 use super::worker::Came;
@@ -48,7 +48,7 @@ pub(super) const fn status(fate: Fate, end: RunEnd) -> TaskStatus {
     }
 }
 
-/// Why it stands so; nothing to say of one that is mended.
+/// The reason for the task's status. Empty for a task that is fixed.
 pub(super) fn reason(fate: Fate, came: &Came) -> String {
     let why = match (fate, came.end) {
         (Fate::Completed, RunEnd::NothingFails) => "its tests pass already",

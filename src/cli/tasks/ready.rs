@@ -1,4 +1,4 @@
-//! What must hold before a backlog is worked off: said before anything is paid.
+//! Conditions of working off a backlog, checked before anything is paid.
 
 use super::super::Failure;
 use super::super::output::say;
@@ -58,7 +58,7 @@ pub(super) fn holder(at: &Timestamp, folder: &str) -> Holder {
     }
 }
 
-/// What a backlog cannot do.
+/// Refuses a plan that a backlog cannot be worked off with.
 pub(super) fn refuse(resolved: &Resolved) -> anyhow::Result<()> {
     let plan = &resolved.plan;
     if plan.audit.is_none() {

@@ -112,7 +112,7 @@ impl Engine<'_> {
         Ok(None)
     }
 
-    /// Commits a task's change, and what its own file says of it; `None` where there is nothing that could be committed.
+    /// Commits a task's change, and the task's status in a `prd.json`. `None` where there is nothing that could be committed.
     async fn commit(&self, task: &Task, run: &RunId, files: &[String]) -> anyhow::Result<Option<CommitSha>> {
         let mut files: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
         let mut before = None;

@@ -69,7 +69,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Does what is asked; what came of it in words.
+    /// Carries out an order. Returns its result in words.
     fn obey(&self, book: &mut Book, order: Order) -> Result<String, String> {
         let change = book.course.obey(order)?;
         book.save_course().map_err(|error| error.to_string())?;
@@ -97,7 +97,7 @@ impl Engine<'_> {
         Ok(said)
     }
 
-    /// Pauses where that was asked for, until it may go on or ends; whether it did.
+    /// Pauses where that was asked for, until it may go on or ends. Returns whether it paused.
     pub(super) async fn pause(&self, book: &mut Book) -> anyhow::Result<bool> {
         if !book.course.reach_boundary() {
             return Ok(false);

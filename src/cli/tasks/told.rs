@@ -1,4 +1,4 @@
-//! What is told of a backlog: lines for programs, as the seed names its events, and words for people.
+//! Output about a backlog: lines for programs, as the seed names its events, and words for people.
 
 use serde_json::{Map, Value, json};
 

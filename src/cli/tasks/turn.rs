@@ -37,7 +37,7 @@ impl Engine<'_> {
         self.tell(kind, payload);
     }
 
-    /// Brings to an end what an earlier process was at when it was killed; a reason to stop where that says so.
+    /// Brings a task to an end that an earlier process was at when it was killed. Returns a reason to stop where its end is one.
     pub(super) async fn take_up(&self, book: &mut Book) -> anyhow::Result<Option<StopReason>> {
         for at in 0..book.entries.len() {
             let Some(entry) = book.entries.get(at).filter(|entry| entry.task.status == TaskStatus::InProgress) else {

@@ -41,14 +41,14 @@ pub(super) struct Order<'o> {
     pub(super) tells_events: bool,
 }
 
-/// What came of it.
+/// The result of a task's run.
 #[derive(Debug)]
 pub(super) struct Came {
     /// How it ended.
     pub(super) end: RunEnd,
     /// Its exit code.
     pub(super) code: u8,
-    /// The run; `None` where none was begun.
+    /// The run. `None` where none was begun.
     pub(super) run: Option<RunId>,
     /// Its report's first line, or why there is none.
     pub(super) said: String,
@@ -102,7 +102,7 @@ pub(super) async fn work(order: Order<'_>, environment: &Environment, stop: &Sto
     }
 }
 
-/// Reads lines until nobody writes any; returns the report among them.
+/// Reads lines until nobody writes any. Returns the report among them.
 fn listen(reader: PipeReader, key: Option<String>) -> JoinHandle<Option<Value>> {
     std::thread::spawn(move || {
         let mut report = None;
@@ -125,7 +125,7 @@ fn listen(reader: PipeReader, key: Option<String>) -> JoinHandle<Option<Value>> 
     })
 }
 
-/// What an exit code and a report come to.
+/// The result that an exit code and a report stand for.
 fn came(exit: &Exit, report: Option<&Value>) -> Came {
     let code = match exit {
         Exit::Code { code } => u8::try_from(*code).unwrap_or(u8::MAX),
