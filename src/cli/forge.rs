@@ -32,7 +32,7 @@ pub(super) fn push_token(environment: &Environment) -> Option<SecretString> {
     environment.secret(PUSH_TOKEN)
 }
 
-/// Whose the API's token is: the job's own, unless it is another than that one.
+/// The kind of the API's token: the job's own, unless it is another than that one.
 pub(super) fn token_kind(environment: &Environment) -> TokenKind {
     match (environment.get(JOB_TOKEN), token(environment)) {
         (Some(own), Some(token)) if own != token.expose_secret() => TokenKind::Given,

@@ -1,7 +1,7 @@
 //! The words that the artisan is told beside its task: how the project says it is worked on, and what a backlog knows of the task.
 //!
 //! Invariant: the project's own files are read from the base commit, where no model and nobody who sends a pull request wrote them, and
-//! all of it is data within caps. Whatever cannot be read is told and left out: a run does not depend on it.
+//! all of it is data within caps. A file that cannot be read is reported and left out: a run does not depend on it.
 
 use std::path::Path;
 

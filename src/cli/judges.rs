@@ -50,7 +50,7 @@ pub(super) fn checks(plan: &Plan, folder: &Path) -> Vec<Check> {
     plan.test.commands.iter().map(check).collect()
 }
 
-/// Which files a change leaves alone since they judge it. All of that is known from the beginning, also of what failed in CI.
+/// The files that a change leaves alone since they judge it. They are known from the beginning, also those of failures in CI.
 pub(super) fn rules(checkout: &Path, plan: &Plan, test_command: &str, red_ci: Option<&RedCi>) -> PathRules {
     let folder = plan.working_directory.as_deref();
     let beside = plan.test.commands.iter().map(|named| (folder, named.run.as_str()));

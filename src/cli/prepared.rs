@@ -49,7 +49,7 @@ impl Setup<'_> {
     /// Makes everything that a run needs. `past` holds the events of the run so far.
     ///
     /// # Errors
-    /// Whatever cannot be used: the folder, a model, the tape, a variable that the tests may not have (exit 2), a
+    /// A part that cannot be used: the folder, a model, the tape, a variable that the tests may not have (exit 2), a
     /// confinement that was asked for and cannot be given (exit 6).
     pub(super) fn prepare(
         &self,

@@ -114,7 +114,7 @@ pub struct CommentSlot<'a> {
     pub number: u64,
     /// The hidden first line of the text.
     pub marker: &'a str,
-    /// Whose comments are ours.
+    /// The accounts whose comments are ours.
     pub identity: &'a Identity,
 }
 

@@ -8,7 +8,7 @@ use super::client::{Call, GitHub};
 use super::error::{GithubError, Permission};
 use super::path::escaped;
 
-/// Whose name the comments of a job's own token bear on Gitea and on Forgejo.
+/// The accounts that a job's own token comments as, on Gitea and on Forgejo.
 const GITEA_BOTS: [&str; 2] = ["gitea-actions", "forgejo-actions"];
 /// The account of a workflow's own token.
 pub const ACTIONS_BOT: &str = "github-actions[bot]";
@@ -39,7 +39,7 @@ pub struct App {
     pub slug: String,
     /// Its name. Foreign text.
     pub name: String,
-    /// Whose it is.
+    /// Its owner.
     pub owner: Option<AppOwner>,
 }
 
@@ -73,7 +73,7 @@ pub enum RepoRole {
     Admin,
 }
 
-/// Whose comments are ours.
+/// The accounts whose comments are ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Identity {
     /// The comments of this account.
@@ -96,7 +96,7 @@ impl Identity {
     }
 }
 
-/// Which token the client was given, for where the API does not tell whom it belongs to.
+/// The kind of token that the client was given, for where the API does not tell its account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenKind {
     /// The job's own `GITHUB_TOKEN`.

@@ -1,4 +1,4 @@
-//! Which task is next (S3-3), and whether tasks can be put in an order at all.
+//! The choice of the next task (S3-3), and the check that tasks can be put in an order at all.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -20,7 +20,7 @@ const INSTALLATION_MINUTES: u64 = 60;
 /// Rules that keep an ordinary push away from a branch (GITHUB 29).
 const AGAINST_PUSHES: [&str; 4] = ["update", "pull_request", "required_signatures", "merge_queue"];
 
-/// Which repository, at which API, on which branch.
+/// A repository, at an API, on a branch.
 pub(in crate::cli) struct Place {
     pub(in crate::cli) api_url: String,
     pub(in crate::cli) repository: RepoName,

@@ -195,7 +195,7 @@ impl Following<'_> {
         }
     }
 
-    /// Whoever calls what runs tests runs tests.
+    /// Ends the search. A file that calls a file that runs tests runs tests too.
     fn end(self) -> Reached {
         let mut runners: BTreeSet<String> =
             self.files.iter().filter(|(_, runs)| **runs).map(|(file, _)| file.clone()).collect();
