@@ -187,6 +187,20 @@ pub struct CommitStatus {
     pub target_url: String,
 }
 
+/// The report of a check run, which its app wrote. All of it is foreign text, in Markdown.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct CheckOutput {
+    /// In a line.
+    #[serde(default, deserialize_with = "super::text_or_null")]
+    pub title: String,
+    /// In short.
+    #[serde(default, deserialize_with = "super::text_or_null")]
+    pub summary: String,
+    /// At length.
+    #[serde(default, deserialize_with = "super::text_or_null")]
+    pub text: String,
+}
+
 /// A run of a workflow; of several attempts the newest.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct WorkflowRun {
@@ -405,13 +419,28 @@ impl GitHub {
         self.list(call, |page: Wrapped| page.jobs).await
     }
 
-    /// What a check run pinned to lines.
+    /// The report of a check run.
+    ///
+    /// # Errors
+    /// Any [`GithubError`].
+    pub async fn check_output(&self, check_run: u64) -> Result<CheckOutput, GithubError> {
+        #[derive(Clone, Deserialize)]
+        struct Wrapped {
+            #[serde(default)]
+            output: CheckOutput,
+        }
+        let path = self.at(format!("/check-runs/{check_run}"));
+        let call = Call::get(path, "read the report of a check", Permission::read("checks"));
+        Ok(self.read::<Wrapped>(call).await?.output.clone())
+    }
+
+    /// Remarks that a check run pinned to lines: the first page of them, since an app may write any number.
     ///
     /// # Errors
     /// Any [`GithubError`].
     pub async fn annotations(&self, check_run: u64) -> Result<Vec<Annotation>, GithubError> {
         let path = self.at(format!("/check-runs/{check_run}/annotations?per_page={PER_PAGE}"));
         let call = Call::get(path, "read the annotations of a check", Permission::read("checks"));
-        self.list(call, |page: Vec<Annotation>| page).await
+        Ok((*self.read::<Vec<Annotation>>(call).await?).clone())
     }
 }

@@ -39,6 +39,8 @@ pub struct Item {
     pub kind: ItemKind,
     /// How it ended.
     pub conclusion: Option<Conclusion>,
+    /// A line in which it says why, where the list of what stands for the commit has one already; foreign text.
+    pub said: String,
 }
 
 /// What an [`Item`] is.
@@ -53,12 +55,12 @@ pub enum ItemKind {
         /// The check run that shows it.
         check_run: u64,
     },
-    /// Another app's check run: may have annotations.
+    /// Another app's check run: has no log, but a report, and may have annotations.
     Check {
         /// Its id.
         check_run: u64,
     },
-    /// A commit status: a link is all there is.
+    /// A commit status: a line and a link are all there is.
     Status,
     /// A workflow run of which no job tells.
     Run {
@@ -301,7 +303,8 @@ fn item_of_check(check: &CheckRun) -> Item {
         Some((run, job)) => ItemKind::Job { run, job: job.unwrap_or(check.id), check_run: check.id },
         None => ItemKind::Check { check_run: check.id },
     };
-    Item { name: check.name.clone(), url: check.details_url.clone(), kind, conclusion: check.conclusion }
+    let (name, url, said) = (check.name.clone(), check.details_url.clone(), check.title.clone());
+    Item { name, url, kind, conclusion: check.conclusion, said }
 }
 
 fn item_of_status(status: &CommitStatus) -> Item {
@@ -310,12 +313,14 @@ fn item_of_status(status: &CommitStatus) -> Item {
         StatusState::Failure | StatusState::Error => Some(Conclusion::Failure),
         StatusState::Pending => None,
     };
-    Item { name: status.context.clone(), url: status.target_url.clone(), kind: ItemKind::Status, conclusion }
+    let (name, url, said) = (status.context.clone(), status.target_url.clone(), status.description.clone());
+    Item { name, url, kind: ItemKind::Status, conclusion, said }
 }
 
 fn item_of_run(run: &WorkflowRun) -> Item {
     let name = if run.name.is_empty() { run.path.clone() } else { run.name.clone() };
-    Item { name, url: run.html_url.clone(), kind: ItemKind::Run { run: run.id }, conclusion: run.conclusion }
+    let (kind, said) = (ItemKind::Run { run: run.id }, String::new());
+    Item { name, url: run.html_url.clone(), kind, conclusion: run.conclusion, said }
 }
 
 /// The ids in `…/actions/runs/RUN/job/JOB` (GITHUB 30).

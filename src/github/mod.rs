@@ -26,7 +26,7 @@
 //! | issues | [`GitHub::issue`] |
 //! | reviews | [`GitHub::reviews`], [`GitHub::review_comments`] |
 //! | comments | [`GitHub::upsert_comment`], [`GitHub::find_comment`], [`GitHub::issue_comments`], [`GitHub::react`] |
-//! | CI | [`GitHub::ci_facts`] then [`checks::decide`]; [`GitHub::jobs`], [`GitHub::job_log`], [`GitHub::annotations`], [`GitHub::workflow_run`] |
+//! | CI | [`GitHub::ci_facts`] then [`checks::decide`]; [`GitHub::jobs`], [`GitHub::job_log`], [`GitHub::annotations`], [`GitHub::check_output`], [`GitHub::workflow_run`] |
 //! | repository | [`GitHub::repository_info`], [`GitHub::branch`], [`GitHub::branch_rules`], [`GitHub::required_checks`], [`GitHub::file`], [`GitHub::commit`] |
 //! | artifacts | [`GitHub::artifacts_named`], [`GitHub::newest_artifacts`], [`GitHub::artifact_file`] |
 //! | signed commits | [`GitHub::commit_files`], [`GitHub::head_of`] |
@@ -58,7 +58,7 @@ mod zip;
 use serde::{Deserialize, Deserializer};
 
 pub use actions::{
-    Annotation, CheckRun, CiFacts, CommitStatus, Conclusion, Job, Progress, StatusState, Step, WorkflowRun,
+    Annotation, CheckOutput, CheckRun, CiFacts, CommitStatus, Conclusion, Job, Progress, StatusState, Step, WorkflowRun,
 };
 pub use artifacts::{Artifact, ArtifactRun};
 pub use client::{Connection, GitHub, Usage};

@@ -4,6 +4,7 @@
 //! waiting has limits of its own and eats nothing of the active time, and every ending says what was seen.
 
 pub(super) mod ci;
+mod failed_check;
 mod review;
 pub(super) mod seen;
 

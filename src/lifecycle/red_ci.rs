@@ -5,13 +5,14 @@
 use super::breakpoint;
 use super::breakpoint::seen::Work;
 use super::context::Context;
+use super::outside::Outside;
 use super::publish;
 use crate::config::WaitFor;
 use crate::domain::ci::{FailedJob, RedCi};
 use crate::domain::outcome::Outcome;
 use crate::domain::verdict::Verdict;
-use crate::github::checks::{Item, ItemKind};
-use crate::github::{Conclusion, GithubError, Progress};
+use crate::github::checks::{self, CiState, Item, ItemKind, Question};
+use crate::github::{Conclusion, GitHub, GithubError, Progress};
 
 /// How many failed jobs are named.
 const MOST_JOBS: usize = 5;
@@ -40,22 +41,50 @@ pub(super) fn handed_over(red: &RedCi, most: u32) -> String {
     )
 }
 
-/// CI's failures as the input of an iteration, where a change can be pushed and CI asked about it.
+/// What failed in CI as the input of an iteration, where a change can be pushed and CI asked about it, and there is a word about why it
+/// failed: nobody is paid to guess.
 ///
 /// # Errors
 /// Any [`GithubError`]: the failures cannot be read.
 pub(super) async fn work(context: &Context<'_>, red: &RedCi) -> Result<Option<Work>, GithubError> {
     let asks = context.charter.plan.github.wait_for != WaitFor::None && publish::is_due(&context.charter);
-    let github = context.world.outside.and_then(|outside| outside.github.as_ref());
-    let Some(github) = github.filter(|_| asks && !red.failed.is_empty()) else { return Ok(None) };
+    let Some(outside) = context.world.outside.filter(|_| asks && !red.failed.is_empty()) else { return Ok(None) };
+    let Some(github) = &outside.github else { return Ok(None) };
     let item = |job: &FailedJob| Item {
         name: job.name.clone(),
         url: String::new(),
         kind: ItemKind::Job { run: red.run.0, job: job.job, check_run: job.job },
         conclusion: Some(Conclusion::Failure),
+        said: String::new(),
     };
-    let failing: Vec<Item> = red.failed.iter().map(item).collect();
-    breakpoint::ci::work(context, github, &red.commit, &failing).await.map(Some)
+    let mut failing: Vec<Item> = red.failed.iter().map(item).collect();
+    failing.extend(of_other_apps(outside, github, red).await);
+    let work = breakpoint::ci::work(context, github, &red.commit, &failing).await?;
+    Ok(work.is_told.then_some(work))
+}
+
+/// What other apps than Actions call red at the same commit: they judge the change too.
+async fn of_other_apps(outside: &Outside, github: &GitHub, red: &RedCi) -> Vec<Item> {
+    let question = Question {
+        own_run: outside.own_run,
+        own_workflows: &outside.own_workflows,
+        required: &[],
+        since_push_ms: checks::APPEAR_MS,
+    };
+    let Ok(facts) = github.ci_facts(&red.commit).await else { return Vec::new() };
+    let failing = match checks::decide(&facts, &question) {
+        CiState::Red { failing }
+        | CiState::Pending { failing, .. }
+        | CiState::ActionRequired { failing, .. }
+        | CiState::WaitingForEnvironment { failing, .. } => failing,
+        CiState::NotYet
+        | CiState::NeverAppeared
+        | CiState::Green { .. }
+        | CiState::Superseded { .. }
+        | CiState::RequiredMissing { .. } => Vec::new(),
+    };
+    let is_another_apps = |item: &Item| matches!(item.kind, ItemKind::Check { .. } | ItemKind::Status);
+    failing.into_iter().filter(is_another_apps).collect()
 }
 
 /// Has the jobs that failed run once more, where their first run failed for a commit on which the tests pass here: CI may be flaky, and

@@ -1,33 +1,21 @@
 //! The CI breakpoint: one look at what CI says of the pushed commit, and what of a red one a model is shown.
 
-use std::path::Path;
-
 use super::super::climb::Climb;
 use super::super::context::Context;
 use super::super::outside::Outside;
 use super::super::state::Wait;
+use super::failed_check::{FailedCheck, Fetched};
 use super::seen::{Seen, Work};
 use crate::domain::delivery::Answer;
 use crate::domain::foreign::Foreign;
-use crate::domain::test_report::TestReport;
 use crate::domain::units::CommitSha;
-use crate::domain::verdict::Exit;
 use crate::github::checks::{self, CiState, Item, ItemKind, Question};
-use crate::github::{Annotation, GitHub, GithubError};
-use crate::test_run::{self, TestRun};
+use crate::github::{CheckOutput, GitHub, GithubError};
 
-/// The most failing jobs that are looked into. The others are named.
-const MOST_JOBS: usize = 3;
+/// The most failing checks that are looked into. The others are named.
+const MOST_CHECKS: usize = 3;
 /// How much of a job's log is kept: its beginning and its end.
 const LOG_BYTES: usize = 512 * 1024;
-/// The most characters of one job that a model is shown.
-const JOB_CHARS: usize = 3_000;
-/// The most characters of a log's last lines that it is shown where no parser understands the log.
-const TAIL_CHARS: usize = 1_500;
-/// How many annotations of one job are shown.
-const MOST_ANNOTATIONS: usize = 10;
-/// The most characters of one annotation.
-const ANNOTATION_CHARS: usize = 300;
 /// How many places the failures may name.
 const MOST_PLACES: usize = 12;
 /// The advice on the setup that lets CI run on our pushes (GITHUB.md 1, 4).
@@ -147,102 +135,43 @@ pub(in crate::lifecycle) async fn work(
     failing: &[Item],
 ) -> Result<Work, GithubError> {
     let mut told = format!("The tests pass here, but CI is red on the commit {}.\n", commit.short());
-    let (mut tests, mut named, mut signature) = (Vec::new(), Vec::new(), String::new());
-    for item in failing.iter().take(MOST_JOBS) {
-        let log = match item.kind {
-            ItemKind::Job { job, .. } => github.job_log(job, LOG_BYTES).await?.map(|log| log.text()),
-            ItemKind::Check { .. } | ItemKind::Status | ItemKind::Run { .. } => None,
-        };
-        let annotations = match item.kind {
-            ItemKind::Job { check_run, .. } | ItemKind::Check { check_run } => {
-                github.annotations(check_run).await.unwrap_or_default()
-            }
-            ItemKind::Status | ItemKind::Run { .. } => Vec::new(),
-        };
-        let job = Reduced::of(context.world.workspace.root(), log.as_deref(), &annotations);
-        told.push_str(&format!("\nFailing: {}\n{}\n", item.name, job.text));
-        signature.push_str(&job.signature);
-        tests.extend(if job.failing.is_empty() { vec![format!("CI: {}", item.name)] } else { job.failing });
-        named.extend(job.named);
+    let (mut tests, mut named, mut signature, mut is_told) = (Vec::new(), Vec::new(), String::new(), false);
+    for item in failing.iter().take(MOST_CHECKS) {
+        let check = FailedCheck::of(context.world.workspace.root(), &fetch(github, item).await?);
+        told.push_str(&format!("\nFailing: {}\n{}\n", item.name, check.text));
+        signature.push_str(&check.signature);
+        is_told |= check.is_told;
+        tests.extend(if check.failing.is_empty() { vec![format!("CI: {}", item.name)] } else { check.failing });
+        named.extend(check.named);
     }
-    if failing.len() > MOST_JOBS {
-        told.push_str(&format!("\nFailing too: {}\n", names(failing.get(MOST_JOBS..).unwrap_or_default())));
+    if failing.len() > MOST_CHECKS {
+        told.push_str(&format!("\nFailing too: {}\n", names(failing.get(MOST_CHECKS..).unwrap_or_default())));
     }
     named.truncate(MOST_PLACES);
     let detail = names(failing);
     let failures = Foreign::new(&told);
-    Ok(Work { detail, failures, failing: tests, named, signature })
+    Ok(Work { detail, failures, failing: tests, named, signature, is_told })
 }
 
-/// The part of a job that matters.
-#[derive(Debug, Default)]
-struct Reduced {
-    text: String,
-    failing: Vec<String>,
-    named: Vec<(String, Option<u32>)>,
-    signature: String,
+/// Fetches what a failed check says: a job's log, another app's report, the remarks of both, a status's line.
+async fn fetch(github: &GitHub, item: &Item) -> Result<Fetched, GithubError> {
+    let log = match item.kind {
+        ItemKind::Job { job, .. } => github.job_log(job, LOG_BYTES).await?.map(|log| log.text()),
+        ItemKind::Check { .. } | ItemKind::Status | ItemKind::Run { .. } => None,
+    };
+    let (check_run, reports) = match item.kind {
+        ItemKind::Job { check_run, .. } => (Some(check_run), false),
+        ItemKind::Check { check_run } => (Some(check_run), true),
+        ItemKind::Status | ItemKind::Run { .. } => (None, false),
+    };
+    let Some(check_run) = check_run else {
+        return Ok(Fetched { log, output: said(item), annotations: Vec::new() });
+    };
+    // A job's report is empty: what it has to say stands in its log.
+    let output = if reports { github.check_output(check_run).await.unwrap_or_else(|_| said(item)) } else { said(item) };
+    Ok(Fetched { log, output, annotations: github.annotations(check_run).await.unwrap_or_default() })
 }
 
-impl Reduced {
-    fn of(root: &Path, log: Option<&str>, annotations: &[Annotation]) -> Self {
-        let mut reduced = log.map(|log| Self::of_log(root, log)).unwrap_or_default();
-        let failures = annotations.iter().filter(|annotation| annotation.annotation_level == "failure");
-        for annotation in failures.take(MOST_ANNOTATIONS) {
-            let message: String = annotation.message.chars().take(ANNOTATION_CHARS).collect();
-            reduced.text.push_str(&format!("{}:{}: {message}\n", annotation.path, annotation.start_line));
-            // The runner's own annotation ("Process completed with exit code 1.") names no file of the tree.
-            if annotation.path != ".github" {
-                reduced.named.push((annotation.path.clone(), u32::try_from(annotation.start_line).ok()));
-            }
-            reduced.signature.push_str(&message);
-        }
-        if reduced.text.trim().is_empty() {
-            reduced.text = "its log cannot be read".to_owned();
-        }
-        reduced
-    }
-
-    fn of_log(root: &Path, log: &str) -> Self {
-        let exit = Exit::Code { code: 1 };
-        // A job may run other tests than ours does: its framework is recognised, not given.
-        let Ok(reading) = test_run::read(&mut log.as_bytes(), Some(exit), None) else {
-            return Self { text: tail(log), signature: tail(log), ..Self::default() };
-        };
-        let report = reading.report;
-        let failing: Vec<String> = report.failing().map(|test| test.name.clone()).collect();
-        let understood = !failing.is_empty() || !report.problems.is_empty();
-        let signature = signature(&report, log);
-        let named = places(&report);
-        let text = if understood {
-            let run = TestRun {
-                exit,
-                report,
-                filed: test_run::Filed::NotAsked,
-                output: tail(log),
-                duration_ms: 0,
-                stopped: None,
-            };
-            test_run::describe(&run, root, JOB_CHARS)
-        } else {
-            tail(log)
-        };
-        Self { text, failing, named, signature }
-    }
-}
-
-fn signature(report: &TestReport, log: &str) -> String {
-    let first = report.failing().map(|test| format!("{}: {}", test.name, test.message)).next();
-    let problem = || report.problems.first().map(|problem| problem.message.clone());
-    first.or_else(problem).unwrap_or_else(|| tail(log))
-}
-
-fn places(report: &TestReport) -> Vec<(String, Option<u32>)> {
-    let problems = report.problems.iter().filter_map(|problem| Some((problem.file.clone()?, problem.line)));
-    problems.chain(report.failing().filter_map(|test| Some((test.file.clone()?, test.line)))).collect()
-}
-
-/// The last lines of a log.
-fn tail(log: &str) -> String {
-    let count = log.chars().count();
-    log.chars().skip(count.saturating_sub(TAIL_CHARS)).collect()
+fn said(item: &Item) -> CheckOutput {
+    CheckOutput { title: item.said.clone(), ..CheckOutput::default() }
 }

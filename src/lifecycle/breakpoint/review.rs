@@ -46,8 +46,8 @@ pub(super) async fn look(
     let failures = Foreign::new(&told);
     let named = remarks.iter().filter_map(|remark| remark.place.clone()).collect();
     let failing = vec![format!("the review of #{number}")];
-    let work =
-        Work { detail: format!("asked by {}", by.join(", ")), signature: text.join("\n"), failures, failing, named };
+    let (detail, signature) = (format!("asked by {}", by.join(", ")), text.join("\n"));
+    let work = Work { detail, failures, failing, named, signature, is_told: true };
     Ok(Seen::Work(Answer::ChangesRequested, work))
 }
 

@@ -29,4 +29,6 @@ pub(in crate::lifecycle) struct Work {
     pub(in crate::lifecycle) named: Vec<(String, Option<u32>)>,
     /// The error, to be compared with the next one.
     pub(in crate::lifecycle) signature: String,
+    /// Whether there is a word about why it fails, and not a name alone.
+    pub(in crate::lifecycle) is_told: bool,
 }

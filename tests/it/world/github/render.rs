@@ -193,11 +193,13 @@ impl Renderer<'_> {
             details_url: url,
             started_ms: job.started_ms,
             annotations: job.annotations.clone(),
+            output: Default::default(),
         };
         self.check(&check)
     }
 
     pub(super) fn check(&self, check: &Check) -> Value {
+        let [title, summary, text] = check.output.each_ref().map(|part| (!part.is_empty()).then_some(part));
         object(
             "check-run",
             json!({
@@ -207,7 +209,8 @@ impl Renderer<'_> {
                 "started_at": check.started_ms.map(|ms| self.time(ms)),
                 "completed_at": (check.status == "completed").then(|| self.time(check.started_ms.unwrap_or(0))),
                 "app": { "slug": check.app, "name": check.app },
-                "output": { "annotations_count": check.annotations.len(), "title": null, "summary": null, "text": null },
+                "output": { "annotations_count": check.annotations.len(), "title": title, "summary": summary,
+                            "text": text },
                 "check_suite": { "id": 1 },
             }),
         )

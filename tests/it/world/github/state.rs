@@ -191,6 +191,8 @@ data! {
     Check {
         id: u64, sha: String, name: String, app: String, status: String, conclusion: Option<String>, details_url: String,
         started_ms: Option<u64>, annotations: Vec<Annotation>,
+        /// Its report: title, summary and text.
+        output: [String; 3],
     }
     Annotation { path: String, line: u64, level: String, message: String, }
     Status { sha: String, context: String, state: String, description: String, url: String, }
