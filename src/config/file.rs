@@ -94,7 +94,7 @@ object! {
         /// The most all model calls together may cost, in dollars.
         #[schemars(example = 2.0)]
         "maxTotalCostUsd" max_total_cost_usd: Dollars = "2.00";
-        /// The most that all runs for one pull request may cost, in dollars, as far as the audit log knows of them.
+        /// The most that all runs for one pull request may cost, or for one failure of a branch without one, in dollars, as far as the audit log knows of them.
         "maxCostUsdPerPr" max_cost_usd_per_pr: Dollars = "no cap";
         /// The most that all runs on this repository may cost on one day (UTC), in dollars, as far as the audit log knows of them.
         "maxCostUsdPerDay" max_cost_usd_per_day: Dollars = "no cap";

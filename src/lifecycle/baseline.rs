@@ -111,8 +111,11 @@ pub(super) async fn run(
     let described = trial::describe(&first, context.world.workspace.root());
     let candidate = trial::candidate(measured.origin.tree.clone(), &first, &described);
     let candidate = first_candidate(context, candidate, &measured.baseline, work);
-    let climb = Climb::begin(measured, candidate, measuring.allowance, measuring.comments);
+    let mut climb = Climb::begin(measured, candidate, measuring.allowance, measuring.comments);
     let (red, counted) = before_any_money(context, &verdict, red, &finished.failing).await;
+    if let Some(left) = counted::left(context, counted.as_ref()) {
+        climb.allowance.budget.max_cost = climb.allowance.budget.max_cost.min(left);
+    }
     Ok(decide(climb, verdict, finished, red, events.into_iter().chain(counted).collect()))
 }
 

@@ -7,6 +7,7 @@ use super::outside::Counting;
 use super::publish;
 use crate::domain::event::Event;
 use crate::domain::outcome::Outcome;
+use crate::domain::units::MicroUsd;
 use crate::policy::attempts::{self, Admission, Known};
 use crate::report::words::count;
 
@@ -16,7 +17,17 @@ pub(super) async fn failure(context: &Context<'_>, failing: &[String]) -> (Optio
     let Some((key, wish, known)) = look(context, failing).await else { return (None, None) };
     // What cannot be looked through is no proof that anything was spent, unlike a comment of ours that names a log.
     let known = known.map_or_else(|_| Known::Counted(attempts::History::default()), Known::Counted);
+    let most = context.charter.plan.shared_caps.per_pull_request;
     match attempts::admit(known, allowed, wish) {
+        // A cap of dollars is one for people too.
+        Admission::Admitted(before) if most.is_some_and(|most| before.spent >= most) => {
+            let most = most.unwrap_or_default();
+            let reason = format!(
+                "the runs for this failure have cost {}, and `global.maxCostUsdPerPr` is {most} → Fix: raise it, or mend the failure",
+                before.spent
+            );
+            (Some((Outcome::Refused { reason: reason.clone() }, reason)), None)
+        }
         Admission::Admitted(before) => {
             let attempt = before.attempts.saturating_add(1);
             (None, Some(Event::FailureCounted { key, attempt, allowed, spent_before: before.spent }))
@@ -30,6 +41,12 @@ pub(super) async fn failure(context: &Context<'_>, failing: &[String]) -> (Optio
         }
         Admission::Unknown { .. } => (None, None),
     }
+}
+
+/// The most that a run may cost which was counted so: what the runs before it have left of the failure's cap.
+pub(super) fn left(context: &Context<'_>, counted: Option<&Event>) -> Option<MicroUsd> {
+    let Some(Event::FailureCounted { spent_before, .. }) = counted else { return None };
+    context.charter.plan.shared_caps.per_pull_request.map(|most| most.saturating_sub(*spent_before))
 }
 
 type Looked = (String, attempts::Wish, Result<attempts::History, String>);

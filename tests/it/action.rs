@@ -26,6 +26,7 @@ pub(crate) mod step;
 mod trouble;
 mod unblocked;
 mod weather;
+mod woken;
 mod workflows;
 
 use std::collections::{BTreeMap, BTreeSet};

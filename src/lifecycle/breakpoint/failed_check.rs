@@ -81,7 +81,11 @@ impl FailedCheck {
         let whole = format!("{}\n{}\n", output.summary, output.text);
         let shown = Foreign::prose(&whole);
         if shown.is_empty() {
-            return Self { signature: title.clone(), text: if title.is_empty() { title } else { title + "\n" }, ..Self::default() };
+            return Self {
+                signature: title.clone(),
+                text: if title.is_empty() { title } else { title + "\n" },
+                ..Self::default()
+            };
         }
         if let Some(check) = Self::understood(root, shown.as_str()) {
             return Self { text: format!("{title}\n{}", check.text), ..check };

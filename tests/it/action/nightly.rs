@@ -48,3 +48,31 @@ fn one_failure_of_a_branch_is_tried_as_often_as_allowed_and_once_more_for_a_pers
     assert!(repository.models.requests().len() > paid);
     let _world = repository.finish();
 }
+
+#[test]
+fn the_dollars_of_one_failure_are_capped_over_its_nights_for_people_too() {
+    let mut repository = Repository::with_models(&["success"], replace_line("sum(prices) - 1", "sum(prices) - 2"));
+    let payload = json!({ "schedule": "0 3 * * *", "repository": { "default_branch": "main" } });
+    let by_hand = json!({ "sender": { "login": "ada", "type": "User" }, "repository": { "default_branch": "main" } });
+    let tiers = |cap: &str| {
+        format!(
+            "tiers:\n  - {{ name: t, mode: simple, maxIterations: 1, models: {{ artisan: claude-haiku-4-5 }} }}\n\
+             global: {{ maxCostUsdPerPr: {cap} }}\n"
+        )
+    };
+    let mut night = |event: &str, payload: &serde_json::Value, cap: &str| {
+        let ended = repository.job_for(event, payload, &[("UPSHIFT_PUSH", "pr"), ("UPSHIFT_TIERS", &tiers(cap))]);
+        (ended.output("outcome"), ended.said(), repository.models.requests().len())
+    };
+    let (outcome, said, paid) = night("schedule", &payload, "1");
+    assert!(outcome == "exhausted" && paid > 0, "{said}");
+    for (event, payload) in [("schedule", &payload), ("workflow_dispatch", &by_hand)] {
+        let (outcome, said, now) = night(event, payload, "0.001");
+        assert_eq!((outcome.as_str(), now), ("refused", paid), "{said}");
+        assert!(said.contains("the runs for this failure have cost $0.00") && said.contains("is $0.0010"), "{said}");
+    }
+    // Something is left, and not enough for a call.
+    let (outcome, said, now) = night("schedule", &payload, "0.004");
+    assert_eq!((outcome.as_str(), now), ("budget", paid), "{said}");
+    let _world = repository.finish();
+}

@@ -27,7 +27,7 @@ pub(super) struct Repository {
     pub(super) models: ModelServer,
     machines: tempfile::TempDir,
     jobs: u64,
-    trap: Trap,
+    pub(super) trap: Trap,
 }
 
 /// A job of the workflow that ended.
@@ -109,14 +109,14 @@ impl Repository {
     }
 
     /// A person has a job run again.
-    fn again(&mut self, ended: &Ended, payload: &Value) -> Ended {
+    pub(super) fn again(&mut self, ended: &Ended, (event, payload): (&str, &Value), more: &[(&str, &str)]) -> Ended {
         let mut world = self.site.github.world();
         let own = world.runs.iter_mut().find(|run| run.id == ended.id).expect("the job");
         own.attempt += 1;
         "in_progress".clone_into(&mut own.status);
         let attempt = own.attempt;
         drop(world);
-        self.attempt((ended.id, attempt), "workflow_run", payload, &[])
+        self.attempt((ended.id, attempt), event, payload, more)
     }
 
     fn attempt(&mut self, (id, attempt): (u64, u64), event: &str, payload: &Value, more: &[(&str, &str)]) -> Ended {
@@ -279,7 +279,12 @@ fn while_a_check_is_open_the_run_stays_parked() {
 
 /// A red `main`, whose fix is proposed, and whose merge is waited for.
 pub(super) fn proposing() -> (Repository, Ended) {
-    let mut repository = Repository::new(&["success"]);
+    proposing_with(mends)
+}
+
+/// The same by a model of this script.
+pub(super) fn proposing_with(script: impl FnMut(&Request) -> Scripted + Send + 'static) -> (Repository, Ended) {
+    let mut repository = Repository::with_models(&["success"], script);
     let start = repository.site.start.clone();
     // CI is known here: it ran for the start.
     repository.ci_ran_for(&start);
@@ -359,7 +364,7 @@ fn kill_at(kills: &[(usize, Effect, usize)]) {
             told += &ended.said();
             if ended.was_killed() {
                 // The head may have moved by its push: then CI's end goes on, not this.
-                ended = repository.again(&ended, &payload);
+                ended = repository.again(&ended, ("workflow_run", &payload), &[]);
                 told += &ended.said();
             }
             let over = ended.output("outcome") == "fixed";

@@ -7,8 +7,9 @@ use serde_json::json;
 
 use super::delivery::{Site, mends};
 use super::killed::Stage;
+use super::unblocked::waits;
 use crate::world::git_server::{TOKEN, git};
-use crate::world::github::{Comment, Effect, FakeGitHub, Fault, World};
+use crate::world::github::{Comment, Effect, FakeGitHub, Fault, Pull, World};
 use crate::world::model_server::{Request, Say, Scripted};
 
 const BOT: &str = "github-actions[bot]";
@@ -165,12 +166,19 @@ fn a_token_that_dies_while_ci_is_waited_for_parks_the_run() {
     assert_eq!(world.comments.len(), 1);
 }
 
+/// A token that was given beside the job's own.
+const GIVEN: &str = "ghs_of_an_app_0123456789abcdefghijklmnop";
+
+fn given_a_token() -> Site {
+    let site = Site::new(&["success"]);
+    site.github.world().token.accepted.push(GIVEN.to_owned());
+    site
+}
+
 /// The job's own token lives as long as the job: it asks on where a given one has ended.
 #[test]
 fn where_a_given_token_has_died_the_jobs_own_asks_on() {
-    const GIVEN: &str = "ghs_of_an_app_0123456789abcdefghijklmnop";
-    let site = Site::new(&["success"]);
-    site.github.world().token.accepted.push(GIVEN.to_owned());
+    let site = given_a_token();
     site.github.world().ci.iter_mut().for_each(|plan| plan.takes_ms = 60_000);
     let stage = Stage::labelled(site, mends).with("UPSHIFT_GITHUB_TOKEN", GIVEN).with("UPSHIFT_PUSH_TOKEN", TOKEN);
     let said = stage.call_while("run", |github| {
@@ -184,6 +192,52 @@ fn where_a_given_token_has_died_the_jobs_own_asks_on() {
     assert_eq!(stage.job_files().outputs()["outcome"], "fixed", "{}", said.all());
     assert!(said.out.contains("CI: green in "), "{}", said.all());
     stage.finish();
+}
+
+/// The same where a merge is waited for.
+#[test]
+fn where_a_given_token_has_died_the_jobs_own_asks_on_about_a_merge() {
+    let site = given_a_token();
+    let stage = Stage::labelled(site, mends).with("UPSHIFT_GITHUB_TOKEN", GIVEN).with("UPSHIFT_PUSH_TOKEN", TOKEN);
+    let stage = stage.with("UPSHIFT_WAIT_FOR", "merge");
+    let said = stage.call_while("run", |github| {
+        if github.seen().iter().any(|seen| seen.path.contains("/reviews")) {
+            let mut world = github.world();
+            world.token.accepted.retain(|token| token != GIVEN);
+            "merged".clone_into(&mut world.pulls[0].state);
+        }
+    });
+    assert_eq!(stage.job_files().outputs()["outcome"], "fixed", "{}", said.all());
+    assert!(said.out.contains(": merged in "), "{}", said.all());
+    stage.finish();
+}
+
+/// The same where a run is blocked; without another token nobody can say how things stand, and it waits.
+#[test]
+fn where_a_given_token_has_died_the_jobs_own_asks_about_what_blocks_a_run() {
+    for (own, words) in [(TOKEN, "waiting for pull request #12"), (GIVEN, "nobody could say how things stand")] {
+        let site = given_a_token();
+        let start = site.github.world().pulls[0].clone();
+        site.github.world().pulls.push(Pull { number: 12, head_branch: "other".to_owned(), ..start });
+        let (asked, is_asked) = std::sync::mpsc::channel();
+        let (died, has_died) = std::sync::mpsc::channel();
+        let stage = Stage::labelled(site, move |request: &Request| {
+            asked.send(()).expect("a listener");
+            has_died.recv().expect("a token that dies");
+            waits(request)
+        });
+        let stage = stage.with("UPSHIFT_GITHUB_TOKEN", GIVEN).with("UPSHIFT_JOB_TOKEN", own);
+        let stage = stage.with("UPSHIFT_PUSH_TOKEN", TOKEN);
+        let said = stage.call_while("run", move |github| {
+            if is_asked.try_recv().is_ok() {
+                github.world().token.accepted.retain(|token| token != GIVEN);
+                died.send(()).expect("a listener");
+            }
+        });
+        assert_eq!(stage.job_files().outputs()["outcome"], "parked", "{words}: {}", said.all());
+        assert!(said.out.contains(words), "{words}: {}", said.all());
+        stage.finish();
+    }
 }
 
 /// What the runner does with a cancelled job: SIGINT, and SIGTERM 7.5 s later (GITHUB.md 23).

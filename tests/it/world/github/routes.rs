@@ -346,7 +346,8 @@ fn code(shown: &Renderer<'_>, route: &str, asked: &Asked<'_>) -> Option<Reply> {
             let id = asked.number(1);
             let of_job = world.jobs.iter().find(|job| job.id == id).and_then(|job| Some((job, run_of(world, job)?)));
             let of_job = of_job.map(|(job, run)| shown.check_of_job(job, &run.sha));
-            let found = of_job.or_else(|| world.checks.iter().find(|check| check.id == id).map(|check| shown.check(check)));
+            let found =
+                of_job.or_else(|| world.checks.iter().find(|check| check.id == id).map(|check| shown.check(check)));
             found.map_or_else(Reply::not_found, |check| Reply::json(200, check))
         }
         "/check-runs/{check_run_id}/annotations" => {

@@ -1,0 +1,113 @@
+//! Runs that wait for people without a job: what wakes them, and what a job that is killed in the middle of that leaves to the next.
+
+use serde_json::{Value, json};
+
+use super::delivery::mends;
+use super::killed::Effect;
+use super::reentry::{Ended, Repository, proposing, proposing_with};
+use super::unblocked::{blocked_by, waits};
+use crate::world::github::Review;
+use crate::world::model_server::{Request, Say, Scripted};
+
+/// Ten years: after any push of this test.
+const LATER_MS: u64 = 10 * 365 * 24 * 3_600_000;
+
+fn number(repository: &Repository) -> u64 {
+    repository.site.github.world().pulls.last().expect("a pull request").number
+}
+
+/// Mends the bug, then does what a reviewer asks for.
+fn obeys(request: &Request) -> Scripted {
+    if !request.all_text().contains("a reviewer asks for changes") {
+        return mends(request);
+    }
+    assert!(request.all_text().contains("Say what it adds up."), "{}", request.all_text());
+    match request.turn() {
+        0 => {
+            let edit = json!({ "path": "shop/cart.py", "old_text": "def total(", "new_text": "# Adds up prices.\ndef total(" });
+            Say::call("edit_file", edit).usage(900, 40).into()
+        }
+        _ => Say::call("final_report", json!({ "summary": "said", "status": "done" })).usage(900, 40).into(),
+    }
+}
+
+#[test]
+fn a_review_that_requests_changes_wakes_the_run_that_waits_for_the_merge() {
+    let (mut repository, first) = proposing_with(obeys);
+    let number = number(&repository);
+    let by_ci = repository.job(&repository.ci_ends_on(number));
+    assert_eq!(by_ci.output("outcome"), "parked", "{}", by_ci.said());
+    let mut payload = repository.pull_is(number, "open");
+    payload["action"] = json!("submitted");
+    payload["review"] = json!({ "id": 5, "state": "changes_requested", "body": "Say what it adds up.",
+        "user": { "login": "ada", "type": "User" } });
+    let review = Review { id: 5, pull: number, author: "ada".to_owned(), at_ms: LATER_MS, ..Review::default() };
+    let branch = repository.site.github.world().pulls.last().expect("a pull request").head_branch.clone();
+    let review = Review { sha: repository.site.server.head(&branch), ..review };
+    let words = "Say what it adds up.".to_owned();
+    repository.site.github.world().reviews =
+        vec![Review { state: "CHANGES_REQUESTED".to_owned(), body: words, ..review }];
+    let woken = repository.job_for("pull_request_review", &payload, &[]);
+    assert_eq!(
+        (woken.output("checkout").as_str(), woken.output("outcome").as_str(), woken.output("run-id")),
+        ("true", "parked", first.output("run-id")),
+        "{}",
+        woken.said()
+    );
+    assert_eq!((repository.site.server.pushes(), repository.models.requests().len()), (2, 4), "{}", woken.said());
+    let _world = repository.finish();
+}
+
+/// A job that may be killed, and the one after it.
+fn job(repository: &mut Repository, event: &str, payload: &Value, kill: Option<Effect>) -> Ended {
+    let Some(effect) = kill else { return repository.job_for(event, payload, &[]) };
+    repository.trap.arm(effect, 1);
+    let ended = repository.job_for(event, payload, &[]);
+    assert!(!repository.trap.disarm() && ended.was_killed(), "{effect:?}: {}", ended.said());
+    repository.again(&ended, (event, payload), &[])
+}
+
+#[test]
+fn killed_where_it_is_taken_up_a_blocked_run_pushes_pays_and_comments_once() {
+    for effect in [Effect::CommentEdited] {
+        let mut repository = blocked_by(Repository::with_models(&["success"], waits));
+        let first = repository.job(&repository.told("failure"));
+        assert_eq!(first.output("outcome"), "parked", "{}", first.said());
+        repository.site.github.world().pulls[1].state = "merged".to_owned();
+        let payload = repository.told("failure");
+        let second = job(&mut repository, "workflow_run", &payload, Some(effect));
+        let last = repository.job(&repository.ci_ends());
+        let said = || format!("{effect:?}: {}{}", second.said(), last.said());
+        assert_eq!(
+            (last.output("outcome"), last.output("run-id")),
+            ("fixed".to_owned(), first.output("run-id")),
+            "{}",
+            said()
+        );
+        assert_eq!((repository.site.server.pushes(), repository.models.requests().len()), (1, 3), "{}", said());
+        assert!(repository.comment().contains("Fixed by Tier 1"), "{}", said());
+        let _world = repository.finish();
+    }
+}
+
+#[test]
+fn killed_where_it_is_taken_up_a_run_that_waits_for_a_merge_pushes_pays_and_comments_once() {
+    for (at_ci, at_end) in [(Some(Effect::CommentEdited), None), (None, Some(Effect::CommentEdited))] {
+        let (mut repository, first) = proposing();
+        let number = number(&repository);
+        let payload = repository.ci_ends_on(number);
+        let by_ci = job(&mut repository, "workflow_run", &payload, at_ci);
+        let payload = repository.pull_is(number, "merged");
+        let last = job(&mut repository, "pull_request", &payload, at_end);
+        let said = format!("{at_ci:?} {at_end:?}: {}{}", by_ci.said(), last.said());
+        assert_eq!(
+            (last.output("outcome"), last.output("run-id")),
+            ("fixed".to_owned(), first.output("run-id")),
+            "{said}"
+        );
+        assert_eq!((repository.site.server.pushes(), repository.models.requests().len()), (1, 2), "{said}");
+        let comments = repository.site.github.world().comments.clone();
+        assert_eq!(comments.iter().filter(|comment| comment.issue == number).count(), 1, "{said}");
+        let _world = repository.finish();
+    }
+}
