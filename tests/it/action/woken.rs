@@ -69,25 +69,24 @@ fn job(repository: &mut Repository, event: &str, payload: &Value, kill: Option<E
 
 #[test]
 fn killed_where_it_is_taken_up_a_blocked_run_pushes_pays_and_comments_once() {
-    for effect in [Effect::CommentEdited] {
-        let mut repository = blocked_by(Repository::with_models(&["success"], waits));
-        let first = repository.job(&repository.told("failure"));
-        assert_eq!(first.output("outcome"), "parked", "{}", first.said());
-        repository.site.github.world().pulls[1].state = "merged".to_owned();
-        let payload = repository.told("failure");
-        let second = job(&mut repository, "workflow_run", &payload, Some(effect));
-        let last = repository.job(&repository.ci_ends());
-        let said = || format!("{effect:?}: {}{}", second.said(), last.said());
-        assert_eq!(
-            (last.output("outcome"), last.output("run-id")),
-            ("fixed".to_owned(), first.output("run-id")),
-            "{}",
-            said()
-        );
-        assert_eq!((repository.site.server.pushes(), repository.models.requests().len()), (1, 3), "{}", said());
-        assert!(repository.comment().contains("Fixed by Tier 1"), "{}", said());
-        let _world = repository.finish();
-    }
+    let effect = Effect::CommentEdited;
+    let mut repository = blocked_by(Repository::with_models(&["success"], waits));
+    let first = repository.job(&repository.told("failure"));
+    assert_eq!(first.output("outcome"), "parked", "{}", first.said());
+    repository.site.github.world().pulls[1].state = "merged".to_owned();
+    let payload = repository.told("failure");
+    let second = job(&mut repository, "workflow_run", &payload, Some(effect));
+    let last = repository.job(&repository.ci_ends());
+    let said = || format!("{effect:?}: {}{}", second.said(), last.said());
+    assert_eq!(
+        (last.output("outcome"), last.output("run-id")),
+        ("fixed".to_owned(), first.output("run-id")),
+        "{}",
+        said()
+    );
+    assert_eq!((repository.site.server.pushes(), repository.models.requests().len()), (1, 3), "{}", said());
+    assert!(repository.comment().contains("Fixed by Tier 1"), "{}", said());
+    let _world = repository.finish();
 }
 
 #[test]
