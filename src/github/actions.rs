@@ -1,7 +1,7 @@
-//! What CI says about a commit, as the API tells it: check runs, commit statuses, workflow runs, jobs, annotations.
+//! CI facts of a commit, as the API tells them: check runs, commit statuses, workflow runs, jobs, annotations.
 //!
-//! Owns the reading only; what it means is decided in [`super::checks`]. Actions makes check runs, external CI may make
-//! statuses: both are read (GITHUB 28).
+//! Owns the reading only, while [`super::checks`] decides its meaning. Actions makes check runs, external CI may make statuses: both are
+//! read (GITHUB 28).
 
 use http::Method;
 use serde::Deserialize;
@@ -47,9 +47,9 @@ impl From<Option<String>> for Progress {
 pub enum Conclusion {
     /// Well.
     Success,
-    /// Neither way; does not block.
+    /// Neither way. It does not block.
     Neutral,
-    /// Not needed; counts as success (GITHUB 29).
+    /// Not needed. It counts as success (GITHUB 29).
     Skipped,
     /// Badly.
     Failure,
@@ -90,7 +90,7 @@ impl From<String> for Conclusion {
 pub struct CheckRun {
     /// Its id.
     pub id: u64,
-    /// Its name; foreign text.
+    /// Its name. Foreign text.
     pub name: String,
     /// The app that made it, such as `github-actions`.
     pub app: String,
@@ -100,11 +100,11 @@ pub struct CheckRun {
     pub conclusion: Option<Conclusion>,
     /// Where it leads: for Actions the job's page.
     pub details_url: String,
-    /// When it started (RFC 3339, UTC); empty if it has not.
+    /// When it started (RFC 3339, UTC). Empty if it has not.
     pub started_at: String,
     /// How many annotations it has.
     pub annotations: u64,
-    /// What it says of itself; foreign text.
+    /// The title of its output. Foreign text.
     pub title: String,
 }
 
@@ -155,7 +155,7 @@ impl From<RawCheck> for CheckRun {
     }
 }
 
-/// What a commit status says.
+/// The state of a commit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StatusState {
@@ -174,12 +174,12 @@ pub enum StatusState {
 /// The newest commit status of one context.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct CommitStatus {
-    /// Its name; foreign text.
+    /// Its name. Foreign text.
     pub context: String,
-    /// What it says. Gitea names it `status`.
+    /// Its state. Gitea names it `status`.
     #[serde(alias = "status")]
     pub state: StatusState,
-    /// In a sentence; foreign text.
+    /// In a sentence. Foreign text.
     #[serde(default, deserialize_with = "super::text_or_null")]
     pub description: String,
     /// Where it leads.
@@ -201,7 +201,7 @@ pub struct CheckOutput {
     pub text: String,
 }
 
-/// A run of a workflow; of several attempts the newest.
+/// A run of a workflow. Of several attempts the newest.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct WorkflowRun {
     /// Its id.
@@ -209,13 +209,13 @@ pub struct WorkflowRun {
     /// Which workflow.
     #[serde(default)]
     pub workflow_id: u64,
-    /// The workflow's name; foreign text.
+    /// The workflow's name. Foreign text.
     #[serde(default, deserialize_with = "super::text_or_null")]
     pub name: String,
     /// The workflow's file.
     #[serde(default)]
     pub path: String,
-    /// What triggered it.
+    /// The event that triggered it.
     pub event: String,
     /// Where it stands.
     #[serde(rename = "status")]
@@ -242,7 +242,7 @@ pub struct Job {
     pub id: u64,
     /// Its run.
     pub run_id: u64,
-    /// Its name; foreign text.
+    /// Its name. Foreign text.
     pub name: String,
     /// Where it stands.
     #[serde(rename = "status")]
@@ -260,7 +260,7 @@ pub struct Job {
 /// A step of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Step {
-    /// Its name; foreign text.
+    /// Its name. Foreign text.
     pub name: String,
     /// Its place, from 1.
     pub number: u64,
@@ -271,7 +271,7 @@ pub struct Step {
 /// A remark that a check run pinned to a line.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Annotation {
-    /// The file; foreign text.
+    /// The file. Foreign text.
     #[serde(default)]
     pub path: String,
     /// The first line.
@@ -305,7 +305,7 @@ fn known<T>(found: Result<Vec<T>, GithubError>) -> Result<Vec<T>, GithubError> {
 }
 
 impl GitHub {
-    /// Everything that CI says about a commit; asking again is free while nothing changes.
+    /// All CI facts of a commit. Asking again is free while nothing changes.
     ///
     /// # Errors
     /// Any [`GithubError`].
@@ -375,7 +375,7 @@ impl GitHub {
     /// Has a workflow run begin again, with the event that it had.
     ///
     /// # Errors
-    /// Any [`GithubError`]; a run that is under way or older than a month is refused.
+    /// Any [`GithubError`]. A run that is under way or older than a month is refused.
     pub async fn run_again(&self, id: u64) -> Result<(), GithubError> {
         let path = self.at(format!("/actions/runs/{id}/rerun"));
         let doing = format!("run workflow run {id} again");
@@ -386,7 +386,7 @@ impl GitHub {
     /// Has the jobs of a workflow run that failed, and what hangs on them, run once more.
     ///
     /// # Errors
-    /// Any [`GithubError`]; a run that is under way, or older than a month, is refused.
+    /// Any [`GithubError`]. A run that is under way, or older than a month, is refused.
     pub async fn run_failed_again(&self, id: u64) -> Result<(), GithubError> {
         let path = self.at(format!("/actions/runs/{id}/rerun-failed-jobs"));
         let doing = format!("run the failed jobs of workflow run {id} again");
@@ -397,7 +397,7 @@ impl GitHub {
     /// Cancels a workflow run.
     ///
     /// # Errors
-    /// Any [`GithubError`]; a run that is over is refused.
+    /// Any [`GithubError`]. A run that is over is refused.
     pub async fn cancel_run(&self, id: u64) -> Result<(), GithubError> {
         let path = self.at(format!("/actions/runs/{id}/cancel"));
         let doing = format!("cancel workflow run {id}");

@@ -1,7 +1,7 @@
-//! What CI's state at a commit means for us (pure).
+//! Meaning of CI's state at a commit for us (pure).
 //!
-//! Owns the one decision between "green", "red" and the many ways of neither: not begun, still running, waiting for an approval
-//! or an environment, superseded, required but missing (GITHUB 1-4, 28-32). Reads nothing; the facts come in.
+//! Owns the one decision between "green", "red" and the many ways of neither: not begun, still running, waiting for an approval or an
+//! environment, superseded, required but missing (GITHUB 1-4, 28-32). Reads nothing, because the facts come in.
 //!
 //! Invariant: green only when everything that showed has ended well, every required check is among it, and nothing that we
 //! made ourselves counts.
@@ -15,12 +15,12 @@ pub const APPEAR_MS: u64 = 180_000;
 /// How long after a push green is not believed yet: a fast check may be over before a slow system has shown up at all.
 pub const SETTLE_MS: u64 = 30_000;
 
-/// What is asked about a commit.
+/// A question about a commit.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
     /// Our own workflow run, which does not count (GITHUB 30).
     pub own_run: Option<u64>,
-    /// The files of workflows that run upshift; their runs do not count either.
+    /// The files of workflows that run upshift. Their runs do not count either.
     pub own_workflows: &'a [String],
     /// The names that have to pass before merging.
     pub required: &'a [String],
@@ -31,19 +31,19 @@ pub struct Question<'a> {
 /// Something that stands for a commit: a job, another check, a status, or a whole workflow run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
-    /// Its name; foreign text.
+    /// Its name. Foreign text.
     pub name: String,
     /// Where it leads.
     pub url: String,
-    /// What it is.
+    /// Its kind.
     pub kind: ItemKind,
     /// How it ended.
     pub conclusion: Option<Conclusion>,
-    /// A line in which it says why, where the list of what stands for the commit has one already; foreign text.
+    /// A line with its reason, where the list of the commit's items has one already. Foreign text.
     pub said: String,
 }
 
-/// What an [`Item`] is.
+/// The kind of an [`Item`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ItemKind {
     /// A job of Actions: has a log and, under the check run's id, annotations.
@@ -69,7 +69,7 @@ pub enum ItemKind {
     },
 }
 
-/// What CI says about a commit.
+/// The state of CI at a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CiState {
     /// Nothing has appeared, and it may still.
@@ -83,33 +83,33 @@ pub enum CiState {
     },
     /// Something failed, and nothing runs any more.
     Red {
-        /// What.
+        /// The failed items.
         failing: Vec<Item>,
     },
     /// Something runs or is queued.
     Pending {
-        /// What.
+        /// The items that run or are queued.
         unfinished: Vec<Item>,
-        /// What has failed already.
+        /// The items that have failed already.
         failing: Vec<Item>,
     },
     /// A person has to approve the run before it starts (GITHUB 2, 3).
     ActionRequired {
         /// Which.
         runs: Vec<Item>,
-        /// What has failed beside.
+        /// The items that have failed beside.
         failing: Vec<Item>,
     },
     /// A person has to let it into an environment (GITHUB 31).
     WaitingForEnvironment {
         /// Which.
         runs: Vec<Item>,
-        /// What has failed beside.
+        /// The items that have failed beside.
         failing: Vec<Item>,
     },
-    /// What ran was ended from outside, mostly by a newer push (GITHUB 34).
+    /// The runs were ended from outside, mostly by a newer push (GITHUB 34).
     Superseded {
-        /// What.
+        /// The items that were ended.
         cancelled: Vec<Item>,
     },
     /// All that showed is good, but a required check is missing: filtered out, or made by somebody who did not (GITHUB 29).
@@ -254,7 +254,7 @@ impl<'a> Runs<'a> {
         self.by_id.get(&run).is_some_and(|run| run.conclusion == Some(Conclusion::Success))
     }
 
-    /// What tells jobs of one name apart: the workflow and its event.
+    /// The mark that tells jobs of one name apart: the workflow and its event.
     fn group(&self, check: &CheckRun) -> (u64, String) {
         let run = run_and_job(&check.details_url).and_then(|(run, _)| self.by_id.get(&run));
         run.map_or((0, String::new()), |run| (run.workflow_id, run.event.clone()))

@@ -3,12 +3,12 @@
 //! Owns every request to GitHub (GHES, Gitea and Forgejo where their API answers alike): repeating, limits, pages, conditional
 //! requests, and what an answer means. Decides nothing about the loop.
 //!
-//! octocrab builds the requests and carries them over the one HTTP client; answers are read into types of our own, since its types demand
-//! fields that GHES, Gitea and Forgejo leave out, and repeating, pages and conditional requests are done here, since its own know neither
-//! our deadlines nor the limits that several clients share. No type of theirs leaves this module.
+//! octocrab builds the requests and carries them over the one HTTP client. Answers are read into types of our own, since its types demand
+//! fields that GHES, Gitea and Forgejo leave out. Retries, pages and conditional requests are done here, since its own know neither our
+//! deadlines nor the limits that several clients share. No type of theirs leaves this module.
 //!
-//! Invariants: the token goes to the API's own origin alone; nothing that may have been done is blindly done again; what the
-//! server says is foreign text and is cut, never interpreted.
+//! Invariants: the token goes to the API's own origin alone. A request that may have taken effect is never blindly repeated. The server's
+//! text is foreign text and is cut, never interpreted.
 //!
 //! # How to use it
 //!
@@ -31,8 +31,8 @@
 //! | artifacts | [`GitHub::artifacts_named`], [`GitHub::newest_artifacts`], [`GitHub::artifact_file`] |
 //! | signed commits | [`GitHub::commit_files`], [`GitHub::head_of`] |
 //!
-//! Waiting for CI is the caller's loop: ask [`GitHub::ci_facts`] every fifteen seconds or more; while nothing changes, every
-//! answer is a 304 that costs nothing (GITHUB 26).
+//! Waiting for CI is the caller's loop: ask [`GitHub::ci_facts`] every fifteen seconds or more. While nothing changes, every answer is a
+//! 304 that costs nothing (GITHUB 26).
 
 mod actions;
 mod artifacts;
