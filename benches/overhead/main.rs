@@ -1,6 +1,6 @@
 //! What upshift itself adds to a run, measured on the built program with a model that answers at once.
 //!
-//! `cargo bench --bench overhead`, with `-- gateway` for the gateway alone. Each figure stands beside its limit (issue: the loop) and, where there is one, beside the
+//! `cargo bench --bench overhead`, with `-- gateway` for the gateway alone, `-- joining` for the logs of many jobs. Each figure stands beside its limit (issue: the loop) and, where there is one, beside the
 //! floor: what the same work costs without upshift in the same run. CPU is user + system time of the program and all
 //! its children, less what the tests alone take. Folders lie in memory where there is such a place: a disk's file system takes longer the more
 //! files were removed just before, as they are between two runs of a benchmark. Medians over [`RUNS`] runs; of CPU time the mean. Measured is the shipped program,
@@ -16,6 +16,7 @@
 
 mod confinement;
 mod gateway;
+mod joining;
 mod machine;
 mod model;
 
@@ -33,8 +34,17 @@ const MORE_TURNS: u32 = 30;
 
 fn main() {
     let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_some_and(|word| word == gateway::CLIENT) {
+    let first = arguments.next();
+    if first.as_ref().is_some_and(|word| word == gateway::CLIENT) {
         return gateway::client(Path::new(&arguments.next().expect("a file")));
+    }
+    if first.as_ref().is_some_and(|word| word == joining::JOINER) {
+        let folder = arguments.next().expect("a folder");
+        let count = arguments.next().and_then(|word| word.to_str()?.parse().ok());
+        return joining::join(Path::new(&folder), count.expect("a number"));
+    }
+    if std::env::args().any(|word| word == "joining") {
+        return joined();
     }
     let only_gateway = std::env::args().any(|word| word == "gateway");
     let shipped = shipped();
@@ -48,8 +58,19 @@ fn main() {
     confined(program);
     turns(program);
     passed_on(program);
+    joined();
     binary(program);
     sizes(program);
+}
+
+/// How fast the logs of many jobs are joined, and in how much memory.
+fn joined() {
+    let [half, whole] = joining::measure();
+    let beside = format!("{:.0} MB in {:.1} s", whole.megabytes, whole.megabytes / whole.speed);
+    line("joining 50 logs, time of 50 MB", 50_000.0 / whole.speed, "ms", 1_000.0, Some(beside));
+    let more = format!("{:.0} MB/s with half of them, {:.0} MB/s with all", half.speed, whole.speed);
+    line("the same a byte, of that with half", half.speed / whole.speed * 100.0, "%", 125.0, Some(more));
+    line("its resident memory", whole.memory, "MB", 256.0, Some(format!("{:.0} MB with half", half.memory)));
 }
 
 /// What the gateway adds to a call and to a stream of a megabyte.

@@ -23,6 +23,7 @@ mod reader;
 mod rows;
 mod schema;
 mod scrub;
+mod segments;
 mod spool;
 mod store;
 mod totals;
@@ -36,6 +37,7 @@ pub use journal::Journal;
 pub use location::{Location, locate};
 pub use orders::{BacklogLock, Holder, OrderAnswer, OrderRecord};
 pub use reader::Reader;
+pub use segments::{Joined, Segment};
 pub use store::{Settings, Store};
 pub use types::{
     BrokenLink, CallReservation, Cap, LoadedRun, Refused, RunStatus, RunSummary, Scope, Snapshot, StateLink, Verified,

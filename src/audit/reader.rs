@@ -25,8 +25,8 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 /// A log opened for reading only: `upshift report`, or a database that came from elsewhere.
 #[derive(Debug)]
 pub struct Reader {
-    db: Connection,
-    path: PathBuf,
+    pub(super) db: Connection,
+    pub(super) path: PathBuf,
     /// Holds the private copy of a log that cannot be opened where it is.
     _copy: Option<TempDir>,
 }

@@ -111,6 +111,8 @@ enum Command {
     Add(tasks::CountArgs),
     /// Have it work on fewer; never fewer than were begun.
     Remove(tasks::CountArgs),
+    /// Join the audit logs of many jobs into one, and put what their runs mended on the branch that is checked out, each change judged anew.
+    Merge(tasks::MergeArgs),
     /// In a workflow, before checkout: say whether the event may start a run; needs no key. Outputs go, head-sha and reason.
     Gate {
         /// The form of the answer on standard output; text has none, and speaks on standard error
@@ -210,6 +212,7 @@ fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
         Command::Pause(args) => tasks::pause(&args, environment),
         Command::Add(args) => tasks::add(&args, environment),
         Command::Remove(args) => tasks::remove(&args, environment),
+        Command::Merge(args) => tasks::merge(args, environment),
         Command::Gate { format } => gate::run(format, environment),
         Command::Resume(args) => resume::run(args, environment),
         Command::Check(flags) => check_plan(*flags, environment),

@@ -214,6 +214,21 @@ pub(super) fn resolve_to_judge(flags: TestFlags, environment: &Environment) -> a
     resolve_behind(gate::refusal_to_judge, settings, environment, current_dir()?)
 }
 
+/// The configuration by which a backlog is parted: no model is asked, and a budget counts.
+///
+/// # Errors
+/// As [`resolve_to_judge`].
+pub(super) fn resolve_to_part(
+    flags: TestFlags,
+    max_cost_usd: Option<String>,
+    environment: &Environment,
+) -> anyhow::Result<Resolved> {
+    let mut settings = Flags { max_cost_usd, ..Flags::from(flags) }.settings();
+    settings.set(Setting::Tiers, Some(NO_LADDER.to_owned()));
+    settings.set(Setting::NoAudit, Some("true".to_owned()));
+    resolve_behind(gate::refusal_to_judge, settings, environment, current_dir()?)
+}
+
 /// The gateway's configuration, from the files that may be trusted here, and the folder it was started in.
 ///
 /// # Errors

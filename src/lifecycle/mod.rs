@@ -28,6 +28,7 @@
 //! Start reading at [`run`].
 
 mod allowance;
+mod applied;
 mod baseline;
 pub mod blockers;
 mod breakpoint;
@@ -73,6 +74,7 @@ mod superseded;
 mod table;
 mod targets;
 
+pub use applied::{Applied, Claimed, Sum, apply, claimed, is_mended, sum};
 pub use commands::rank_of;
 pub use context::{LifecycleError, World};
 pub use kept::{KEPT_AT_THE_END, KEPT_PATCH, KEPT_TESTS, kept_under};

@@ -140,7 +140,7 @@ async fn measured(
 }
 
 /// The baseline as it was measured and whether it was green. Where it is broken, why.
-fn baseline_of(stage: Stage) -> Result<(Climb, bool), String> {
+pub(super) fn baseline_of(stage: Stage) -> Result<(Climb, bool), String> {
     match stage {
         Stage::Ready(climb) | Stage::Iterating(climb) => Ok((*climb, false)),
         Stage::Delivering(delivering) => Ok((delivering.climb, false)),

@@ -16,6 +16,7 @@ pub mod escalation;
 pub mod guard;
 pub mod handover;
 pub mod ladder;
+pub mod merging;
 pub mod minimise;
 pub mod review;
 pub mod rotation;

@@ -7,6 +7,7 @@
 mod clusters;
 mod issues;
 mod list;
+mod matrix;
 mod next;
 mod prd;
 mod source;
@@ -15,6 +16,7 @@ mod task;
 pub use clusters::{Named, clusters};
 pub use issues::{IssueText, issue_id, issue_tasks};
 pub use list::List;
+pub use matrix::{Job, MOST_JOBS, Matrix, matrix};
 pub use next::{next, validated};
 pub use prd::Prd;
 pub use source::Source;

@@ -95,6 +95,41 @@ impl Revisions<'_> {
         self.commit("HEAD").await
     }
 
+    /// Takes a commit back by another.
+    ///
+    /// # Errors
+    /// When later commits changed the same lines: nothing is left of the try.
+    pub async fn take_back(&self, commit: &CommitSha, author: &Author) -> Result<CommitSha, RevisionError> {
+        let words = ["revert", "--no-edit", "--no-gpg-sign", &commit.0];
+        match self.as_author(&author.name, &author.email).ask(&words).await {
+            Ok(_) => self.commit("HEAD").await,
+            Err(error) => {
+                drop(self.ask(&["revert", "--abort"]).await);
+                Err(error)
+            }
+        }
+    }
+
+    /// A clone of what is checked out, whose own history it is; contents are shared.
+    ///
+    /// # Errors
+    /// When git refuses.
+    pub async fn clone_to(&self, folder: &Path) -> Result<(), RevisionError> {
+        let head = self.commit("HEAD").await?;
+        let (from, to) = (self.top().display().to_string(), folder.display().to_string());
+        self.ask(&["clone", "--quiet", "--shared", "--no-checkout", "--", &from, &to]).await?;
+        self.ask(&["-C", &to, "checkout", "--quiet", "--detach", &head.0]).await.map(drop)
+    }
+
+    /// When a commit was made, in seconds since the epoch.
+    ///
+    /// # Errors
+    /// When git cannot be asked.
+    pub async fn committed_at(&self, commit: &CommitSha) -> Result<i64, RevisionError> {
+        let out = self.ask(&["log", "-1", "--format=%ct", &commit.0]).await?;
+        Ok(String::from_utf8_lossy(&out).trim().parse().unwrap_or_default())
+    }
+
     /// The author that the user's own settings of git name. `None` where they name nobody.
     ///
     /// # Errors

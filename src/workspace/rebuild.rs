@@ -251,7 +251,7 @@ impl Workspace {
 }
 
 /// A patch's files by their paths, where each is one that a run could have written.
-fn checked(patch: &TreePatch) -> Result<BTreeMap<RelPath, &PatchedFile>, RebuildError> {
+pub(super) fn checked(patch: &TreePatch) -> Result<BTreeMap<RelPath, &PatchedFile>, RebuildError> {
     if patch.files.len() > MAX_FILES {
         return Err(RebuildError::Odd("a tree of the run differs in more files than a log may hold"));
     }
@@ -295,12 +295,12 @@ const fn is_executable(entry: &Entry) -> bool {
     entry.permissions & 0o100 != 0
 }
 
-fn refused(path: &RelPath, why: &str) -> RebuildError {
+pub(super) fn refused(path: &RelPath, why: &str) -> RebuildError {
     RebuildError::Refused { path: path.to_string(), why: why.to_owned() }
 }
 
 /// Whether a link leads out of the checkout, or where no name tells.
-fn leads_out(path: &RelPath, target: &[u8]) -> bool {
+pub(super) fn leads_out(path: &RelPath, target: &[u8]) -> bool {
     let Ok(target) = std::str::from_utf8(target) else { return true };
     let mut depth = path.as_path().components().count().saturating_sub(1);
     for component in Path::new(target).components() {
@@ -315,7 +315,7 @@ fn leads_out(path: &RelPath, target: &[u8]) -> bool {
 }
 
 /// A file as a patch tells of it, with permissions that a file may have and a link that leads nowhere else.
-fn entry(path: &RelPath, version: &FileVersion, content: Digest) -> Result<Entry, RebuildError> {
+pub(super) fn entry(path: &RelPath, version: &FileVersion, content: Digest) -> Result<Entry, RebuildError> {
     if version.content != content.hex() {
         return Err(RebuildError::Missing(path.to_string()));
     }

@@ -141,6 +141,11 @@ impl<'a> Revisions<'a> {
         )))
     }
 
+    /// Its top.
+    pub(super) fn top(&self) -> &Path {
+        &self.top
+    }
+
     /// The same repository with the user's own settings beside the repository's: for what they say of the user alone.
     pub(super) fn with_own_settings(&self, environment: &BTreeMap<OsString, OsString>) -> Revisions<'a> {
         let mut env = self.env.clone();

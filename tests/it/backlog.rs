@@ -4,6 +4,7 @@ mod issues;
 mod kills;
 mod languages;
 mod ledger;
+mod merging;
 mod sources;
 mod steering;
 mod words;

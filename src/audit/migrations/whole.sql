@@ -163,3 +163,10 @@ CREATE TABLE backlog_orders (
   obeyed INTEGER,
   answer TEXT
 );
+CREATE TABLE segments (
+  run_id TEXT PRIMARY KEY,
+  log TEXT NOT NULL,
+  chain_head TEXT NOT NULL,
+  chain_length INTEGER NOT NULL,
+  joined_at TEXT NOT NULL
+);

@@ -50,6 +50,11 @@ impl Store {
         self.redactor.redact(text).into_owned()
     }
 
+    /// What finds secrets.
+    pub(in crate::audit) fn redactor(&self) -> std::sync::Arc<crate::redact::Redactor> {
+        std::sync::Arc::clone(&self.redactor)
+    }
+
     /// After a commit: what was replayed need not wait any longer.
     pub(in crate::audit) fn replayed(&mut self, replayed: Replayed) {
         self.held_back.clear();
@@ -110,7 +115,7 @@ impl Store {
         }
     }
 
-    pub(super) fn publish(&mut self, sync: Sync) {
+    pub(in crate::audit) fn publish(&mut self, sync: Sync) {
         let Err(error) = self.try_publish(sync) else { return };
         if !std::mem::replace(&mut self.copy_failed, true) {
             self.warnings.push(format!("no copy of the audit log could be put in its place: {error}"));

@@ -3,6 +3,7 @@
 mod budget;
 mod places;
 mod schema;
+mod segments;
 mod spool;
 mod store;
 mod verify;

@@ -93,7 +93,7 @@ fn a_run_of_before_billed_models_were_kept_is_vouched_for_and_goes_on() {
         ALTER TABLE tier_attempts DROP COLUMN billed_librarian; ALTER TABLE tier_attempts DROP COLUMN billed_critic;
         ALTER TABLE model_calls DROP COLUMN billed_model; ALTER TABLE tier_attempts DROP COLUMN unknown_cost_usd;
         ALTER TABLE tier_attempts DROP COLUMN review; DROP TABLE trees; DROP TABLE tree_contents; DROP TABLE backlogs; DROP TABLE backlog_tasks;
-        DROP TABLE backlog_orders;
+        DROP TABLE backlog_orders; DROP TABLE segments;
         ALTER TABLE model_calls DROP COLUMN unknown_cost_micro_usd; ALTER TABLE events DROP COLUMN recorded_at; PRAGMA user_version = 2;";
     place.sql().execute_batch(older).unwrap();
     let run = RunId("run-1".to_owned());

@@ -11,6 +11,8 @@ use super::super::plan::{self, TestFlags};
 use super::super::{Failure, print, print_set};
 use super::super::{setup, stop_sources};
 use super::book::{self, Entry};
+use super::matrix::{self, MatrixArgs};
+use super::named::source;
 use super::{load, orders, ready, told};
 use crate::audit::Store;
 use crate::redact::Redactor;
@@ -29,6 +31,8 @@ enum Verb {
     List(Look),
     /// Show the task that would be worked on first; exits with 1 if none is ready
     Next(Look),
+    /// Print a backlog as the matrix of a workflow's jobs, for `fromJSON`: the tasks of each, and its share of the budget
+    Matrix(MatrixArgs),
     /// Add a task to a prd.json or a list
     Add {
         /// The file
@@ -96,6 +100,7 @@ pub(crate) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
                 None => Err(Failure::with_code(crate::domain::outcome::EXIT_NOT_FIXED, "no task is ready")),
             }
         }
+        Verb::Matrix(args) => matrix::run(args, environment),
         Verb::Add { tasks, id, title, command, test, priority } => {
             let proof = match command {
                 Some(command) => Proof::Command(command),
@@ -111,10 +116,6 @@ pub(crate) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
         Verb::Status { audit_db, format } => orders::status(audit_db.as_deref(), format, environment),
         Verb::Reset { tasks, ids, audit_db } => reset(&source(&tasks)?, &ids, audit_db.as_deref(), environment),
     }
-}
-
-fn source(text: &str) -> anyhow::Result<Source> {
-    text.parse().map_err(|fault| Failure::usage(format!("--tasks: {fault}")))
 }
 
 fn read(look: Look, environment: &Environment) -> anyhow::Result<Vec<Task>> {

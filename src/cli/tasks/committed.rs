@@ -1,14 +1,16 @@
 //! A proven change on the branch: one commit a task, which names the task and the run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::super::environment::Environment;
+use super::load;
 use crate::config::Plan;
 use crate::domain::hidden::is_hidden;
 use crate::domain::units::{CommitSha, RunId};
 use crate::lifecycle::message::RUN_TRAILER;
 use crate::lifecycle::outside;
-use crate::tracker::Task;
+use crate::tracker::{Source, Task};
+use crate::workspace::publish::Author;
 use crate::workspace::{RevisionError, Revisions};
 
 /// The trailer that names the task.
@@ -30,12 +32,62 @@ pub(super) async fn commit(
     if let Some(found) = revisions.commit_with(&format!("{RUN_TRAILER}: {run}")).await? {
         return Ok(found);
     }
-    let configured = plan.github.commit_author.as_deref().and_then(outside::author);
-    let author = match configured {
-        Some(author) => author,
-        None => revisions.identity(environment.raw()).await?.unwrap_or_else(outside::default_author),
-    };
+    let author = author(revisions, plan, environment).await?;
     revisions.commit_files(files, &message(task, run), &author).await
+}
+
+/// Whose commits they are.
+///
+/// # Errors
+/// When git cannot be asked.
+pub(super) async fn author(
+    revisions: &Revisions<'_>,
+    plan: &Plan,
+    environment: &Environment,
+) -> Result<Author, RevisionError> {
+    match plan.github.commit_author.as_deref().and_then(outside::author) {
+        Some(author) => Ok(author),
+        None => Ok(revisions.identity(environment.raw()).await?.unwrap_or_else(outside::default_author)),
+    }
+}
+
+/// Commits a task's change, and the task's status in a `prd.json`. `None` where there is nothing that could be committed.
+///
+/// # Errors
+/// When git refuses, or that file cannot be written.
+pub(super) async fn commit_task(
+    revisions: &Revisions<'_>,
+    (plan, checkout, environment): (&Plan, &Path, &Environment),
+    source: Option<&Source>,
+    (task, run): (&Task, &RunId),
+    files: &[String],
+) -> anyhow::Result<Option<CommitSha>> {
+    let mut files: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
+    let mut before = None;
+    let prd = source.filter(|source| matches!(source, Source::Prd(_)));
+    if let Some((source, path)) = prd.and_then(|source| Some((source, load::file_of(source, checkout)?))) {
+        // One that lies elsewhere, or that git does not know, is nobody's commit.
+        let within = load::within(source, checkout);
+        let known = match &within {
+            Some(within) => revisions.knows(within).await?,
+            None => false,
+        };
+        let text = load::text_of(&path)?;
+        let mut prd = load::prd(&path)?;
+        prd.mark(&task.id, true);
+        load::replace(&path, &prd.write())?;
+        files.extend(within.filter(|_| known));
+        before = Some((path, text));
+    }
+    if files.is_empty() {
+        return Ok(None);
+    }
+    let done = commit(revisions, plan, (task, run), &files, environment).await;
+    if let (Err(_), Some((path, text))) = (&done, before) {
+        // What is not committed is not done.
+        load::replace(&path, &text)?;
+    }
+    Ok(Some(done?))
 }
 
 /// Its message. What a backlog says stands in it as plain words: `[skip ci]` in a title must not silence CI, `closes #5` not close

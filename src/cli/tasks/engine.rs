@@ -14,10 +14,12 @@ use super::super::{Failure, signals};
 use super::book::{self, Book, Standing};
 use super::comments::Ear;
 use super::flags::BacklogFlags;
-use super::load;
+use super::matrix::LEAST_SHARE;
+use super::only::only;
 use super::ready::{clean, holder, ready_for_commits, refuse, unreadable};
 use super::template::Template;
 use super::told::{Teller, completed, of_task};
+use super::{load, workers};
 use crate::audit::{BacklogRecord, CourseRecord};
 use crate::config::Settings;
 use crate::domain::clock::Timestamp;
@@ -29,11 +31,11 @@ use crate::policy::course::Status;
 use crate::tracker::{Proof, Source, Task, TaskStatus};
 use crate::workspace::Revisions;
 
-/// The least that a task may be given: less buys no call.
-const LEAST_SHARE: MicroUsd = MicroUsd(1_000);
-
 /// Works off the backlog that the flags name.
 pub(crate) fn run(flags: Flags, backlog: BacklogFlags, environment: &Environment) -> anyhow::Result<u8> {
+    if backlog.workers.is_some() {
+        return workers::run(flags, backlog, environment);
+    }
     // Its runs answer to us, not to the event that started the job.
     let quiet = environment.without_event();
     let settings = flags.clone().settings();
@@ -94,7 +96,7 @@ async fn begin(
         clean(&revisions).await?;
     }
     let theirs = revisions.untracked().await.map_err(unreadable)?;
-    let tasks = load::tasks(&source, &resolved, (environment, outside)).await?;
+    let tasks = only(load::tasks(&source, &resolved, (environment, outside)).await?, &flags.task)?;
     let backlog = BacklogRecord {
         backlog_id: RunId::random().0,
         source: name,

@@ -10,6 +10,12 @@ pub(crate) struct BacklogFlags {
     /// Work off a backlog, a run and a commit for each task: `failing-tests`, a prd.json, or a list in YAML; --max-cost-usd is then for all together
     #[arg(long, value_name = "SOURCE")]
     pub(crate) tasks: Option<String>,
+    /// Work on this task alone; may be given often, and hold several ids, one a line
+    #[arg(long, value_name = "ID", requires = "tasks")]
+    pub(super) task: Vec<String>,
+    /// Work on so many tasks at a time, each in a clone of its own and with a fixed share; what they mended is merged at the end
+    #[arg(long, value_name = "N", requires = "tasks", conflicts_with = "max_tasks", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(super) workers: Option<u32>,
     /// The most tasks that are worked on; 0 is no limit
     #[arg(long, value_name = "N", default_value_t = 10, requires = "tasks")]
     pub(super) max_tasks: u32,

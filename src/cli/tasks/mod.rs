@@ -13,6 +13,10 @@ mod engine;
 mod flags;
 mod issues;
 mod load;
+mod matrix;
+mod merging;
+mod named;
+mod only;
 mod orders;
 mod outcome;
 mod ready;
@@ -22,6 +26,7 @@ mod template;
 mod told;
 mod turn;
 mod worker;
+mod workers;
 
 use super::environment::Environment;
 use crate::process::companion;
@@ -29,6 +34,7 @@ use crate::process::companion;
 pub(super) use command::{Args, run as command};
 pub(super) use engine::run;
 pub(super) use flags::BacklogFlags;
+pub(super) use merging::{MergeArgs, run as merge};
 pub(super) use orders::{CountArgs, OrderArgs, add, pause, remove, resume};
 
 /// Names the task that a run is for, as `backlog/task`; set for the runs of a backlog alone.

@@ -1,15 +1,14 @@
 //! The consequences of how a task's run ended: the commit first, then how the task stands.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::json;
 
 use super::book::{self, Book, Standing};
+use super::committed;
 use super::engine::Engine;
 use super::outcome::{reason, standing, status};
 use super::worker::Came;
-use super::{committed, load};
 use crate::domain::units::{CommitSha, RunId};
 use crate::policy::backlog::{Fate, RunEnd, StopReason, fate};
 use crate::tracker::{Proof, Source, Task};
@@ -114,31 +113,8 @@ impl Engine<'_> {
 
     /// Commits a task's change, and the task's status in a `prd.json`. `None` where there is nothing that could be committed.
     async fn commit(&self, task: &Task, run: &RunId, files: &[String]) -> anyhow::Result<Option<CommitSha>> {
-        let mut files: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
-        let mut before = None;
-        if let (Source::Prd(_), Some(path)) = (self.source, load::file_of(self.source, self.checkout())) {
-            // One that lies elsewhere, or that git does not know, is nobody's commit.
-            let within = load::within(self.source, self.checkout());
-            let known = match &within {
-                Some(within) => self.revisions.knows(within).await?,
-                None => false,
-            };
-            let text = load::text_of(&path)?;
-            let mut prd = load::prd(&path)?;
-            prd.mark(&task.id, true);
-            load::replace(&path, &prd.write())?;
-            files.extend(within.filter(|_| known));
-            before = Some((path, text));
-        }
-        if files.is_empty() {
-            return Ok(None);
-        }
-        let done = committed::commit(self.revisions, &self.resolved.plan, (task, run), &files, self.environment).await;
-        if let (Err(_), Some((path, text))) = (&done, before) {
-            // What is not committed is not done.
-            load::replace(&path, &text)?;
-        }
-        Ok(Some(done?))
+        let place = (&self.resolved.plan, self.checkout(), self.environment);
+        committed::commit_task(self.revisions, place, Some(self.source), (task, run), files).await
     }
 }
 

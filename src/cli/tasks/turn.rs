@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::super::{Failure, details};
 use super::book::{self, Book, Standing, can_go_on};
 use super::engine::Engine;
+use super::matrix::dollars;
 use super::outcome::ended;
 use super::told::{completed, of_task};
 use super::worker::{self, Came, Order};
@@ -162,7 +163,6 @@ impl Engine<'_> {
             Proof::Command(command) => (Some(TASK_CHECK.to_owned()), Some(command.clone())),
             Proof::Nothing => (None, None),
         };
-        let dollars = format!("{}.{:06}", share.0 / 1_000_000, share.0 % 1_000_000);
         // The list itself is nobody's to change on the way, nor a link to it.
         let list = load::places(self.source, self.checkout());
         // Nor what later tasks are guided by.
@@ -175,7 +175,7 @@ impl Engine<'_> {
             .set(Setting::Objective, Some(objective))
             .set(Setting::OnlyTests, only)
             .set(Setting::AlsoRun, also)
-            .set(Setting::MaxCostUsd, Some(dollars))
+            .set(Setting::MaxCostUsd, Some(dollars(share)))
             .set(Setting::ProtectedPaths, Some(protected.collect::<Vec<_>>().join("\n")))
             .set(Setting::Push, Some("none".to_owned()))
             .set(Setting::Format, Some("jsonl".to_owned()));

@@ -1,0 +1,74 @@
+//! `upshift tasks matrix`: a backlog as the matrix of a workflow's jobs.
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::super::environment::Environment;
+use super::super::output::{print, say};
+use super::super::plan::{self, TestFlags};
+use super::super::{Failure, setup};
+use super::load;
+use super::named::source;
+use crate::domain::units::MicroUsd;
+use crate::tracker::{Matrix, matrix};
+
+/// The least that a task may be given: less buys no call.
+pub(super) const LEAST_SHARE: MicroUsd = MicroUsd(1_000);
+
+/// The flags of `tasks matrix`.
+#[derive(Debug, Args)]
+pub(super) struct MatrixArgs {
+    /// Where they come from: `failing-tests`, a prd.json, or a list in YAML
+    #[arg(long, value_name = "SOURCE")]
+    tasks: String,
+    /// The most that all tasks together may cost, in dollars; each has an equal part of it, whatever the others spend [default: 2.00]
+    #[arg(long, value_name = "USD")]
+    max_cost_usd: Option<String>,
+    /// The most jobs; where there are more tasks, a job takes several
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=256))]
+    max_jobs: u16,
+    #[command(flatten)]
+    tests: TestFlags,
+}
+
+/// Prints the matrix.
+pub(super) fn run(args: MatrixArgs, environment: &Environment) -> anyhow::Result<u8> {
+    let quiet = environment.without_event();
+    let source = source(&args.tasks)?;
+    let resolved = plan::resolve_to_part(args.tests, args.max_cost_usd, &quiet)?;
+    let tasks = setup::block_on(load::tasks(&source, &resolved, (&quiet, environment)))?;
+    let max_cost = resolved.plan.budget.max_cost;
+    let found = matrix(&tasks, max_cost, usize::from(args.max_jobs));
+    if !found.jobs.is_empty() && found.share < LEAST_SHARE {
+        return Err(Failure::usage(format!(
+            "{max_cost} for {} tasks is {} each, which buys no call\n→ Fix: raise --max-cost-usd, or name fewer tasks",
+            found.jobs.iter().map(|job| job.tasks.len()).sum::<usize>(),
+            found.share
+        )));
+    }
+    for id in &found.left_out {
+        say(&format!("⚠ {id} is in no job: nothing that can be run proves it, or one that it waits for"));
+    }
+    print(&format!("{}\n", document(&found)))
+}
+
+/// The matrix as `fromJSON` takes it. Ids have no line breaks: a job's tasks are lines of one text.
+fn document(found: &Matrix) -> Value {
+    let include: Vec<Value> = found
+        .jobs
+        .iter()
+        .enumerate()
+        .map(|(number, job)| {
+            let more = job.tasks.len().saturating_sub(1);
+            let first = job.tasks.first().map(String::as_str).unwrap_or_default();
+            let name = if more == 0 { first.to_owned() } else { format!("{first} and {more} more") };
+            json!({ "job": number + 1, "name": name, "tasks": job.tasks.join("\n"), "maxCostUsd": dollars(job.max_cost) })
+        })
+        .collect();
+    json!({ "include": include })
+}
+
+/// An amount as `--max-cost-usd` takes it.
+pub(super) fn dollars(amount: MicroUsd) -> String {
+    format!("{}.{:06}", amount.0 / 1_000_000, amount.0 % 1_000_000)
+}

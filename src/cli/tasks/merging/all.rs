@@ -1,0 +1,31 @@
+//! From logs to commits.
+
+use super::super::super::plan::Resolved;
+use super::super::super::setup::{self, Setup};
+use super::court::Court;
+use super::rows::Wish;
+use super::told::Report;
+use super::{logs, queue, sum};
+use crate::audit::Reader;
+use crate::domain::stop::Stop;
+use crate::workspace::Revisions;
+
+/// Joins the logs, and merges what they hold.
+pub(in crate::cli::tasks) async fn all(
+    wish: &Wish<'_>,
+    setup: &Setup<'_>,
+    resolved: &Resolved,
+    (revisions, stop): (&Revisions<'_>, &Stop),
+) -> anyhow::Result<Report> {
+    let joined = logs::join(wish, setup)?;
+    let reader = Reader::open(&setup::locate(wish.into, setup.checkout, setup.environment));
+    let reader = reader.map_err(|error| setup::audit_failure(&error))?;
+    let (waiting, rows) = logs::candidates(&joined, &reader, wish)?;
+    let court = Court::new(setup, resolved, revisions, wish);
+    let mut report = Report::of(joined, rows);
+    queue::work_off(&court, waiting, &reader, stop, &mut report).await?;
+    if !report.is_stopped() {
+        sum::check(&court, stop, &mut report).await?;
+    }
+    Ok(report)
+}

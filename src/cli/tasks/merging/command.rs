@@ -1,0 +1,106 @@
+//! The command `merge`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+
+use super::super::super::environment::Environment;
+use super::super::super::plan::{self, Resolved, TestFlags};
+use super::super::super::setup::{self, Setup};
+use super::super::super::{Failure, signals};
+use super::super::named::source;
+use super::super::ready::{clean, ready_for_commits, unreadable};
+use super::super::{book, load};
+use super::all::all;
+use super::court::go_back;
+use super::pulls;
+use super::rows::Wish;
+use super::told::{MergeForm, Report, print};
+use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SIGNAL_BASE, EXIT_SUCCESS};
+use crate::domain::stop::{Stop, StopCause, StopSource};
+use crate::workspace::Revisions;
+
+/// The flags of `merge`.
+#[derive(Debug, Args)]
+pub(crate) struct MergeArgs {
+    /// The audit logs of the jobs, or folders that hold them
+    #[arg(value_name = "LOG", required = true)]
+    logs: Vec<PathBuf>,
+    /// Where the tasks come from: what proves each is taken from there, and from no log
+    #[arg(long, value_name = "SOURCE")]
+    tasks: Option<String>,
+    /// Propose what was merged
+    #[arg(long, value_enum, default_value = "none")]
+    pull_request: PullRequest,
+    /// The audit log that they are joined into [default: .upshift/audit.db]
+    #[arg(long, value_name = "PATH")]
+    audit_db: Option<String>,
+    /// The form of the report
+    #[arg(long, value_enum, default_value = "text")]
+    format: MergeForm,
+    #[command(flatten)]
+    tests: TestFlags,
+}
+
+/// How what was merged is proposed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PullRequest {
+    /// Not at all: it is on the branch that is checked out
+    None,
+    /// In one pull request
+    One,
+    /// In one for each change
+    Each,
+}
+
+/// Joins and merges.
+pub(crate) fn run(args: MergeArgs, environment: &Environment) -> anyhow::Result<u8> {
+    let environment = environment.without_event();
+    let resolved = plan::resolve_to_judge(args.tests.clone(), &environment)?;
+    setup::block_on(merge(args, &resolved, &environment))
+}
+
+async fn merge(args: MergeArgs, resolved: &Resolved, environment: &Environment) -> anyhow::Result<u8> {
+    let from = args.tasks.as_deref().map(source).transpose()?;
+    let into = plan::audit_path(args.audit_db.as_deref(), environment, &resolved.checkout);
+    let setup = Setup::new(&resolved.checkout, environment, Some(&resolved.plan), None);
+    let (raises, stop) = StopSource::new();
+    signals::pass_to(&Arc::new(raises))?;
+    let store = setup.open_store(Some(&into))?;
+    let lock = store.lock_backlogs().map_err(|error| book::failed(&error))?;
+    let Some(_lock) = lock else {
+        return Err(Failure::usage("another upshift works off a backlog here\n→ Fix: wait for it to end, or stop it"));
+    };
+    drop(store);
+    let revisions = Revisions::open(&resolved.checkout, environment.raw(), &stop).await.map_err(unreadable)?;
+    ready_for_commits(&revisions).await?;
+    go_back(&setup, resolved, &revisions).await?;
+    clean(&revisions).await?;
+    let tasks = match &from {
+        Some(from) => load::tasks(from, resolved, (environment, environment)).await?,
+        None => Vec::new(),
+    };
+    let wish = Wish { logs: &args.logs, source: from.as_ref(), tasks: &tasks, into: &into };
+    let mut report = all(&wish, &setup, resolved, (&revisions, &stop)).await?;
+    if !report.is_stopped() {
+        match args.pull_request {
+            PullRequest::None => {}
+            PullRequest::One => pulls::one(&setup, resolved, &revisions, &mut report).await?,
+            PullRequest::Each => pulls::each(&setup, resolved, &revisions, &mut report).await?,
+        }
+    }
+    print(&report, args.format, &setup)?;
+    Ok(exit_code(&report, &stop))
+}
+
+/// The exit code by what came of a merge.
+pub(in crate::cli::tasks) fn exit_code(report: &Report, stop: &Stop) -> u8 {
+    match stop.raised() {
+        Some(StopCause::Signal(signal)) => {
+            u8::try_from(signal).map_or(EXIT_NOT_FIXED, |signal| EXIT_SIGNAL_BASE.saturating_add(signal))
+        }
+        _ if report.is_whole() => EXIT_SUCCESS,
+        _ => EXIT_NOT_FIXED,
+    }
+}

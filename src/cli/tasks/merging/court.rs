@@ -1,0 +1,233 @@
+//! This checkout's court: a change or the sum of all is judged in it, and its files are put back.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use super::super::super::plan::Resolved;
+use super::super::super::prepared::Prepared;
+use super::super::super::setup::{self, Setup};
+use super::super::super::{Failure, run, say, work};
+use super::super::committed;
+use super::super::ready::unreadable;
+use super::rows::{Candidate, Wish};
+use crate::audit::Journal;
+use crate::config::{NamedCommand, Plan, TASK_CHECK};
+use crate::domain::outcome::EXIT_INTERNAL;
+use crate::domain::tree_patch::RecordedTree;
+use crate::domain::units::{CommitSha, RunId, TreeId};
+use crate::lifecycle::message::RUN_TRAILER;
+use crate::lifecycle::state::RunState;
+use crate::lifecycle::{self, Applied, LifecycleError, Sum};
+use crate::tracker::{Proof, Task, TaskStatus};
+use crate::workspace::publish::Author;
+use crate::workspace::{Revisions, Workspace};
+
+/// Between the name of a check and a test in it: a name like that is no test's.
+const OF: &str = ": ";
+
+/// The court of a merge.
+pub(super) struct Court<'c> {
+    pub(super) setup: &'c Setup<'c>,
+    pub(super) resolved: &'c Resolved,
+    pub(super) revisions: &'c Revisions<'c>,
+    pub(super) wish: &'c Wish<'c>,
+    /// Whether the setup command ran already.
+    is_set_up: Cell<bool>,
+}
+
+/// One judgement: the checkout is its own for that long.
+struct Sitting {
+    state: RunState,
+    workspace: Arc<Workspace>,
+    prepared: Prepared,
+    journal: Journal,
+}
+
+/// Puts the files back where an earlier merge was killed.
+pub(in crate::cli::tasks) async fn go_back(
+    setup: &Setup<'_>,
+    resolved: &Resolved,
+    revisions: &Revisions<'_>,
+) -> anyhow::Result<()> {
+    let plan = &resolved.plan;
+    let folder = setup::working_directory(&resolved.checkout, plan)?;
+    let (test_command, _) = work::test_command(plan, &folder)?;
+    let workspace = setup.open_workspace(plan, &test_command, None).await?;
+    if workspace.go_back_to(revisions).await.map_err(unreadable)? {
+        say("⚠ an earlier merge was killed here; the files that it had changed are back");
+    }
+    Ok(())
+}
+
+impl<'c> Court<'c> {
+    pub(super) fn new(
+        setup: &'c Setup<'c>,
+        resolved: &'c Resolved,
+        revisions: &'c Revisions<'c>,
+        wish: &'c Wish<'c>,
+    ) -> Self {
+        Self { setup, resolved, revisions, wish, is_set_up: Cell::new(false) }
+    }
+
+    /// The task of a change as the source has it; where no source is named, or it has no such task any more, one made of names.
+    ///
+    /// # Errors
+    /// Why nothing proves the change, in words: no command is taken from a log.
+    pub(super) fn task(&self, candidate: &Candidate) -> Result<Task, String> {
+        let named = candidate.task.as_ref();
+        let known = self.wish.tasks.iter().find(|task| Some(&task.id) == named);
+        let task = match known {
+            Some(task) => task.clone(),
+            None => from_names(candidate)?,
+        };
+        if task.proof == Proof::Nothing { Err("nothing that can be run proves it".to_owned()) } else { Ok(task) }
+    }
+
+    fn plan(&self, proofs: &[&Proof]) -> Plan {
+        let mut plan = Plan { audit: None, record: None, ..self.resolved.plan.clone() };
+        if self.is_set_up.replace(true) {
+            plan.test.setup_command = None;
+        }
+        for (number, proof) in proofs.iter().enumerate() {
+            match proof {
+                Proof::Tests(names) => plan.test.only.extend(names.iter().cloned()),
+                Proof::Command(command) => {
+                    let name = if number == 0 { TASK_CHECK.to_owned() } else { format!("{TASK_CHECK}-{number}") };
+                    plan.test.only.push(name.clone());
+                    plan.test.commands.push(NamedCommand { name, run: command.clone() });
+                }
+                Proof::Nothing => {}
+            }
+        }
+        plan
+    }
+
+    async fn sit(&self, plan: Plan) -> anyhow::Result<Sitting> {
+        let folder = setup::working_directory(&self.resolved.checkout, &plan)?;
+        let (test_command, framework) = work::test_command(&plan, &folder)?;
+        let workspace = self.setup.open_workspace(&plan, &test_command, None).await?;
+        let state = RunState::new(RunId::random(), plan, test_command, framework);
+        let prepared = self.setup.prepare(Arc::clone(&workspace), &state, &[])?;
+        let mut store = self.setup.open_store(None)?;
+        let started = run::started(&state, &folder, self.setup);
+        let begun = store.begin_run(&started, std::process::id(), &serde_json::to_string(&state)?);
+        begun.map_err(|error| setup::audit_failure(&error))?;
+        let journal = Journal::new(store, Vec::new());
+        let head = self.revisions.commit("HEAD").await.map_err(unreadable)?;
+        let mine = workspace.snapshot().await?;
+        workspace.keep_judged_at(&head)?;
+        workspace.keep_way_back(&mine)?;
+        Ok(Sitting { state, workspace, prepared, journal })
+    }
+
+    /// Judges a change on top of what is merged, and commits it where it is proven.
+    pub(super) async fn apply(
+        &self,
+        (task, run): (&Task, &RunId),
+        change: &RecordedTree,
+    ) -> anyhow::Result<(Applied, Option<CommitSha>)> {
+        let mut sitting = self.sit(self.plan(&[&task.proof])).await?;
+        let world = self.setup.world(&sitting.state, &sitting.prepared);
+        let applied = lifecycle::apply(world, &mut sitting.journal, &sitting.state, (self.revisions, change)).await;
+        let applied = match applied {
+            Ok(applied) => applied,
+            Err(error) => {
+                sitting.workspace.go_back().await?;
+                return Err(unusable(&error));
+            }
+        };
+        let Applied::Proven { tree, files } = &applied else {
+            sitting.workspace.go_back().await?;
+            return Ok((applied, None));
+        };
+        let committed = self.commit((task, run), files).await;
+        match &committed {
+            Ok(_) => self.stay(&sitting.workspace, tree).await?,
+            Err(_) => drop(sitting.workspace.go_back().await?),
+        }
+        let commit = committed?;
+        Ok((applied, Some(commit)))
+    }
+
+    async fn commit(&self, (task, run): (&Task, &RunId), files: &[String]) -> anyhow::Result<CommitSha> {
+        let place = (&self.resolved.plan, self.resolved.checkout.as_path(), self.setup.environment);
+        let commit = committed::commit_task(self.revisions, place, self.wish.source, (task, run), files).await?;
+        commit.ok_or_else(|| anyhow::anyhow!("there is nothing to commit"))
+    }
+
+    /// The files stay as they are: with what was committed.
+    async fn stay(&self, workspace: &Workspace, tree: &TreeId) -> anyhow::Result<()> {
+        let head = self.revisions.commit("HEAD").await.map_err(unreadable)?;
+        let now = workspace.snapshot().await.unwrap_or_else(|_unread| tree.clone());
+        workspace.keep_judged_at(&head)?;
+        workspace.keep_way_back(&now)?;
+        workspace.go_back().await?;
+        Ok(())
+    }
+
+    /// Runs the tests, and all that proves the tasks, with the files as a commit has them; nothing else changes.
+    pub(super) async fn sum(&self, commit: &CommitSha, proofs: &[&Proof]) -> anyhow::Result<Sum> {
+        let commands: Vec<&Proof> = proofs.iter().copied().filter(|proof| matches!(proof, Proof::Command(_))).collect();
+        let mut plan = self.plan(&commands);
+        plan.test.only.clear();
+        let mut sitting = self.sit(plan).await?;
+        let head = self.revisions.commit("HEAD").await.map_err(unreadable)?;
+        if head != *commit {
+            let paths = self.revisions.changed_between(&head, commit).await.map_err(unreadable)?;
+            let mine = sitting.workspace.snapshot().await?;
+            let then =
+                sitting.workspace.as_in_commit(&mine, self.revisions, commit, &paths).await.map_err(unreadable)?;
+            sitting.workspace.restore(&then).await?;
+        }
+        let world = self.setup.world(&sitting.state, &sitting.prepared);
+        let sum = lifecycle::sum(world, &mut sitting.journal, &sitting.state).await;
+        sitting.workspace.go_back().await?;
+        sum.map_err(|error| unusable(&error))
+    }
+
+    /// Whose commits a merge makes.
+    pub(super) async fn author(&self) -> anyhow::Result<Author> {
+        committed::author(self.revisions, &self.resolved.plan, self.setup.environment).await.map_err(unreadable)
+    }
+
+    /// The commit of a run that an earlier merge made, unless it was taken back.
+    pub(super) async fn committed(&self, run: &RunId) -> anyhow::Result<Option<(CommitSha, bool)>> {
+        let found = self.revisions.commit_with(&format!("{RUN_TRAILER}: {run}")).await.map_err(unreadable)?;
+        let Some(commit) = found else { return Ok(None) };
+        let back =
+            self.revisions.commit_with(&format!("This reverts commit {}.", commit.0)).await.map_err(unreadable)?;
+        Ok(Some((commit, back.is_some())))
+    }
+}
+
+/// A task made of the names that a log claims: they choose among the tests of this checkout, and are no more than that.
+fn from_names(candidate: &Candidate) -> Result<Task, String> {
+    let failing = &candidate.claimed.failing;
+    let id = candidate.task.clone().unwrap_or_else(|| candidate.run.short().to_owned());
+    if failing.is_empty() {
+        return Err("its log names no failing test; name the source of its task with --tasks".to_owned());
+    }
+    if failing.iter().any(|name| name == TASK_CHECK || name.starts_with(&format!("{TASK_CHECK}{OF}"))) {
+        return Err(
+            "a command proves it, and none is taken from a log; name the source of its task with --tasks".to_owned()
+        );
+    }
+    let count = failing.len();
+    let title = if count == 1 { "1 failing test".to_owned() } else { format!("{count} failing tests") };
+    Ok(Task {
+        id: id.chars().filter(|letter| !letter.is_control()).take(80).collect(),
+        title,
+        description: String::new(),
+        status: TaskStatus::Open,
+        priority: 2,
+        depends_on: Vec::new(),
+        proof: Proof::Tests(failing.clone()),
+    })
+}
+
+fn unusable(error: &LifecycleError) -> anyhow::Error {
+    Failure::with_code(
+        EXIT_INTERNAL,
+        format!("✖ upshift could not judge: {error}\n→ Fix: mend that, and the same command goes on"),
+    )
+}

@@ -1,0 +1,168 @@
+//! The logs of the jobs: found, joined into one, and looked through for runs that mended something.
+
+use std::path::{Path, PathBuf};
+
+use super::super::super::environment::from_here;
+use super::super::super::setup::{self, Setup};
+use super::super::super::{Failure, details};
+use super::rows::{Candidate, Logs, Row, Standing, Wish};
+use crate::audit::{Joined, LoadedRun, Location, Reader, RunStatus};
+use crate::domain::event::{Event, RunStarted};
+use crate::domain::outcome::Outcome;
+use crate::domain::units::{Charge, RunId};
+use crate::lifecycle::{self, Claimed};
+use crate::report::view::RunView;
+
+/// The name of a log that lies in a folder.
+const FILE: &str = "audit.db";
+/// How deep it is looked for: an artifact's folder, and that of a checkout in it.
+const DEPTH: usize = 4;
+/// The most logs: a matrix makes no more jobs, and a second round of them as many again.
+const MOST: usize = 1_024;
+
+/// Joins the logs. One that cannot be read is told, and the others are joined all the same.
+///
+/// # Errors
+/// When there is no log at all (exit 2), or the one that they are joined into cannot be written.
+pub(super) fn join(wish: &Wish<'_>, setup: &Setup<'_>) -> anyhow::Result<Logs> {
+    let mut found = Vec::new();
+    for named in wish.logs {
+        let path = PathBuf::from(from_here(setup.checkout, &named.to_string_lossy()));
+        look(&path, DEPTH, &mut found);
+    }
+    if found.is_empty() {
+        return Err(Failure::usage(format!(
+            "there is no log to merge: no file, and no folder with a file `{FILE}`, is named\n→ Fix: name the logs of the jobs"
+        )));
+    }
+    let mut store = setup.open_store(Some(wish.into))?;
+    let mut logs = Logs { count: found.len(), ..Logs::default() };
+    for path in found {
+        let shown = path.display().to_string();
+        let reader = match Reader::open(&Location::file(&path)) {
+            Ok(reader) => reader,
+            Err(error) => {
+                logs.refused.push((shown, None, first_line(&error.to_string())));
+                continue;
+            }
+        };
+        let runs = match reader.run_ids() {
+            Ok(runs) => runs,
+            Err(error) => {
+                logs.refused.push((shown, None, first_line(&error.to_string())));
+                continue;
+            }
+        };
+        for run in runs {
+            let now = setup.clock().timestamp();
+            let joined = store.join(&reader, &run, (&shown, &now)).map_err(|error| setup::audit_failure(&error))?;
+            match joined {
+                Joined::Taken(segment) | Joined::Known(segment) => {
+                    if !logs.segments.iter().any(|known| known.run_id == segment.run_id) {
+                        logs.segments.push(segment);
+                    }
+                }
+                Joined::Refused { run_id, why } => logs.refused.push((shown.clone(), Some(run_id), why)),
+            }
+        }
+    }
+    store.end_joining();
+    // Two logs that part over a run: neither counts, whichever came first.
+    let parted: Vec<RunId> = logs.refused.iter().filter_map(|(_, run, _)| run.clone()).collect();
+    logs.segments.retain(|segment| !parted.contains(&segment.run_id));
+    Ok(logs)
+}
+
+fn look(path: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    if found.len() >= MOST || !path.exists() {
+        return;
+    }
+    if !path.is_dir() {
+        found.push(path.to_owned());
+        return;
+    }
+    let mut inside: Vec<PathBuf> =
+        std::fs::read_dir(path).into_iter().flatten().flatten().map(|one| one.path()).collect();
+    inside.sort();
+    for one in inside {
+        let is_link = one.is_symlink();
+        if one.is_dir() && !is_link && depth > 0 {
+            look(&one, depth - 1, found);
+        } else if one.file_name().is_some_and(|name| name == FILE) && !is_link {
+            look(&one, 0, found);
+        }
+    }
+}
+
+/// The changes among what was joined, in the order of the backlog, and how each run is told of.
+///
+/// # Errors
+/// When the joined log cannot be read.
+pub(super) fn candidates(logs: &Logs, reader: &Reader, wish: &Wish<'_>) -> anyhow::Result<(Vec<Candidate>, Vec<Row>)> {
+    let (mut waiting, mut rows) = (Vec::new(), Vec::new());
+    for segment in &logs.segments {
+        let loaded = match reader.load_run(&segment.run_id) {
+            Ok(loaded) => loaded,
+            Err(error) => {
+                rows.push(Row::new(segment.run_id.clone(), None, Standing::Refused, first_line(&error.to_string())));
+                continue;
+            }
+        };
+        let started = loaded.events.iter().find_map(|event| match event {
+            Event::RunStarted(started) => Some(started),
+            _ => None,
+        });
+        let task = started.and_then(task_of);
+        let mut row = Row::new(segment.run_id.clone(), task.clone(), Standing::Waiting, String::new());
+        let view = RunView::from_events(&loaded.events, details::liveness(&loaded.status));
+        row.cost = cost(&view);
+        match end(&loaded) {
+            Ok(claimed) => waiting.push(Candidate {
+                row: rows.len(),
+                run: segment.run_id.clone(),
+                task,
+                claimed,
+                had_second_turn: false,
+            }),
+            Err((standing, why)) => (row.standing, row.reason) = (standing, why),
+        }
+        rows.push(row);
+    }
+    let place = |candidate: &Candidate| {
+        let task = candidate.task.as_ref();
+        wish.tasks.iter().position(|one| Some(&one.id) == task).unwrap_or(usize::MAX)
+    };
+    waiting.sort_by_key(place);
+    Ok((waiting, rows))
+}
+
+/// The change that a run claims, or why there is nothing to merge.
+fn end(loaded: &LoadedRun) -> Result<Claimed, (Standing, String)> {
+    match &loaded.status {
+        RunStatus::Ended(Some(outcome)) if lifecycle::is_mended(outcome) => {
+            lifecycle::claimed(loaded).map_err(|why| (Standing::Refused, why))
+        }
+        RunStatus::Ended(Some(Outcome::AlreadyGreen)) => {
+            Err((Standing::Duplicate, "its tests passed already".to_owned()))
+        }
+        RunStatus::Ended(Some(outcome)) => Err((Standing::NotMended, format!("its run ended: {}", outcome.as_str()))),
+        RunStatus::Ended(None) | RunStatus::Running | RunStatus::Interrupted => Err((
+            Standing::NotMended,
+            "its run was cut short; `upshift resume` goes on with it where it began".to_owned(),
+        )),
+    }
+}
+
+/// The task of a run, without its backlog's name.
+fn task_of(started: &RunStarted) -> Option<String> {
+    let key = started.task.as_deref()?;
+    key.split_once('/').map(|(_, task)| task.to_owned())
+}
+
+fn cost(view: &RunView) -> Charge {
+    view.spent.charge()
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}

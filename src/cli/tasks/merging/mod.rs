@@ -1,0 +1,21 @@
+//! `upshift merge`: the logs of many jobs joined into one, and what their runs mended put on the branch, one change after the other.
+//!
+//! Invariant: nothing in a log is believed. Each change is judged here, by the tests and the court of this checkout on top of what is merged
+//! already; no command is taken from a log; what a run may not write is refused. Decisions are `policy::merging`.
+
+mod all;
+mod command;
+mod court;
+mod logs;
+mod pulls;
+mod queue;
+mod rows;
+mod sum;
+mod told;
+
+pub(super) use all::all;
+pub(super) use command::exit_code;
+pub(in crate::cli) use command::{MergeArgs, run};
+pub(super) use court::go_back;
+pub(super) use rows::Wish;
+pub(super) use told::{MergeForm, Report, print};

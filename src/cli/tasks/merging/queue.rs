@@ -1,0 +1,96 @@
+//! One change after the other, with tests and court between them. The end of each is decided by `policy::merging`.
+
+use std::collections::VecDeque;
+
+use super::super::super::{say, setup};
+use super::court::Court;
+use super::rows::{Candidate, Done, Standing};
+use super::told::Report;
+use crate::audit::Reader;
+use crate::domain::stop::Stop;
+use crate::domain::units::CommitSha;
+use crate::lifecycle::Applied;
+use crate::policy::merging::{Fate, TrialEnd, fate};
+
+/// Merges what waits.
+pub(super) async fn work_off(
+    court: &Court<'_>,
+    waiting: Vec<Candidate>,
+    reader: &Reader,
+    stop: &Stop,
+    report: &mut Report,
+) -> anyhow::Result<()> {
+    let all = waiting.len();
+    let mut waiting = VecDeque::from(waiting);
+    let mut number = 0;
+    while let Some(candidate) = waiting.pop_front() {
+        if stop.raised().is_some() {
+            report.stop();
+            return Ok(());
+        }
+        if !candidate.had_second_turn {
+            number += 1;
+        }
+        let shown = candidate.task.clone().unwrap_or_else(|| candidate.run.short().to_owned());
+        say(&crate::report::plain::inert(&format!("◆ Change {number}/{all} {shown}")));
+        let (end, why, commit) = turn(court, &candidate, reader, report).await?;
+        let became = fate(end, candidate.had_second_turn);
+        let standing = match became {
+            Fate::Merged => Standing::Merged,
+            Fate::Duplicate => Standing::Duplicate,
+            Fate::Requeued => Standing::Requeued,
+            Fate::Refused => Standing::Refused,
+            Fate::ComesAgain => {
+                waiting.push_back(Candidate { had_second_turn: true, ..candidate });
+                continue;
+            }
+            Fate::Stops => {
+                report.stop();
+                return Ok(());
+            }
+        };
+        report.set(candidate.row, standing, why, commit);
+    }
+    Ok(())
+}
+
+/// The trial of a change.
+async fn turn(
+    court: &Court<'_>,
+    candidate: &Candidate,
+    reader: &Reader,
+    report: &mut Report,
+) -> anyhow::Result<(TrialEnd, String, Option<CommitSha>)> {
+    let task = match court.task(candidate) {
+        Ok(task) => task,
+        Err(why) => return Ok((TrialEnd::Unfit, why, None)),
+    };
+    match court.committed(&candidate.run).await? {
+        Some((_, true)) => return Ok((TrialEnd::Unfit, "it was taken back by an earlier merge".to_owned(), None)),
+        Some((commit, false)) => {
+            report.done.push(Done { row: candidate.row, task, commit: commit.clone() });
+            return Ok((TrialEnd::Proven, String::new(), Some(commit)));
+        }
+        None => {}
+    }
+    let change = reader.load_tree(&candidate.run, &candidate.claimed.tree);
+    let change = match change.map_err(|error| setup::audit_failure(&error))? {
+        Some(change) => change,
+        None => return Ok((TrialEnd::Unfit, "its change is not in its log".to_owned(), None)),
+    };
+    let (applied, commit) = court.apply((&task, &candidate.run), &change).await?;
+    Ok(match applied {
+        Applied::Proven { .. } => {
+            if let Some(commit) = &commit {
+                report.done.push(Done { row: candidate.row, task, commit: commit.clone() });
+            }
+            (TrialEnd::Proven, String::new(), commit)
+        }
+        Applied::NothingFails => (TrialEnd::NothingFails, "its tests pass without it".to_owned(), None),
+        Applied::Conflict(why) => (TrialEnd::Conflict, why, None),
+        Applied::Lost(why) => (TrialEnd::Lost, why, None),
+        Applied::Broken(why) => (TrialEnd::Lost, format!("the tests cannot be run without it: {why}"), None),
+        Applied::Refused(why) => (TrialEnd::Unfit, why, None),
+        Applied::Stopped => (TrialEnd::Stopped, String::new(), None),
+    })
+}

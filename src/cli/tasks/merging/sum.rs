@@ -1,0 +1,132 @@
+//! All that was merged, once more together: tests, and every command that proves a task. Where that fails, the guilty change is looked for
+//! once and taken back.
+
+use std::collections::BTreeSet;
+
+use super::super::super::say;
+use super::super::ready::unreadable;
+use super::court::Court;
+use super::rows::{Standing, SumStanding};
+use super::told::Report;
+use crate::domain::stop::Stop;
+use crate::domain::units::CommitSha;
+use crate::lifecycle::Sum;
+use crate::policy::merging::Bisection;
+use crate::tracker::Proof;
+
+/// Checks the sum.
+pub(super) async fn check(court: &Court<'_>, stop: &Stop, report: &mut Report) -> anyhow::Result<()> {
+    // One change was judged with everything else already.
+    if report.done.len() < 2 {
+        return Ok(());
+    }
+    say("◆ All changes together");
+    let before = match base(court, report).await? {
+        Some(before) => before,
+        None => return Ok(()),
+    };
+    let proofs: Vec<Proof> = report.done.iter().map(|done| done.task.proof.clone()).collect();
+    let proofs: Vec<&Proof> = proofs.iter().collect();
+    let head = court.revisions.commit("HEAD").await.map_err(unreadable)?;
+    let wrong = match wrong(court, &head, &proofs, &before, report).await? {
+        Ok(wrong) if wrong.is_empty() => {
+            report.sum = SumStanding::Green;
+            return Ok(());
+        }
+        Ok(wrong) => wrong,
+        Err(standing) => {
+            report.sum = standing;
+            return Ok(());
+        }
+    };
+    let why = wrong.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+    say(&crate::report::plain::inert(&format!("◆ Together they fail: {why}; looking for the one that makes them")));
+    let Some(mut search) = Bisection::of(report.done.len()) else { return Ok(()) };
+    while let Some(first) = search.next() {
+        if stop.raised().is_some() {
+            report.stop();
+            return Ok(());
+        }
+        let Some(commit) = first.checked_sub(1).and_then(|at| report.done.get(at)).map(|done| done.commit.clone())
+        else {
+            break;
+        };
+        let fails = match court.sum(&commit, &proofs).await? {
+            Sum::Ran(failing) => failing.iter().any(|name| wrong.contains(name)),
+            Sum::Broken(_) => true,
+            Sum::Stopped => {
+                report.stop();
+                return Ok(());
+            }
+        };
+        search = search.learn(first, fails);
+    }
+    take_back(court, search.guilty(), &why, report).await?;
+    let head = court.revisions.commit("HEAD").await.map_err(unreadable)?;
+    let proofs: Vec<Proof> = report.done.iter().map(|done| done.task.proof.clone()).collect();
+    let proofs: Vec<&Proof> = proofs.iter().collect();
+    report.sum = match self::wrong(court, &head, &proofs, &before, report).await? {
+        Ok(wrong) if wrong.is_empty() => SumStanding::Mended,
+        Ok(wrong) => SumStanding::Fails(wrong.into_iter().take(3).collect::<Vec<_>>().join(", ")),
+        Err(standing) => standing,
+    };
+    Ok(())
+}
+
+/// The tests that failed before the first change.
+async fn base(court: &Court<'_>, report: &mut Report) -> anyhow::Result<Option<BTreeSet<String>>> {
+    let Some(first) = report.done.first() else { return Ok(None) };
+    let parent = court.revisions.commit(&format!("{}^", first.commit.0)).await.map_err(unreadable)?;
+    Ok(match court.sum(&parent, &[]).await? {
+        Sum::Ran(failing) => Some(failing.into_iter().collect()),
+        // Where nothing could be run at the start, everything that fails now is wrong.
+        Sum::Broken(_) => Some(BTreeSet::new()),
+        Sum::Stopped => {
+            report.stop();
+            None
+        }
+    })
+}
+
+/// The tests that fail and did not fail before the first change, or that a change was to mend.
+async fn wrong(
+    court: &Court<'_>,
+    commit: &CommitSha,
+    proofs: &[&Proof],
+    before: &BTreeSet<String>,
+    report: &mut Report,
+) -> anyhow::Result<Result<BTreeSet<String>, SumStanding>> {
+    let mended: BTreeSet<&String> = proofs
+        .iter()
+        .flat_map(|proof| match proof {
+            Proof::Tests(names) => names.iter(),
+            Proof::Command(_) | Proof::Nothing => [].iter(),
+        })
+        .collect();
+    Ok(match court.sum(commit, proofs).await? {
+        Sum::Ran(failing) => {
+            Ok(failing.into_iter().filter(|name| mended.contains(name) || !before.contains(name)).collect())
+        }
+        Sum::Broken(why) => Err(SumStanding::Fails(why)),
+        Sum::Stopped => {
+            report.stop();
+            Err(SumStanding::NotLooked)
+        }
+    })
+}
+
+/// Takes a change back by a commit of its own; its task is to be worked on once more.
+async fn take_back(court: &Court<'_>, guilty: usize, why: &str, report: &mut Report) -> anyhow::Result<()> {
+    let Some(done) = report.done.get(guilty).cloned() else { return Ok(()) };
+    match court.revisions.take_back(&done.commit, &court.author().await?).await {
+        Ok(_) => {
+            report.done.remove(guilty);
+            report.set(done.row, Standing::Requeued, format!("with the others it makes fail: {why}"), None);
+        }
+        Err(error) => {
+            report.sum =
+                SumStanding::Fails(format!("{why}; {} makes it, and cannot be taken back: {error}", done.task.id));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,203 @@
+//! One report over all jobs.
+
+use clap::ValueEnum;
+use serde_json::{Value, json};
+
+use super::super::super::output;
+use super::super::super::setup::Setup;
+use super::rows::{Done, Logs, Row, Standing, SumStanding};
+use crate::domain::units::{Charge, CommitSha, MicroUsd, RunId};
+use crate::report::plain;
+
+/// The form of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli::tasks) enum MergeForm {
+    /// For a terminal
+    Text,
+    /// For a job's summary
+    Md,
+    /// For programs
+    Json,
+}
+
+/// The end of a merge.
+#[derive(Debug, Default)]
+pub(in crate::cli::tasks) struct Report {
+    logs: Logs,
+    pub(super) rows: Vec<Row>,
+    /// The merged changes, in the order of the commits.
+    pub(super) done: Vec<Done>,
+    pub(super) sum: SumStanding,
+    pub(super) pull_requests: Vec<String>,
+    is_stopped: bool,
+}
+
+impl Report {
+    pub(super) fn of(logs: Logs, rows: Vec<Row>) -> Self {
+        let (done, pull_requests) = (Vec::new(), Vec::new());
+        Self { logs, rows, done, sum: SumStanding::NotLooked, pull_requests, is_stopped: false }
+    }
+
+    pub(super) fn set(&mut self, at: usize, standing: Standing, reason: String, commit: Option<CommitSha>) {
+        if let Some(row) = self.rows.get_mut(at) {
+            (row.standing, row.reason, row.commit) = (standing, reason, commit);
+        }
+    }
+
+    /// A signal ended it.
+    pub(super) fn stop(&mut self) {
+        self.is_stopped = true;
+    }
+
+    pub(in crate::cli::tasks) const fn is_stopped(&self) -> bool {
+        self.is_stopped
+    }
+
+    /// Whether all that the logs hold is on the branch.
+    pub(in crate::cli::tasks) fn is_whole(&self) -> bool {
+        let merged = |row: &Row| matches!(row.standing, Standing::Merged | Standing::Duplicate);
+        let sound = !matches!(self.sum, SumStanding::Fails(_));
+        !self.is_stopped && sound && self.logs.refused.is_empty() && self.rows.iter().all(merged)
+    }
+
+    /// The ids of the tasks that are to be worked on once more.
+    pub(in crate::cli::tasks) fn requeued(&self) -> Vec<&str> {
+        self.rows
+            .iter()
+            .filter(|row| row.standing == Standing::Requeued)
+            .filter_map(|row| row.task.as_deref())
+            .collect()
+    }
+
+    fn count(&self, standing: Standing) -> usize {
+        self.rows.iter().filter(|row| row.standing == standing).count()
+    }
+
+    pub(in crate::cli::tasks) fn cost(&self) -> Charge {
+        let known: MicroUsd = self.rows.iter().map(|row| row.cost.known).sum();
+        let unknown: MicroUsd = self.rows.iter().map(|row| row.cost.unknown).sum();
+        Charge { known, unknown }
+    }
+}
+
+/// Prints the report.
+pub(in crate::cli::tasks) fn print(report: &Report, form: MergeForm, setup: &Setup<'_>) -> anyhow::Result<()> {
+    let text = match form {
+        MergeForm::Text => text(report),
+        MergeForm::Md => markdown(report),
+        MergeForm::Json => format!("{}\n", document(report)),
+    };
+    output::print(&setup.redactor.redact(&text)).map(drop)
+}
+
+fn headline(report: &Report) -> String {
+    let (merged, all) = (report.count(Standing::Merged), report.rows.len());
+    let mark = if report.is_whole() { "✔" } else { "✖" };
+    let sum = match &report.sum {
+        SumStanding::NotLooked | SumStanding::Green => String::new(),
+        SumStanding::Mended => "; together they failed, and one was taken back".to_owned(),
+        SumStanding::Fails(why) => format!("; together they fail: {why}"),
+    };
+    let (logs, cost) = (report.logs.count, report.cost());
+    format!("{mark} {merged} of {all} runs merged from {logs} logs, {cost}{sum}")
+}
+
+fn text(report: &Report) -> String {
+    let mut text = format!("{}\n\n", inert(&headline(report)));
+    let mut line = |said: String| {
+        text.push_str(&inert(&said));
+        text.push('\n');
+    };
+    for row in &report.rows {
+        let commit = row.commit.as_ref().and_then(|commit| commit.0.get(..7)).map(|short| format!("  {short}"));
+        line(format!("  {} {}  {}{}", row.standing.mark(), row.name(), row.cost.known, commit.unwrap_or_default()));
+        if !row.reason.is_empty() {
+            line(format!("      {}", row.reason));
+        }
+    }
+    for (log, run, why) in &report.logs.refused {
+        let run = run.as_ref().map(|run| format!(" run {run}")).unwrap_or_default();
+        line(format!("  ! {log}{run}: {why}"));
+    }
+    for url in &report.pull_requests {
+        line(format!("→ {url}"));
+    }
+    if !report.requeued().is_empty() {
+        line(
+            "→ To be worked on once more, on top of what is merged: `upshift run --tasks SOURCE --task ID`".to_owned(),
+        );
+    }
+    if report.is_stopped {
+        line("→ Stopped; the same command goes on.".to_owned());
+    }
+    text
+}
+
+/// A text that means nothing in Markdown and calls nobody.
+pub(super) fn cell(text: &str) -> String {
+    let plain = |letter: char| if letter.is_control() || "|<`[@#*_\\!".contains(letter) { ' ' } else { letter };
+    inert(&text.chars().map(plain).collect::<String>())
+}
+
+/// One line that neither a terminal nor a runner takes for more than text.
+fn inert(line: &str) -> String {
+    plain::inert(&line.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect::<String>())
+}
+
+/// The report for a pull request or a job's summary.
+pub(super) fn markdown(report: &Report) -> String {
+    let mut text = format!("### {}\n\n| task | | commit | cost |\n|---|---|---|---|\n", cell(&headline(report)));
+    for row in &report.rows {
+        let commit = row.commit.as_ref().and_then(|commit| commit.0.get(..7)).unwrap_or_default();
+        let why = if row.reason.is_empty() { String::new() } else { format!(": {}", cell(&row.reason)) };
+        let name = cell(row.name());
+        text.push_str(&format!("| {name} | {}{why} | {commit} | {} |\n", row.standing.as_str(), row.cost.known));
+    }
+    for (log, run, why) in &report.logs.refused {
+        let run = run.as_ref().map(ToString::to_string).unwrap_or_default();
+        text.push_str(&format!("\nNot taken: {} {run}: {}\n", cell(log), cell(why)));
+    }
+    for url in &report.pull_requests {
+        text.push_str(&format!("\n{url}\n"));
+    }
+    text
+}
+
+fn document(report: &Report) -> Value {
+    let row = |row: &Row| {
+        json!({
+            "runId": row.run.0,
+            "task": row.task,
+            "standing": row.standing.as_str(),
+            "reason": row.reason,
+            "commit": row.commit.as_ref().map(|commit| &commit.0),
+            "costMicroUsd": row.cost.known.0,
+            "unknownCostMicroUsd": row.cost.unknown.0,
+            "pullRequest": row.pull_request,
+        })
+    };
+    let refused = |(log, run, why): &(String, Option<RunId>, String)| json!({ "log": log, "runId": run.as_ref().map(|run| &run.0), "reason": why });
+    let segments = report.logs.segments.iter();
+    let segments = segments.map(|one| json!({ "runId": one.run_id.0, "head": one.head, "length": one.length }));
+    let (sum, why) = match &report.sum {
+        SumStanding::NotLooked => ("not_looked", None),
+        SumStanding::Green => ("green", None),
+        SumStanding::Mended => ("mended", None),
+        SumStanding::Fails(why) => ("fails", Some(why)),
+    };
+    let cost = report.cost();
+    json!({
+        "merged": report.count(Standing::Merged),
+        "duplicates": report.count(Standing::Duplicate),
+        "requeued": report.requeued(),
+        "sum": sum,
+        "sumReason": why,
+        "stopped": report.is_stopped,
+        "costMicroUsd": cost.known.0,
+        "unknownCostMicroUsd": cost.unknown.0,
+        "runs": report.rows.iter().map(row).collect::<Vec<_>>(),
+        "notTaken": report.logs.refused.iter().map(refused).collect::<Vec<_>>(),
+        "segments": segments.collect::<Vec<_>>(),
+        "pullRequests": report.pull_requests,
+    })
+}

@@ -1,0 +1,185 @@
+//! `upshift run --tasks SOURCE --workers N`: what a workflow does with many jobs, on one machine. Each job is this program once more in a clone
+//! of its own, with a share of the budget that is fixed before; what they mended is merged as the logs of strangers are.
+//!
+//! Invariant: a clone and its log go only once the log is joined, so that what was paid for is found again after a kill.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+
+use super::super::environment::Environment;
+use super::super::plan::{self, Flags, Resolved};
+use super::super::setup::{self, Setup, folder_name};
+use super::super::{Failure, say, signals};
+use super::flags::BacklogFlags;
+use super::matrix::{LEAST_SHARE, dollars};
+use super::merging::{self, MergeForm, Report, Wish};
+use super::only::only;
+use super::ready::{clean, ready_for_commits, refuse, unreadable};
+use super::worker::{self, Order};
+use super::{book, load};
+use crate::config::{Format, Setting, Settings};
+use crate::domain::outcome::EXIT_BUDGET;
+use crate::domain::stop::{Stop, StopSource};
+use crate::tracker::{Job, MOST_JOBS, Source, Task, matrix};
+use crate::workspace::Revisions;
+
+/// The folder of the clones, beside the recorded trees.
+const FOLDER: &str = "workers";
+/// How often the tasks that are requeued are worked on once more.
+const ROUNDS: usize = 2;
+
+/// Works off the backlog with so many jobs at a time.
+pub(super) fn run(flags: Flags, backlog: BacklogFlags, environment: &Environment) -> anyhow::Result<u8> {
+    let environment = environment.without_event();
+    let settings = flags.clone().settings();
+    let resolved = plan::resolve(flags, &environment)?;
+    plan::refuse(&resolved.plan)?;
+    setup::block_on(begin(resolved, settings, backlog, &environment))
+}
+
+/// All that stays the same from job to job.
+struct Workers<'w> {
+    resolved: &'w Resolved,
+    settings: Settings,
+    source: &'w Source,
+    named: &'w str,
+    environment: &'w Environment,
+    revisions: &'w Revisions<'w>,
+    stop: &'w Stop,
+    /// Where the clones and their logs are.
+    place: PathBuf,
+    /// How many work at a time.
+    seats: Semaphore,
+}
+
+async fn begin(
+    resolved: Resolved,
+    settings: Settings,
+    flags: BacklogFlags,
+    environment: &Environment,
+) -> anyhow::Result<u8> {
+    let named = flags.tasks.as_deref().unwrap_or_default();
+    let source: Source = named.parse().map_err(|fault| Failure::usage(format!("--tasks: {fault}")))?;
+    if matches!(source, Source::Issues(_)) {
+        return Err(Failure::usage(
+            "--workers cannot work off issues: each job would ask GitHub for them\n→ Fix: leave --workers out, or let jobs of a workflow work on the tasks that `upshift tasks matrix` prints",
+        ));
+    }
+    refuse(&resolved)?;
+    let plan = &resolved.plan;
+    let setup = Setup::new(&resolved.checkout, environment, Some(plan), None);
+    let (raises, stop) = StopSource::new();
+    signals::pass_to(&Arc::new(raises))?;
+    let into = plan.audit.clone().unwrap_or_default();
+    let store = setup.open_store(Some(&into))?;
+    let lock = store.lock_backlogs().map_err(|error| book::failed(&error))?;
+    let Some(_lock) = lock else {
+        return Err(Failure::usage("another upshift works off a backlog here\n→ Fix: wait for it to end, or stop it"));
+    };
+    drop(store);
+    let revisions = Revisions::open(&resolved.checkout, environment.raw(), &stop).await.map_err(unreadable)?;
+    ready_for_commits(&revisions).await?;
+    merging::go_back(&setup, &resolved, &revisions).await?;
+    clean(&revisions).await?;
+    let place = environment.state_home(&resolved.checkout).join(FOLDER).join(folder_name(&resolved.checkout));
+    let seats = Semaphore::new(usize::try_from(flags.workers.unwrap_or(1)).unwrap_or(1));
+    let workers = Workers {
+        resolved: &resolved,
+        settings,
+        source: &source,
+        named,
+        environment,
+        revisions: &revisions,
+        stop: &stop,
+        place,
+        seats,
+    };
+    let tasks = || async { only(load::tasks(&source, &resolved, (environment, environment)).await?, &flags.task) };
+    let mut open = tasks().await?;
+    let logs = [workers.place.clone()];
+    let merge = async |tasks: &[Task]| {
+        let wish = Wish { logs: &logs, source: Some(&source), tasks, into: &into };
+        merging::all(&wish, &setup, &resolved, (&revisions, &stop)).await
+    };
+    let mut report = Report::default();
+    if workers.place.exists() {
+        say("⚠ an earlier backlog was killed here; what its jobs recorded is merged first");
+        report = merge(&open).await?;
+        open = tasks().await?;
+    }
+    let mut is_short = false;
+    for round in 1..=ROUNDS {
+        let left = plan.budget.max_cost.saturating_sub(report.cost().total());
+        let parted = matrix(&open, left, MOST_JOBS);
+        if report.is_stopped() || parted.jobs.is_empty() {
+            break;
+        }
+        if parted.share < LEAST_SHARE {
+            is_short = true;
+            break;
+        }
+        say(&format!("◆ {} jobs, at most {} a task", parted.jobs.len(), parted.share));
+        workers.work(&parted.jobs, round).await?;
+        report = merge(&open).await?;
+        let again = report.requeued();
+        open.retain(|task| again.contains(&task.id.as_str()));
+    }
+    // A joined log need not stay.
+    if !report.is_stopped() {
+        drop(std::fs::remove_dir_all(&workers.place));
+    }
+    let form = if plan.format == Format::Text { MergeForm::Text } else { MergeForm::Json };
+    merging::print(&report, form, &setup)?;
+    let code = merging::exit_code(&report, &stop);
+    Ok(if is_short { EXIT_BUDGET } else { code })
+}
+
+impl Workers<'_> {
+    /// Has every job worked on, so many at a time.
+    async fn work(&self, jobs: &[Job], round: usize) -> anyhow::Result<()> {
+        let mut pending: Vec<_> = Vec::new();
+        for (number, job) in jobs.iter().enumerate() {
+            pending.push(Box::pin(self.job(job, self.place.join(format!("{round}-{number}")))));
+        }
+        futures_util::future::try_join_all(pending).await.map(drop)
+    }
+
+    /// A job in a clone of its own. How it ended stands in its log.
+    async fn job(&self, job: &Job, folder: PathBuf) -> anyhow::Result<()> {
+        let _seat = self.seats.acquire().await?;
+        if self.stop.raised().is_some() {
+            return Ok(());
+        }
+        let clone = folder.join("clone");
+        std::fs::create_dir_all(&folder)?;
+        self.revisions.clone_to(&clone).await.map_err(unreadable)?;
+        let key = format!("workers/{}", job.tasks.join(" "));
+        let tells_events = self.resolved.plan.format == Format::Jsonl;
+        let order = Order { words: self.words(job, &folder), key: &key, checkout: &clone, tells_events };
+        worker::work(order, self.environment, self.stop).await?;
+        drop(std::fs::remove_dir_all(&clone));
+        Ok(())
+    }
+
+    fn words(&self, job: &Job, folder: &Path) -> Vec<String> {
+        let mut settings = self.settings.clone();
+        settings
+            .set(Setting::MaxCostUsd, Some(dollars(job.max_cost)))
+            .set(Setting::AuditDb, Some(folder.join("audit.db").display().to_string()))
+            .set(Setting::Push, Some("none".to_owned()))
+            .set(Setting::Format, Some("jsonl".to_owned()));
+        let mut words = worker::words("run", &settings);
+        // A list that no commit holds is in no clone.
+        let within = load::within(self.source, &self.resolved.checkout);
+        let named = match (load::file_of(self.source, &self.resolved.checkout), within) {
+            (Some(outside), None) => outside.display().to_string(),
+            (_, _) => self.named.to_owned(),
+        };
+        words.push(format!("--tasks={named}"));
+        words.push("--max-tasks=0".to_owned());
+        words.extend(job.tasks.iter().map(|id| format!("--task={id}")));
+        words
+    }
+}

@@ -1,0 +1,180 @@
+//! A change from another job's log, judged on top of what is merged already: as a model's change is, by tests and court.
+
+use super::baseline;
+use super::context::{Context, LifecycleError, World};
+use super::judge::{self, Author};
+use super::leftovers;
+use super::measured::{Measuring, TestSetup};
+use super::recorder::Recorder;
+use super::standalone::baseline_of;
+use super::state::RunState;
+use crate::audit::{Journal, LoadedRun};
+use crate::domain::event::Event;
+use crate::domain::outcome::Outcome;
+use crate::domain::tree_patch::RecordedTree;
+use crate::domain::units::TreeId;
+use crate::domain::verdict::Verdict;
+use crate::trial;
+use crate::workspace::{Merged, RebuildError, Revisions};
+
+/// The change that a log tells of. Nothing of it is believed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claimed {
+    /// The state that it made green.
+    pub tree: TreeId,
+    /// The tests that it mended.
+    pub failing: Vec<String>,
+}
+
+/// The end of a change's trial on top of what is merged.
+#[derive(Debug)]
+pub enum Applied {
+    /// Its tests failed, pass with it, and nothing is lost.
+    Proven {
+        /// The state with it.
+        tree: TreeId,
+        /// The files in which it differs.
+        files: Vec<String>,
+    },
+    /// Its tests pass without it.
+    NothingFails,
+    /// It does not fit over what is merged.
+    Conflict(String),
+    /// It is not what a run may change.
+    Refused(String),
+    /// Its tests fail with it, or others do.
+    Lost(String),
+    /// The tests cannot be run on what is merged.
+    Broken(String),
+    /// A signal, or the time was up.
+    Stopped,
+}
+
+/// The tests on what is merged.
+#[derive(Debug)]
+pub enum Sum {
+    /// They ran to their end; these fail.
+    Ran(Vec<String>),
+    /// They cannot be run.
+    Broken(String),
+    /// A signal, or the time was up.
+    Stopped,
+}
+
+/// The change that the log of a run claims.
+///
+/// # Errors
+/// Why there is nothing to merge, in words.
+pub fn claimed(run: &LoadedRun) -> Result<Claimed, String> {
+    let text = run.state.as_deref().ok_or("its log holds no state of it")?;
+    let state: RunState = serde_json::from_str(text).map_err(|error| format!("its state cannot be read: {error}"))?;
+    let tree = state.current.map(|current| current.tree).ok_or("its log names no change")?;
+    let failing = state.baseline.map(|baseline| baseline.failing).unwrap_or_default();
+    let withheld = run.events.iter().find_map(|event| match event {
+        Event::TreeRecorded { tree: of, withheld: Some(why) } if *of == tree || Some(of) == state.start.as_ref() => {
+            Some(why)
+        }
+        _ => None,
+    });
+    match withheld {
+        Some(why) => Err(format!("its change is not in its log, since {why}")),
+        None => Ok(Claimed { tree, failing }),
+    }
+}
+
+/// Has a change judged over the files as they are. They are those of some state of the court afterwards: the caller puts its own back.
+///
+/// # Errors
+/// When a state, the tests or the log cannot be used.
+pub async fn apply(
+    world: World<'_>,
+    journal: &mut Journal,
+    state: &RunState,
+    (revisions, change): (&Revisions<'_>, &RecordedTree),
+) -> Result<Applied, LifecycleError> {
+    let context = Context::new(world, state);
+    let mut recorder = Recorder::new(journal, state);
+    let measuring = Measuring::of(&TestSetup::of(&context, state), state);
+    let measured = baseline::run(&context, &mut recorder, measuring).await?;
+    recorder.record(&context, &measured.events, measured.stage.saved(&context.charter));
+    let applied = if context.world.stop.raised().is_some() {
+        Ok(Applied::Stopped)
+    } else {
+        match baseline_of(measured.stage) {
+            Err(reason) => Ok(Applied::Broken(reason)),
+            Ok((_, true)) => Ok(Applied::NothingFails),
+            Ok((climb, false)) => judged(&context, &mut recorder, climb, (revisions, change)).await,
+        }
+    };
+    leftovers::sweep(&context, &mut recorder);
+    leftovers::forget(&context);
+    applied
+}
+
+async fn judged(
+    context: &Context<'_>,
+    recorder: &mut Recorder<'_>,
+    mut climb: super::climb::Climb,
+    (revisions, change): (&Revisions<'_>, &RecordedTree),
+) -> Result<Applied, LifecycleError> {
+    let workspace = &context.world.workspace;
+    let start = climb.start().clone();
+    let tree = match workspace.merged(revisions, &start, change).await {
+        Ok(Merged::Over(tree)) => tree,
+        Ok(Merged::Conflict { path }) => return Ok(Applied::Conflict(format!("{path} was changed by another, too"))),
+        Err(RebuildError::Workspace(error)) => return Err(error.into()),
+        Err(other) => return Ok(Applied::Refused(other.to_string())),
+    };
+    let changes = workspace.changes(&start, &tree).await?;
+    climb.trees.touched = changes.into_iter().map(|change| change.path).collect();
+    workspace.restore(&tree).await?;
+    let judged = judge::run(context, recorder, &climb, tree, Author::Model).await?;
+    let judged = judge::with_added_tests(context, recorder, &climb, judged).await?;
+    if judged.run.stopped.is_some() || context.world.stop.raised().is_some() {
+        return Ok(Applied::Stopped);
+    }
+    let failing: Vec<&str> = judged.run.report.failing().map(|test| test.name.as_str()).take(3).collect();
+    let failing = (!failing.is_empty()).then(|| format!("tests fail with it: {}", failing.join(", ")));
+    match trial::explained(&judged.judgement.verdict, &judged.run.report) {
+        Verdict::Green => {
+            let tree = judged.candidate.tree;
+            workspace.restore(&tree).await?;
+            let files = workspace.changes(&start, &tree).await?.into_iter().map(|change| change.path).collect();
+            Ok(Applied::Proven { tree, files })
+        }
+        Verdict::Red { reason } => {
+            Ok(Applied::Lost(failing.or(reason).unwrap_or_else(|| "the tests fail with it".to_owned())))
+        }
+        Verdict::Tampered { reason } => Ok(Applied::Refused(reason)),
+        Verdict::Broken { reason } => Ok(Applied::Lost(reason)),
+    }
+}
+
+/// Runs the tests on the files as they are.
+///
+/// # Errors
+/// When the tests or the log cannot be used.
+pub async fn sum(world: World<'_>, journal: &mut Journal, state: &RunState) -> Result<Sum, LifecycleError> {
+    let context = Context::new(world, state);
+    let mut recorder = Recorder::new(journal, state);
+    let measuring = Measuring::of(&TestSetup::of(&context, state), state);
+    let measured = baseline::run(&context, &mut recorder, measuring).await?;
+    recorder.record(&context, &measured.events, measured.stage.saved(&context.charter));
+    let sum = if context.world.stop.raised().is_some() {
+        Sum::Stopped
+    } else {
+        match baseline_of(measured.stage) {
+            Ok((climb, _)) => Sum::Ran(climb.measured.baseline.failing.clone()),
+            Err(reason) => Sum::Broken(reason),
+        }
+    };
+    leftovers::sweep(&context, &mut recorder);
+    leftovers::forget(&context);
+    Ok(sum)
+}
+
+/// Whether a run mended what it was to mend, by its log.
+#[must_use]
+pub const fn is_mended(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Fixed { .. })
+}

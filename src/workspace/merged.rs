@@ -1,0 +1,181 @@
+//! A change from another job's log, put over a state of this checkout: three-way, file by file.
+//!
+//! A log may come from anybody. Invariant: what a change does to a file passes the same rules again as when a model wrote it; nothing here
+//! writes into the checkout.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::Workspace;
+use super::WorkspaceError;
+use super::rebuild::{RebuildError, checked, entry, leads_out, refused};
+use super::rel_path::RelPath;
+use super::revisions::{RevisionError, Revisions};
+use super::secret::looks_secret;
+use super::store::{Entry, Form};
+use crate::domain::tree_patch::{FileForm, FileVersion, PatchedFile, RecordedTree};
+use crate::domain::units::{CommitSha, TreeId};
+
+/// The folder at the top of a repository that GitHub reads.
+const CI_FOLDER: &str = ".github";
+/// Where the commit is kept at which a merge began to judge.
+const JUDGED_AT: &str = "judged-at";
+
+/// A change over a state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Merged {
+    /// It fits: the state with it.
+    Over(TreeId),
+    /// Both sides changed the same lines, or a file that is no text.
+    Conflict {
+        /// The first such file.
+        path: String,
+    },
+}
+
+impl Workspace {
+    /// Puts a change that is told by the state before it over another state.
+    ///
+    /// # Errors
+    /// [`RebuildError::Refused`] for what no model may write, secrets among it; [`RebuildError::Missing`] for a content that is not there.
+    pub async fn merged(
+        &self,
+        revisions: &Revisions<'_>,
+        here: &TreeId,
+        change: &RecordedTree,
+    ) -> Result<Merged, RebuildError> {
+        self.judged_from(here);
+        let store = self.states.store();
+        let mut manifest = Arc::unwrap_or_clone(store.load(here)?);
+        for (path, file) in checked(&change.patch)? {
+            if path.as_path().starts_with(CI_FOLDER) {
+                return Err(refused(&path, "configures CI"));
+            }
+            let now = manifest.get(&path).copied();
+            let wanted = match self.three_way(revisions, (&path, file, now), &change.contents).await? {
+                Some(wanted) => wanted,
+                None => return Ok(Merged::Conflict { path: path.to_string() }),
+            };
+            if let Some(why) = self.unpublishable(&path, now.as_ref(), wanted.as_ref())? {
+                return Err(refused(&path, &format!("a model may not write: {why}")));
+            }
+            match wanted {
+                Some(entry) => drop(manifest.insert(path, entry)),
+                None => drop(manifest.remove(&path)),
+            }
+        }
+        Ok(Merged::Over(store.save(&manifest)?))
+    }
+
+    /// A file with its change; `None` where both sides changed it and cannot be brought together.
+    async fn three_way(
+        &self,
+        revisions: &Revisions<'_>,
+        (path, file, now): (&RelPath, &PatchedFile, Option<Entry>),
+        contents: &BTreeMap<String, Vec<u8>>,
+    ) -> Result<Option<Option<Entry>>, RebuildError> {
+        let is = |version: Option<&FileVersion>| match (version, now) {
+            (None, None) => true,
+            (Some(version), Some(now)) => version.content == now.content.hex() && form(version) == now.form,
+            (_, _) => false,
+        };
+        let after = match &file.after {
+            None => None,
+            Some(version) => Some(self.taken_over(path, version, contents, now)?),
+        };
+        if is(file.before.as_ref()) || is(file.after.as_ref()) {
+            return Ok(Some(after));
+        }
+        let (Some(before), Some(after), Some(now)) = (&file.before, after, now) else { return Ok(None) };
+        let plain = [form(before), after.form, now.form].iter().all(|form| *form == Form::File);
+        let Some(base) = contents.get(&before.content).filter(|_| plain) else { return Ok(None) };
+        let store = self.states.store();
+        let (ours, theirs) = (store.content(&now.content)?, store.content(&after.content)?);
+        let Some(bytes) = self.merged_text(revisions, [&ours, base, &theirs]).await? else { return Ok(None) };
+        let failed = |source| WorkspaceError::Store { path: path.as_path().to_owned(), source };
+        let content = store.take_bytes(&bytes).map_err(failed)?;
+        Ok(Some(Some(Entry { content, ..now })))
+    }
+
+    /// A file as the log wants it, with the permissions that it has here.
+    fn taken_over(
+        &self,
+        path: &RelPath,
+        version: &FileVersion,
+        contents: &BTreeMap<String, Vec<u8>>,
+        now: Option<Entry>,
+    ) -> Result<Entry, RebuildError> {
+        let bytes = contents.get(&version.content).ok_or_else(|| RebuildError::Missing(path.to_string()))?;
+        let holds_secret = matches!(self.redactor.redact(&String::from_utf8_lossy(bytes)), std::borrow::Cow::Owned(_));
+        if holds_secret || looks_secret(path.as_path()) {
+            return Err(refused(path, "would hold a secret"));
+        }
+        if version.form == FileForm::Link && leads_out(path, bytes) {
+            return Err(refused(path, "would lead out of the checkout"));
+        }
+        let failed = |source| WorkspaceError::Store { path: path.as_path().to_owned(), source };
+        let wanted = entry(path, version, self.states.store().take_bytes(bytes).map_err(failed)?)?;
+        let executable = |permissions: u32| permissions & 0o100 != 0;
+        let alike =
+            now.filter(|now| now.form == wanted.form && executable(now.permissions) == executable(wanted.permissions));
+        Ok(Entry { permissions: alike.map_or(wanted.permissions, |now| now.permissions), ..wanted })
+    }
+
+    /// Git's three-way merge of texts; `None` where they conflict.
+    async fn merged_text(&self, revisions: &Revisions<'_>, texts: [&[u8]; 3]) -> Result<Option<Vec<u8>>, RebuildError> {
+        if texts.iter().any(|text| text.contains(&0)) {
+            return Ok(None);
+        }
+        let place = self.states.store().folder().to_owned();
+        let failed = |source| WorkspaceError::Store { path: place.clone(), source };
+        let folder = tempfile::tempdir_in(&place).map_err(failed)?;
+        let mut names = Vec::new();
+        for (name, text) in ["ours", "base", "theirs"].into_iter().zip(texts) {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).map_err(failed)?;
+            names.push(path.to_string_lossy().into_owned());
+        }
+        let words: Vec<&str> = ["merge-file", "-p", "--"].into_iter().chain(names.iter().map(String::as_str)).collect();
+        match revisions.ask_whole(&words).await {
+            Ok(text) => Ok(Some(text)),
+            Err(RevisionError::Git { .. }) => Ok(None),
+            Err(other) => Err(other.into()),
+        }
+    }
+
+    /// Keeps in mind at which commit the files were those of the way back.
+    ///
+    /// # Errors
+    /// When the private folder cannot be written.
+    pub fn keep_judged_at(&self, commit: &CommitSha) -> Result<(), WorkspaceError> {
+        let kept = self.states.store().keep(JUDGED_AT, commit.0.as_bytes());
+        kept.map_err(|source| WorkspaceError::Store { path: JUDGED_AT.into(), source })
+    }
+
+    /// Puts the files back where a merge was killed: as they were, with what it had committed since.
+    ///
+    /// # Errors
+    /// When they cannot be put back.
+    pub async fn go_back_to(&self, revisions: &Revisions<'_>) -> Result<bool, RevisionError> {
+        if !self.go_back().await? {
+            return Ok(false);
+        }
+        let kept = self.states.store().kept(JUDGED_AT);
+        let kept = kept.map_err(|source| WorkspaceError::Store { path: JUDGED_AT.into(), source })?;
+        let Some(from) = kept.and_then(|bytes| String::from_utf8(bytes).ok()).map(CommitSha) else { return Ok(true) };
+        let here = revisions.commit("HEAD").await?;
+        let paths = revisions.changed_between(&from, &here).await?;
+        if !paths.is_empty() {
+            let tree = self.as_in_commit(&self.snapshot().await?, revisions, &here, &paths).await?;
+            self.restore(&tree).await?;
+        }
+        Ok(true)
+    }
+}
+
+const fn form(version: &FileVersion) -> Form {
+    match version.form {
+        FileForm::File => Form::File,
+        FileForm::Link => Form::Link,
+    }
+}
