@@ -95,7 +95,8 @@ pub(crate) fn measure() -> [Took; 2] {
         let said = String::from_utf8_lossy(&said.stdout).into_owned();
         let numbers: Vec<f64> = said.split_whitespace().map(|word| word.parse().expect("a number")).collect();
         let bytes: u64 = (0..count).map(size).sum();
-        let megabytes = bytes as f64 / 1e6;
+        let kilobytes = u32::try_from(bytes / 1_000).expect("less than terabytes");
+        let megabytes = f64::from(kilobytes) / 1e3;
         Took { megabytes, speed: megabytes / numbers[0], memory: numbers[1] / 1_000.0 }
     })
 }

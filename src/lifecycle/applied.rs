@@ -70,11 +70,9 @@ pub fn claimed(run: &LoadedRun) -> Result<Claimed, String> {
     let state: RunState = serde_json::from_str(text).map_err(|error| format!("its state cannot be read: {error}"))?;
     let tree = state.current.map(|current| current.tree).ok_or("its log names no change")?;
     let failing = state.baseline.map(|baseline| baseline.failing).unwrap_or_default();
-    let withheld = run.events.iter().find_map(|event| match event {
-        Event::TreeRecorded { tree: of, withheld: Some(why) } if *of == tree || Some(of) == state.start.as_ref() => {
-            Some(why)
-        }
-        _ => None,
+    let withheld = run.events.iter().find_map(|event| {
+        let Event::TreeRecorded { tree: of, withheld: Some(why) } = event else { return None };
+        (*of == tree || Some(of) == state.start.as_ref()).then_some(why)
     });
     match withheld {
         Some(why) => Err(format!("its change is not in its log, since {why}")),

@@ -52,9 +52,8 @@ impl Workspace {
                 return Err(refused(&path, "configures CI"));
             }
             let now = manifest.get(&path).copied();
-            let wanted = match self.three_way(revisions, (&path, file, now), &change.contents).await? {
-                Some(wanted) => wanted,
-                None => return Ok(Merged::Conflict { path: path.to_string() }),
+            let Some(wanted) = self.three_way(revisions, (&path, file, now), &change.contents).await? else {
+                return Ok(Merged::Conflict { path: path.to_string() });
             };
             if let Some(why) = self.unpublishable(&path, now.as_ref(), wanted.as_ref())? {
                 return Err(refused(&path, &format!("a model may not write: {why}")));

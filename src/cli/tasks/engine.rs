@@ -25,7 +25,7 @@ use crate::config::Settings;
 use crate::domain::clock::Timestamp;
 use crate::domain::outcome::{EXIT_BUDGET, EXIT_NOT_FIXED, EXIT_SIGNAL_BASE, EXIT_SUCCESS};
 use crate::domain::stop::{Stop, StopCause, StopSource};
-use crate::domain::units::{MicroUsd, RunId};
+use crate::domain::units::RunId;
 use crate::policy::backlog::{StopReason, share};
 use crate::policy::course::Status;
 use crate::tracker::{Proof, Source, Task, TaskStatus};

@@ -16,7 +16,7 @@ use super::flags::BacklogFlags;
 use super::matrix::{LEAST_SHARE, dollars};
 use super::merging::{self, MergeForm, Report, Wish};
 use super::only::only;
-use super::ready::{clean, ready_for_commits, refuse, unreadable};
+use super::ready::{clean, holder, ready_for_commits, refuse, unreadable};
 use super::worker::{self, Order};
 use super::{book, load};
 use crate::config::{Format, Setting, Settings};
@@ -73,10 +73,10 @@ async fn begin(
     let (raises, stop) = StopSource::new();
     signals::pass_to(&Arc::new(raises))?;
     let into = plan.audit.clone().unwrap_or_default();
-    let store = setup.open_store(Some(&into))?;
-    let lock = store.lock_backlogs().map_err(|error| book::failed(&error))?;
-    let Some(_lock) = lock else {
-        return Err(Failure::usage("another upshift works off a backlog here\n→ Fix: wait for it to end, or stop it"));
+    let mut store = setup.open_store(Some(&into))?;
+    let holder = holder(&setup.clock().timestamp(), &resolved.checkout.display().to_string());
+    let Some(_lock) = store.lock_backlogs(&holder).map_err(|error| book::failed(&error))? else {
+        return Err(book::in_use(&store));
     };
     drop(store);
     let revisions = Revisions::open(&resolved.checkout, environment.raw(), &stop).await.map_err(unreadable)?;

@@ -8,9 +8,9 @@ use clap::{Args, ValueEnum};
 use super::super::super::environment::Environment;
 use super::super::super::plan::{self, Resolved, TestFlags};
 use super::super::super::setup::{self, Setup};
-use super::super::super::{Failure, signals};
+use super::super::super::signals;
 use super::super::named::source;
-use super::super::ready::{clean, ready_for_commits, unreadable};
+use super::super::ready::{clean, holder, ready_for_commits, unreadable};
 use super::super::{book, load};
 use super::all::all;
 use super::court::go_back;
@@ -67,10 +67,10 @@ async fn merge(args: MergeArgs, resolved: &Resolved, environment: &Environment) 
     let setup = Setup::new(&resolved.checkout, environment, Some(&resolved.plan), None);
     let (raises, stop) = StopSource::new();
     signals::pass_to(&Arc::new(raises))?;
-    let store = setup.open_store(Some(&into))?;
-    let lock = store.lock_backlogs().map_err(|error| book::failed(&error))?;
-    let Some(_lock) = lock else {
-        return Err(Failure::usage("another upshift works off a backlog here\n→ Fix: wait for it to end, or stop it"));
+    let mut store = setup.open_store(Some(&into))?;
+    let holder = holder(&setup.clock().timestamp(), &resolved.checkout.display().to_string());
+    let Some(_lock) = store.lock_backlogs(&holder).map_err(|error| book::failed(&error))? else {
+        return Err(book::in_use(&store));
     };
     drop(store);
     let revisions = Revisions::open(&resolved.checkout, environment.raw(), &stop).await.map_err(unreadable)?;

@@ -27,7 +27,7 @@ const MOST: usize = 1_024;
 pub(super) fn join(wish: &Wish<'_>, setup: &Setup<'_>) -> anyhow::Result<Logs> {
     let mut found = Vec::new();
     for named in wish.logs {
-        let path = PathBuf::from(from_here(setup.checkout, &named.to_string_lossy()));
+        let path = from_here(setup.checkout, &named.to_string_lossy());
         look(&path, DEPTH, &mut found);
     }
     if found.is_empty() {
@@ -108,10 +108,10 @@ pub(super) fn candidates(logs: &Logs, reader: &Reader, wish: &Wish<'_>) -> anyho
                 continue;
             }
         };
-        let started = loaded.events.iter().find_map(|event| match event {
-            Event::RunStarted(started) => Some(started),
-            _ => None,
-        });
+        let started = loaded
+            .events
+            .iter()
+            .find_map(|event| if let Event::RunStarted(started) = event { Some(started) } else { None });
         let task = started.and_then(task_of);
         let mut row = Row::new(segment.run_id.clone(), task.clone(), Standing::Waiting, String::new());
         let view = RunView::from_events(&loaded.events, details::liveness(&loaded.status));

@@ -74,9 +74,8 @@ async fn turn(
         None => {}
     }
     let change = reader.load_tree(&candidate.run, &candidate.claimed.tree);
-    let change = match change.map_err(|error| setup::audit_failure(&error))? {
-        Some(change) => change,
-        None => return Ok((TrialEnd::Unfit, "its change is not in its log".to_owned(), None)),
+    let Some(change) = change.map_err(|error| setup::audit_failure(&error))? else {
+        return Ok((TrialEnd::Unfit, "its change is not in its log".to_owned(), None));
     };
     let (applied, commit) = court.apply((&task, &candidate.run), &change).await?;
     Ok(match applied {

@@ -21,10 +21,7 @@ pub(super) async fn check(court: &Court<'_>, stop: &Stop, report: &mut Report) -
         return Ok(());
     }
     say("◆ All changes together");
-    let before = match base(court, report).await? {
-        Some(before) => before,
-        None => return Ok(()),
-    };
+    let Some(before) = base(court, report).await? else { return Ok(()) };
     let proofs: Vec<Proof> = report.done.iter().map(|done| done.task.proof.clone()).collect();
     let proofs: Vec<&Proof> = proofs.iter().collect();
     let head = court.revisions.commit("HEAD").await.map_err(unreadable)?;
