@@ -234,7 +234,8 @@ impl Engine<'_> {
 
     /// Reads a source that is a file once more: what was added or taken out meanwhile counts.
     fn refresh(&self, book: &mut Book) -> anyhow::Result<()> {
-        let read = match load::file_tasks(self.source, self.checkout()) {
+        let named = |tasks: Vec<Task>| only(tasks, &self.flags.task);
+        let read = match load::file_tasks(self.source, self.checkout()).map(|tasks| tasks.and_then(named)) {
             None => return Ok(()),
             Some(Ok(tasks)) => book.refresh(tasks, self.source.says_what_is_done())?,
             Some(Err(error)) => {
