@@ -194,7 +194,7 @@ pub fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Parses the arguments; help and mistakes are told here, in the colour and width that are wanted.
+/// Parses the arguments. Help and mistakes are printed here, in the colour and width that are wanted.
 fn parse(environment: &Environment) -> Cli {
     let console = Console::before_parsing(std::env::args_os().filter_map(|word| word.into_string().ok()), environment);
     let mut command = Cli::command().color(console.of_parser()).term_width(console.help_columns());

@@ -24,7 +24,7 @@ const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
 /// Stands for the ladder where it is not asked about: it needs no key and costs nothing.
 const NO_LADDER: &str = "ollama/none x1";
 
-/// The flags of `run` and `check`; each has an `UPSHIFT_*` variable of the same name (inputs of the Action arrive so).
+/// The flags of `run` and `check`. Each has an `UPSHIFT_*` variable of the same name (inputs of the Action arrive so).
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Flags {
     /// The configuration file [default: .github/upshift.yml]
@@ -92,7 +92,7 @@ pub(crate) struct Flags {
     network: Option<String>,
 }
 
-/// The flags that say how tests are run; `judge` has these alone.
+/// The flags that say how tests are run. `judge` has these alone.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct TestFlags {
     /// The configuration file [default: .github/upshift.yml]
@@ -168,7 +168,7 @@ impl Flags {
     }
 }
 
-/// The form that flag or variable ask for; text where they ask for none that is known, which is told when they are resolved.
+/// The form that flag or variable ask for. Text where they ask for none that is known, which is an error when they are resolved.
 pub(super) fn format(flags: &Flags, environment: &Environment) -> Format {
     let asked = flags.format.as_deref().or_else(|| environment.get(Setting::Format.env()));
     asked.and_then(|word| Format::from_word(word.trim())).unwrap_or(Format::Text)
@@ -181,14 +181,14 @@ pub(super) struct Resolved {
     pub(super) plan: Plan,
     /// The checkout: the folder upshift was started in.
     pub(super) checkout: PathBuf,
-    /// What triggered this process; `None` on somebody's own machine.
+    /// The event that triggered this process. `None` on somebody's own machine.
     pub(super) context: Option<CiContext>,
 }
 
 /// Reads what there is to read and resolves it.
 ///
 /// # Errors
-/// Every configuration error at once (exit 2); what this build must refuse (exit 6).
+/// Every configuration error at once (exit 2). A plan that this build must refuse (exit 6).
 pub(super) fn resolve(flags: Flags, environment: &Environment) -> anyhow::Result<Resolved> {
     resolve_settings(flags.settings(), environment, current_dir()?)
 }
@@ -232,7 +232,7 @@ pub(super) fn resolve_to_part(
 /// The gateway's configuration, from the files that may be trusted here, and the folder it was started in.
 ///
 /// # Errors
-/// Every configuration error at once (exit 2); an event for which no key may be used (exit 6).
+/// Every configuration error at once (exit 2). An event for which no key may be used (exit 6).
 pub(super) fn resolve_gateway(
     flags: Settings,
     side_model: Option<&str>,
@@ -320,8 +320,8 @@ impl<'a> Files<'a> {
         NamedFile { path: path.to_owned(), content }
     }
 
-    /// What is to be said of a configuration file that does not come from the checkout, and of one that stays unread. One that the
-    /// base does not have is none, also where it is named.
+    /// The message about a configuration file that does not come from the checkout, or about one that stays unread. `None` where there is
+    /// nothing to say. A file that the base does not have counts as none, also where it is named.
     ///
     /// # Errors
     /// The base cannot be read (exit 6).
@@ -352,7 +352,7 @@ impl<'a> Files<'a> {
     }
 }
 
-/// Reads the files that may be trusted; resolves and refuses nothing.
+/// Reads the files that may be trusted. Resolves and refuses nothing.
 fn gather(flags: Settings, environment: &Environment, files: &Files<'_>) -> Sources {
     let mut sources = Sources {
         flags,
@@ -367,7 +367,8 @@ fn gather(flags: Settings, environment: &Environment, files: &Files<'_>) -> Sour
     sources
 }
 
-/// Where a run in this folder would write its audit log; needs neither a sound configuration nor an open gate, and asks nobody.
+/// The place where a run in this folder would write its audit log. Needs neither a sound configuration nor an open gate, and sends no
+/// request.
 pub(super) fn audit_path(flag: Option<&str>, environment: &Environment, checkout: &Path) -> String {
     let mut flags = Settings::default();
     flags.set(Setting::AuditDb, flag.map(str::to_owned));
@@ -405,7 +406,7 @@ fn read_file(checkout: &Path, path: &str) -> FileContent {
     }
 }
 
-/// What configuration may ask of the catalogue, which stands right of it.
+/// The questions that configuration may ask of the catalogue, which stands right of it.
 fn catalogue_for_config() -> Catalogue {
     Catalogue { lookup: catalogue::lookup, endpoint: built_in, default_ladder: catalogue::default_ladder }
 }

@@ -76,7 +76,7 @@ fn workable(tasks: &[Task]) -> BTreeSet<&str> {
     left.into_keys().collect()
 }
 
-/// The places of tasks that depend on one another, directly or through others; each group in the backlog's order.
+/// The places of tasks that depend on one another, directly or through others. Each group is in the backlog's order.
 fn groups(tasks: &[Task], ready: &BTreeSet<&str>) -> Vec<Vec<usize>> {
     let mut of: BTreeMap<&str, usize> = BTreeMap::new();
     let mut groups: Vec<Vec<usize>> = Vec::new();

@@ -18,7 +18,7 @@ use crate::audit::Store;
 use crate::redact::Redactor;
 use crate::tracker::{List, Proof, Source, Task, TaskStatus, next, validated};
 
-/// What `tasks` takes.
+/// The arguments of `tasks`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(subcommand)]

@@ -18,7 +18,7 @@ const TASK_TRAILER: &str = "Upshift-Task";
 /// The longest subject, in characters.
 const SUBJECT_CHARS: usize = 72;
 
-/// Commits a task's change; a commit of the same run that is there already is that commit.
+/// Commits a task's change. A commit of the same run that is there already is that commit.
 ///
 /// # Errors
 /// When git refuses.
@@ -90,9 +90,9 @@ pub(super) async fn commit_task(
     Ok(Some(done?))
 }
 
-/// Its message. What a backlog says stands in it as plain words: `[skip ci]` in a title must not silence CI, `closes #5` not close
-/// another issue, no name call its owner, and nothing hide or turn around what a person reads. An issue's own id stands as it is, so
-/// that GitHub closes it once the commit is on the default branch.
+/// Its message. A backlog's text stands in it as plain words: `[skip ci]` in a title must not silence CI, `closes #5` not close another
+/// issue, no name call its owner, and nothing hide or turn around the text for a person. An issue's own id stands as it is, so that GitHub
+/// closes it once the commit is on the default branch.
 fn message(task: &Task, run: &RunId) -> String {
     let plain = |text: &str| {
         let text = text.replace('[', "(").replace(']', ")").replace("://", ":");

@@ -1,5 +1,5 @@
-//! From task to task until none is left (S3-2). What follows from how a run ended is `policy::backlog`, what may be asked meanwhile
-//! `policy::course`.
+//! The loop from task to task until none is left (S3-2). `policy::backlog` decides the consequences of a run's end, `policy::course` the
+//! orders that may come meanwhile.
 
 use std::cell::RefCell;
 use std::path::Path;

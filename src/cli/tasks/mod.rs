@@ -1,8 +1,8 @@
 //! Backlogs: `upshift tasks` looks at one, `upshift run --tasks` works it off.
 //!
 //! Each task is a run of its own, by this program once more ([`worker`]), so that a task is bounded, judged, recorded and resumed as any
-//! run is; what is decided between runs is `policy::backlog`. [`engine`] goes from task to task, [`book`] keeps how each stands in the
-//! log, [`load`] reads the source, [`steering`] hears what is asked meanwhile, [`committed`] puts a proven change on the branch.
+//! run is. `policy::backlog` decides between runs. [`engine`] goes from task to task, [`book`] keeps the status of each in the log,
+//! [`load`] reads the source, [`steering`] takes orders meanwhile, [`committed`] puts a proven change on the branch.
 
 mod agents;
 mod book;
@@ -37,12 +37,12 @@ pub(super) use flags::BacklogFlags;
 pub(super) use merging::{MergeArgs, run as merge};
 pub(super) use orders::{CountArgs, OrderArgs, add, pause, remove, resume};
 
-/// Names the task that a run is for, as `backlog/task`; set for the runs of a backlog alone.
+/// The variable that names the task of a run, as `backlog/task`. Set for the runs of a backlog alone.
 pub(super) const TASK: &str = "UPSHIFT_TASK";
 /// The files in which a project says how it is worked on.
 pub(super) const INSTRUCTIONS: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md"];
 
-/// Has a run for a task end when whoever works off its backlog is gone; any other run stays as it is.
+/// Has a run for a task end when the process that works off its backlog is gone. Any other run stays as it is.
 pub(super) fn follow_parent(environment: &Environment) {
     if environment.get(TASK).is_some()
         && let Err(error) = companion::end_with_parent()

@@ -3,7 +3,7 @@
 use super::super::Failure;
 use crate::tracker::{Task, TaskStatus};
 
-/// Keeps the named tasks; all where none is named. A task that is completed already is waited for no longer.
+/// Keeps the named tasks, or all where none is named. A task that is completed already is waited for no longer.
 ///
 /// # Errors
 /// A name that the backlog does not have (exit 2). A failing test that passes by now has no task any more: then nothing is left to do.

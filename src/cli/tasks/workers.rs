@@ -1,5 +1,5 @@
-//! `upshift run --tasks SOURCE --workers N`: what a workflow does with many jobs, on one machine. Each job is this program once more in a clone
-//! of its own, with a share of the budget that is fixed before; what they mended is merged as the logs of strangers are.
+//! `upshift run --tasks SOURCE --workers N`: the work of a workflow with many jobs, on one machine. Each job is this program once more in a
+//! clone of its own, with a share of the budget that is fixed before. Their fixes are merged as the logs of strangers are.
 //!
 //! Invariant: a clone and its log go only once the log is joined, so that what was paid for is found again after a kill.
 

@@ -69,7 +69,7 @@ impl<'c> Court<'c> {
         Self { setup, resolved, revisions, wish, is_set_up: Cell::new(false) }
     }
 
-    /// The task of a change as the source has it; where no source is named, or it has no such task any more, one made of names.
+    /// The task of a change as the source has it. Where no source is named, or it has no such task any more, a task made of names.
     ///
     /// # Errors
     /// Why nothing proves the change, in words: no command is taken from a log.
@@ -165,7 +165,7 @@ impl<'c> Court<'c> {
         Ok(())
     }
 
-    /// Runs the tests, and all that proves the tasks, with the files as a commit has them; nothing else changes.
+    /// Runs the tests, and all that proves the tasks, with the files as a commit has them. Nothing else changes.
     pub(super) async fn sum(&self, commit: &CommitSha, proofs: &[&Proof]) -> anyhow::Result<Sum> {
         let commands: Vec<&Proof> = proofs.iter().copied().filter(|proof| matches!(proof, Proof::Command(_))).collect();
         let mut plan = self.plan(&commands);

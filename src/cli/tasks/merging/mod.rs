@@ -1,7 +1,7 @@
 //! `upshift merge`: the logs of many jobs joined into one, and what their runs mended put on the branch, one change after the other.
 //!
-//! Invariant: nothing in a log is believed. Each change is judged here, by the tests and the court of this checkout on top of what is merged
-//! already; no command is taken from a log; what a run may not write is refused. Decisions are `policy::merging`.
+//! Invariant: nothing in a log is believed. Each change is judged here, by the tests and the court of this checkout on top of the changes
+//! that are merged already. No command is taken from a log, and a file that a run may not write is refused. `policy::merging` decides.
 
 mod all;
 mod command;

@@ -112,7 +112,7 @@ async fn wrong(
     })
 }
 
-/// Takes a change back by a commit of its own; its task is to be worked on once more.
+/// Takes a change back by a commit of its own. Its task is to be worked on once more.
 async fn take_back(court: &Court<'_>, guilty: usize, why: &str, report: &mut Report) -> anyhow::Result<()> {
     let Some(done) = report.done.get(guilty).cloned() else { return Ok(()) };
     match court.revisions.take_back(&done.commit, &court.author().await?).await {
