@@ -135,13 +135,28 @@ pub(super) fn with_prefix(db: &Connection, prefix: &str) -> Result<Vec<RunId>, Q
     Ok(exact.map_or(found, |run| vec![run]))
 }
 
-/// The run that began last.
+/// The run that began last. A run that was joined from another log is none of this machine's.
 pub(super) fn latest(db: &Connection) -> Result<Option<RunId>, QueryError> {
+    let own = if has_segments(db)? { "WHERE run_id NOT IN (SELECT run_id FROM segments)" } else { "" };
     let run = db
-        .prepare_cached("SELECT run_id FROM run_metadata ORDER BY started_at DESC, rowid DESC LIMIT 1")?
+        .prepare_cached(&format!("SELECT run_id FROM run_metadata {own} ORDER BY started_at DESC, rowid DESC LIMIT 1"))?
         .query_row([], |row| row.get(0).map(RunId))
         .optional()?;
     Ok(run)
+}
+
+/// Whether a run was joined from another log.
+pub(super) fn is_joined(db: &Connection, run: &RunId) -> Result<bool, QueryError> {
+    if !has_segments(db)? {
+        return Ok(false);
+    }
+    let mut query = db.prepare_cached("SELECT 1 FROM segments WHERE run_id = ?1")?;
+    Ok(query.exists([&run.0])?)
+}
+
+/// Whether a log knows joined runs. One of an older version does not.
+fn has_segments(db: &Connection) -> Result<bool, QueryError> {
+    Ok(db.prepare_cached("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'segments'")?.exists([])?)
 }
 
 /// Calls that were reserved and never settled, in the order reserved.

@@ -94,6 +94,14 @@ impl Reader {
         query::latest(&self.db).map_err(|error| told(&self.path, "", error))?.ok_or(AuditError::NoRuns)
     }
 
+    /// Whether a run was joined from another log: nothing in it is believed.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn is_joined(&self, run: &RunId) -> Result<bool, AuditError> {
+        query::is_joined(&self.db, run).map_err(|error| told(&self.path, &run.0, error))
+    }
+
     /// All runs, the latest first.
     ///
     /// # Errors

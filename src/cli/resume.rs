@@ -78,7 +78,15 @@ async fn go_on(args: Args, source: Source<'_>, environment: &Environment) -> any
     if !has_log {
         return Err(report::no_log(&path));
     }
-    let loaded = look(&args, &path, &checkout, environment).map_err(|error| setup::audit_failure(&error))?;
+    let (loaded, is_joined) =
+        look(&args, &path, &checkout, environment).map_err(|error| setup::audit_failure(&error))?;
+    if is_joined {
+        return Err(Failure::usage(format!(
+            "run {} was joined from another log by `upshift merge`, whose plan is nobody's here\n→ Fix: go on with it where it \
+             began, or start a new one with `upshift run`",
+            loaded.run_id
+        )));
+    }
     let run_id = loaded.run_id.clone();
     may_go_on(&loaded)?;
     let mut state = lifecycle::load(&loaded).map_err(|error| Failure::usage(error.to_string()))?;
@@ -193,14 +201,14 @@ fn last_told(events: &[Event]) -> Option<RunFinished> {
     })
 }
 
-/// Reads the run that is meant, and changes nothing.
-fn look(args: &Args, path: &str, checkout: &Path, environment: &Environment) -> Result<LoadedRun, AuditError> {
+/// Reads the run that is meant, and whether it was joined from another log. Changes nothing.
+fn look(args: &Args, path: &str, checkout: &Path, environment: &Environment) -> Result<(LoadedRun, bool), AuditError> {
     let reader = Reader::open(&setup::locate(path, checkout, environment))?;
     let run_id = match &args.run {
         Some(prefix) => reader.find_run(prefix)?,
         None => reader.latest_run()?,
     };
-    reader.load_run(&run_id)
+    Ok((reader.load_run(&run_id)?, reader.is_joined(&run_id)?))
 }
 
 /// Records the start anew where the folder of recorded trees is gone, as in the next job of a hosted runner: a tree's name tells whether

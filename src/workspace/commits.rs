@@ -17,10 +17,21 @@ impl Revisions<'_> {
     /// # Errors
     /// When git cannot be asked.
     pub async fn commit_with(&self, line: &str) -> Result<Option<CommitSha>, RevisionError> {
-        let pattern = format!("--grep={line}");
-        let out = self.ask(&["log", "-1", "--format=%H", "--fixed-strings", &pattern, "HEAD"]).await?;
+        // The whole line: an id that begins like another one is another one.
+        let plain = |letter: char| if letter.is_ascii_alphanumeric() || ": -".contains(letter) { letter } else { '.' };
+        let pattern = format!("--grep=^{}$", line.chars().map(plain).collect::<String>());
+        let out = self.ask(&["log", "-1", "--format=%H", "--basic-regexp", &pattern, "HEAD"]).await?;
         let found = String::from_utf8_lossy(&out).trim().to_owned();
         Ok((!found.is_empty()).then_some(CommitSha(found)))
+    }
+
+    /// The newest commits of this branch, the oldest first.
+    ///
+    /// # Errors
+    /// When git cannot be asked.
+    pub async fn in_order(&self) -> Result<Vec<CommitSha>, RevisionError> {
+        let out = self.ask(&["rev-list", "--reverse", "--topo-order", "--max-count=5000", "HEAD"]).await?;
+        Ok(String::from_utf8_lossy(&out).lines().map(|line| CommitSha(line.to_owned())).collect())
     }
 
     /// The operation under way in this repository that a commit of ours would break into, in git's word for its head. `None` if there is

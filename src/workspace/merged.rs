@@ -19,7 +19,7 @@ use crate::domain::units::{CommitSha, TreeId};
 /// The folder at the top of a repository that GitHub reads.
 const CI_FOLDER: &str = ".github";
 /// Where the commit is kept at which a merge began to judge.
-const JUDGED_AT: &str = "judged-at";
+pub(super) const JUDGED_AT: &str = "judged-at";
 
 /// A change over a state.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -156,11 +156,11 @@ impl Workspace {
     /// # Errors
     /// When they cannot be put back.
     pub async fn go_back_to(&self, revisions: &Revisions<'_>) -> Result<bool, RevisionError> {
+        let kept = self.states.store().kept(JUDGED_AT);
+        let kept = kept.map_err(|source| WorkspaceError::Store { path: JUDGED_AT.into(), source })?;
         if !self.go_back().await? {
             return Ok(false);
         }
-        let kept = self.states.store().kept(JUDGED_AT);
-        let kept = kept.map_err(|source| WorkspaceError::Store { path: JUDGED_AT.into(), source })?;
         let Some(from) = kept.and_then(|bytes| String::from_utf8(bytes).ok()).map(CommitSha) else { return Ok(true) };
         let here = revisions.commit("HEAD").await?;
         let paths = revisions.changed_between(&from, &here).await?;

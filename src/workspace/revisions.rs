@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use bstr::ByteSlice as _;
 
+use super::merged::JUDGED_AT;
 use super::publish::inherited;
 use super::store::{Entry, Form};
 use super::{Workspace, WorkspaceError};
@@ -398,6 +399,7 @@ impl Workspace {
         let Some(tree) = kept.and_then(|bytes| String::from_utf8(bytes).ok()).map(TreeId) else { return Ok(false) };
         self.restore(&tree).await?;
         self.states.store().drop_kept(WAY_BACK);
+        self.states.store().drop_kept(JUDGED_AT);
         Ok(true)
     }
 }

@@ -195,7 +195,8 @@ impl Book {
                     let status = if stays { entry.task.status } else { task.status };
                     entry.task = Task { status, ..task };
                 }
-                Some(entry) => *entry = Entry::of(task),
+                // It has another proof, and was paid for all the same.
+                Some(entry) => *entry = Entry { cost: entry.cost, ..Entry::of(task) },
                 None => self.entries.push(Entry::of(task)),
             }
         }

@@ -14,7 +14,7 @@ pub(crate) struct BacklogFlags {
     #[arg(long, value_name = "ID", requires = "tasks")]
     pub(super) task: Vec<String>,
     /// Work on so many tasks at a time, each in a clone of its own and with a fixed share; what they mended is merged at the end
-    #[arg(long, value_name = "N", requires = "tasks", conflicts_with = "max_tasks", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "N", requires = "tasks", conflicts_with_all = ["max_tasks", "on_error", "task_retries", "retry_delay_seconds", "task_template"], value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(super) workers: Option<u32>,
     /// The most tasks that are worked on; 0 is no limit
     #[arg(long, value_name = "N", default_value_t = 10, requires = "tasks")]

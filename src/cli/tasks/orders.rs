@@ -57,7 +57,8 @@ pub(crate) fn remove(args: &CountArgs, environment: &Environment) -> anyhow::Res
 /// Asks it to go on, where a process is paused or about to be. `None` where none is, and `resume` means a run.
 pub(crate) fn resume(audit_db: Option<&str>, environment: &Environment) -> anyhow::Result<Option<u8>> {
     let place = OrderArgs { audit_db: audit_db.map(str::to_owned) };
-    let Some(store) = open(&place, &current_dir()?, environment)? else { return Ok(None) };
+    // What is wrong with a log is told by whoever needs it.
+    let Ok(Some(store)) = open(&place, &current_dir()?, environment) else { return Ok(None) };
     let Some(holder) = store.backlog_holder().map_err(|error| book::failed(&error))? else { return Ok(None) };
     let last = store.last_backlog(None, &holder.cwd).map_err(|error| book::failed(&error))?;
     let pauses = [Status::Pausing.as_str(), Status::Paused.as_str()];

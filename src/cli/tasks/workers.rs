@@ -98,6 +98,7 @@ async fn begin(
     };
     let tasks = || async { only(load::tasks(&source, &resolved, (environment, environment)).await?, &flags.task) };
     let mut open = tasks().await?;
+    let mut all = open.clone();
     let logs = [workers.place.clone()];
     let merge = async |tasks: &[Task]| {
         let wish = Wish { logs: &logs, source: Some(&source), tasks, into: &into };
@@ -108,6 +109,7 @@ async fn begin(
         say("⚠ an earlier backlog was killed here; what its jobs recorded is merged first");
         report = merge(&open).await?;
         open = tasks().await?;
+        all.clone_from(&open);
     }
     let mut is_short = false;
     for round in 1..=ROUNDS {
@@ -122,7 +124,8 @@ async fn begin(
         }
         say(&format!("◆ {} jobs, at most {} a task", parted.jobs.len(), parted.share));
         workers.work(&parted.jobs, round).await?;
-        report = merge(&open).await?;
+        // What was merged before is known by its task, too.
+        report = merge(&all).await?;
         let again = report.requeued();
         open.retain(|task| again.contains(&task.id.as_str()));
     }
@@ -154,6 +157,8 @@ impl Workers<'_> {
         }
         let clone = folder.join("clone");
         std::fs::create_dir_all(&folder)?;
+        // What a killed job left of its clone is in nobody's log.
+        drop(std::fs::remove_dir_all(&clone));
         self.revisions.clone_to(&clone).await.map_err(unreadable)?;
         let key = format!("workers/{}", job.tasks.join(" "));
         let tells_events = self.resolved.plan.format == Format::Jsonl;

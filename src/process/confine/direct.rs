@@ -30,8 +30,8 @@ const THREADS: &str = "/proc/self/task";
 const PATIENCE: Duration = Duration::from_secs(2);
 /// From so many entries on a folder is watched for them.
 const CROWD: usize = 8;
-/// The shell's first commands. They wait for a line, which comes when the child may go on, and then empty its input, as it was meant.
-const WAITS: &str = "read -r _;exec </dev/null;";
+/// The shell's first commands. They wait for a line, which comes when the child may go on (no line, no work), and then empty its input, as it was meant.
+const WAITS: &str = "read -r _||exit;exec </dev/null;";
 
 /// The short way, for one policy.
 #[derive(Debug)]
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn what_could_be_loaded_into_the_shell_goes_the_long_way() {
         let line = |name: &str| Direct::line("make test", &BTreeMap::from([(name.into(), "x".into())]));
-        assert_eq!(line("PATH").as_deref(), Some("read -r _;exec </dev/null;make test"));
+        assert_eq!(line("PATH").as_deref(), Some("read -r _||exit;exec </dev/null;make test"));
         for name in ["LD_PRELOAD", "LD_LIBRARY_PATH", "GCONV_PATH", "BASH_FUNC_read%%", "BASH_ENV", "ENV", "SHELLOPTS"]
         {
             assert_eq!(line(name), None, "{name}");

@@ -2,6 +2,7 @@
 
 use super::super::super::plan::Resolved;
 use super::super::super::setup::{self, Setup};
+use super::super::ready::unreadable;
 use super::court::Court;
 use super::rows::Wish;
 use super::told::Report;
@@ -24,6 +25,9 @@ pub(in crate::cli::tasks) async fn all(
     let court = Court::new(setup, resolved, revisions, wish);
     let mut report = Report::of(joined, rows);
     queue::work_off(&court, waiting, &reader, stop, &mut report).await?;
+    // Those of an earlier call stand where they were committed.
+    let order = revisions.in_order().await.map_err(unreadable)?;
+    report.done.sort_by_key(|done| order.iter().position(|commit| *commit == done.commit));
     if !report.is_stopped() {
         sum::check(&court, stop, &mut report).await?;
     }

@@ -7,8 +7,8 @@ use super::super::super::plan::Resolved;
 use super::super::super::prepared::Prepared;
 use super::super::super::setup::{self, Setup};
 use super::super::super::{Failure, run, say, work};
-use super::super::committed;
 use super::super::ready::unreadable;
+use super::super::{INSTRUCTIONS, committed, load};
 use super::rows::{Candidate, Wish};
 use crate::audit::Journal;
 use crate::config::{NamedCommand, Plan, TASK_CHECK};
@@ -59,6 +59,11 @@ pub(in crate::cli::tasks) async fn go_back(
     Ok(())
 }
 
+/// The name of the check that the command of a proof is, by the proof's number.
+pub(super) fn check_name(number: usize) -> String {
+    if number == 0 { TASK_CHECK.to_owned() } else { format!("{TASK_CHECK}-{number}") }
+}
+
 impl<'c> Court<'c> {
     pub(super) fn new(
         setup: &'c Setup<'c>,
@@ -88,11 +93,15 @@ impl<'c> Court<'c> {
         if self.is_set_up.replace(true) {
             plan.test.setup_command = None;
         }
+        // What later tasks are proven and guided by is no change's to make.
+        let list = self.wish.source.map(|source| load::places(source, &self.resolved.checkout)).into_iter().flatten();
+        let guidance = INSTRUCTIONS.iter().map(|&path| path.to_owned());
+        plan.safety.protected_paths.extend(list.chain(guidance));
         for (number, proof) in proofs.iter().enumerate() {
             match proof {
                 Proof::Tests(names) => plan.test.only.extend(names.iter().cloned()),
                 Proof::Command(command) => {
-                    let name = if number == 0 { TASK_CHECK.to_owned() } else { format!("{TASK_CHECK}-{number}") };
+                    let name = check_name(number);
                     plan.test.only.push(name.clone());
                     plan.test.commands.push(NamedCommand { name, run: command.clone() });
                 }
@@ -115,8 +124,8 @@ impl<'c> Court<'c> {
         let journal = Journal::new(store, Vec::new());
         let head = self.revisions.commit("HEAD").await.map_err(unreadable)?;
         let mine = workspace.snapshot().await?;
-        workspace.keep_judged_at(&head)?;
         workspace.keep_way_back(&mine)?;
+        workspace.keep_judged_at(&head)?;
         Ok(Sitting { state, workspace, prepared, journal })
     }
 
@@ -159,8 +168,8 @@ impl<'c> Court<'c> {
     async fn stay(&self, workspace: &Workspace, tree: &TreeId) -> anyhow::Result<()> {
         let head = self.revisions.commit("HEAD").await.map_err(unreadable)?;
         let now = workspace.snapshot().await.unwrap_or_else(|_unread| tree.clone());
-        workspace.keep_judged_at(&head)?;
         workspace.keep_way_back(&now)?;
+        workspace.keep_judged_at(&head)?;
         workspace.go_back().await?;
         Ok(())
     }

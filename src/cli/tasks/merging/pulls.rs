@@ -94,6 +94,14 @@ async fn propose(
     let Some(first) = parts.first().and_then(|part| part.done.first()) else { return Ok(()) };
     let never = Stop::never();
     let way = way(setup, resolved, &never)?;
+    let head = revisions.commit("HEAD").await.map_err(unreadable)?;
+    let newest = parts.last().and_then(|part| part.done.last()).map(|done| &done.commit);
+    if newest != Some(&head) {
+        // A change that was taken back, or somebody's commit, is on the branch and in no part.
+        return Err(failed(
+            "the branch holds more than the merged changes (one was taken back, or somebody committed meanwhile): push it and open the pull request by hand",
+        ));
+    }
     let base = revisions.commit(&format!("{}^", first.commit.0)).await.map_err(unreadable)?;
     let folder = setup::working_directory(&resolved.checkout, &resolved.plan)?;
     let (test_command, _) = work::test_command(&resolved.plan, &folder)?;
