@@ -80,15 +80,8 @@ async fn go_on(args: Args, source: Source<'_>, environment: &Environment) -> any
     }
     let (loaded, is_joined) =
         look(&args, &path, &checkout, environment).map_err(|error| setup::audit_failure(&error))?;
-    if is_joined {
-        return Err(Failure::usage(format!(
-            "run {} was joined from another log by `upshift merge`, whose plan is nobody's here\n→ Fix: go on with it where it \
-             began, or start a new one with `upshift run`",
-            loaded.run_id
-        )));
-    }
     let run_id = loaded.run_id.clone();
-    may_go_on(&loaded)?;
+    may_go_on(&loaded, is_joined)?;
     let mut state = lifecycle::load(&loaded).map_err(|error| Failure::usage(error.to_string()))?;
     let refused = |why: String| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}"));
     let mut context = context::read(environment).map_err(|error| refused(error.to_string()))?;
@@ -152,8 +145,14 @@ async fn go_on(args: Args, source: Source<'_>, environment: &Environment) -> any
 }
 
 /// Says so where nobody goes on with a run.
-fn may_go_on(loaded: &LoadedRun) -> anyhow::Result<()> {
+fn may_go_on(loaded: &LoadedRun, is_joined: bool) -> anyhow::Result<()> {
     let run_id = &loaded.run_id;
+    if is_joined {
+        return Err(Failure::usage(format!(
+            "run {run_id} was joined from another log by `upshift merge`, whose plan is nobody's here\n→ Fix: go on with it where it \
+             began, or start a new one with `upshift run`"
+        )));
+    }
     if loaded.status == RunStatus::Running {
         return Err(Failure::usage(format!("run {run_id} is still going on in another process; nothing was done")));
     }
