@@ -10,7 +10,7 @@ use super::Workspace;
 use super::WorkspaceError;
 use super::rebuild::{RebuildError, checked, entry, leads_out, refused};
 use super::rel_path::RelPath;
-use super::revisions::{RevisionError, Revisions};
+use super::revisions::{JUDGED_AT, RevisionError, Revisions};
 use super::secret::looks_secret;
 use super::store::{Entry, Form};
 use crate::domain::tree_patch::{FileForm, FileVersion, PatchedFile, RecordedTree};
@@ -18,8 +18,6 @@ use crate::domain::units::{CommitSha, TreeId};
 
 /// The folder at the top of a repository that GitHub reads.
 const CI_FOLDER: &str = ".github";
-/// Where the commit is kept at which a merge began to judge.
-pub(super) const JUDGED_AT: &str = "judged-at";
 
 /// A change over a state.
 #[derive(Debug, Clone, PartialEq, Eq)]

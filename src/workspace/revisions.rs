@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use bstr::ByteSlice as _;
 
-use super::merged::JUDGED_AT;
 use super::publish::inherited;
 use super::store::{Entry, Form};
 use super::{Workspace, WorkspaceError};
@@ -404,5 +403,7 @@ impl Workspace {
     }
 }
 
+/// Where the commit is kept at which a merge began to judge.
+pub(super) const JUDGED_AT: &str = "judged-at";
 /// The name under which the state of a person's files is kept.
 const WAY_BACK: &str = "way-back";
