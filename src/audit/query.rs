@@ -135,11 +135,11 @@ pub(super) fn with_prefix(db: &Connection, prefix: &str) -> Result<Vec<RunId>, Q
     Ok(exact.map_or(found, |run| vec![run]))
 }
 
-/// The run that began last. A run that was joined from another log is none of this machine's.
+/// The run that began last. One of this log's own comes before those that were joined from others, whatever time they name.
 pub(super) fn latest(db: &Connection) -> Result<Option<RunId>, QueryError> {
-    let own = if has_segments(db)? { "WHERE run_id NOT IN (SELECT run_id FROM segments)" } else { "" };
+    let own = if has_segments(db)? { "run_id IN (SELECT run_id FROM segments), " } else { "" };
     let run = db
-        .prepare_cached(&format!("SELECT run_id FROM run_metadata {own} ORDER BY started_at DESC, rowid DESC LIMIT 1"))?
+        .prepare_cached(&format!("SELECT run_id FROM run_metadata ORDER BY {own}started_at DESC, rowid DESC LIMIT 1"))?
         .query_row([], |row| row.get(0).map(RunId))
         .optional()?;
     Ok(run)

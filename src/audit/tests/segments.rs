@@ -54,6 +54,20 @@ fn a_joined_run_is_vouched_for_as_it_was_where_it_came_from() {
 }
 
 #[test]
+fn a_joined_run_is_told_from_this_logs_own_and_is_never_the_latest_beside_one() {
+    let (into, from) = (Place::new(), log_of("run-9"));
+    drop(into.open());
+    let reader = || Reader::open(&into.location).unwrap();
+    let run = |id: &str| RunId(id.to_owned());
+    join(&into, &from);
+    assert_eq!(reader().latest_run().unwrap(), run("run-9"), "a report is made of it where there is none else");
+    drop(into.begun("run-1"));
+    into.sql().execute("UPDATE run_metadata SET started_at = '9999' WHERE run_id = 'run-9'", []).unwrap();
+    assert_eq!(reader().latest_run().unwrap(), run("run-1"));
+    assert_eq!([run("run-9"), run("run-1")].map(|id| reader().is_joined(&id).unwrap()), [true, false]);
+}
+
+#[test]
 fn a_run_that_went_on_replaces_its_beginning_and_never_the_other_way() {
     let (into, from) = (Place::new(), Place::new());
     drop(into.open());

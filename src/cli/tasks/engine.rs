@@ -16,7 +16,7 @@ use super::comments::Ear;
 use super::flags::BacklogFlags;
 use super::matrix::LEAST_SHARE;
 use super::only::only;
-use super::ready::{clean, holder, ready_for_commits, refuse, unreadable};
+use super::ready::{clean, lock, ready_for_commits, refuse, unreadable};
 use super::template::Template;
 use super::told::{Teller, completed, of_task};
 use super::{load, workers};
@@ -81,10 +81,7 @@ async fn begin(
     let revisions = Revisions::open(&resolved.checkout, environment.raw(), &stop).await.map_err(unreadable)?;
     let folder = resolved.checkout.display().to_string();
     let mut store = setup.open_store(plan.audit.as_deref())?;
-    let holder = holder(&setup.clock().timestamp(), &folder);
-    let Some(_lock) = store.lock_backlogs(&holder).map_err(|error| book::failed(&error))? else {
-        return Err(book::in_use(&store));
-    };
+    let (_lock, holder) = lock(&mut store, &setup, &folder)?;
     ready_for_commits(&revisions).await?;
     let template = match &flags.task_template {
         Some(path) => Some(Template::open(path, &revisions).await?),

@@ -3,7 +3,9 @@
 use super::super::Failure;
 use super::super::output::say;
 use super::super::plan::Resolved;
-use crate::audit::Holder;
+use super::super::setup::Setup;
+use super::book;
+use crate::audit::{BacklogLock, Holder, Store};
 use crate::config::Push;
 use crate::domain::clock::Timestamp;
 use crate::domain::units::RunId;
@@ -55,6 +57,18 @@ pub(super) fn holder(at: &Timestamp, folder: &str) -> Holder {
         acquired_at: at.0.clone(),
         cwd: folder.to_owned(),
         hostname: host_name(),
+    }
+}
+
+/// Takes the lock of the backlogs of a log, for the work in this folder. Returns it with what it says of this process.
+///
+/// # Errors
+/// Another process has it (exit 2), or the log cannot be written.
+pub(super) fn lock(store: &mut Store, setup: &Setup<'_>, folder: &str) -> anyhow::Result<(BacklogLock, Holder)> {
+    let holder = holder(&setup.clock().timestamp(), folder);
+    match store.lock_backlogs(&holder).map_err(|error| book::failed(&error))? {
+        Some(lock) => Ok((lock, holder)),
+        None => Err(book::in_use(store)),
     }
 }
 

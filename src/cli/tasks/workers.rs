@@ -13,12 +13,12 @@ use super::super::plan::{self, Flags, Resolved};
 use super::super::setup::{self, Setup, folder_name};
 use super::super::{Failure, say, signals};
 use super::flags::BacklogFlags;
+use super::load;
 use super::matrix::{LEAST_SHARE, dollars};
 use super::merging::{self, MergeForm, Report, Wish};
 use super::only::only;
-use super::ready::{clean, holder, ready_for_commits, refuse, unreadable};
+use super::ready::{clean, lock, ready_for_commits, refuse, unreadable};
 use super::worker::{self, Order};
-use super::{book, load};
 use crate::config::{Format, Setting, Settings};
 use crate::domain::outcome::EXIT_BUDGET;
 use crate::domain::stop::{Stop, StopSource};
@@ -74,10 +74,7 @@ async fn begin(
     signals::pass_to(&Arc::new(raises))?;
     let into = plan.audit.clone().unwrap_or_default();
     let mut store = setup.open_store(Some(&into))?;
-    let holder = holder(&setup.clock().timestamp(), &resolved.checkout.display().to_string());
-    let Some(_lock) = store.lock_backlogs(&holder).map_err(|error| book::failed(&error))? else {
-        return Err(book::in_use(&store));
-    };
+    let _lock = lock(&mut store, &setup, &resolved.checkout.display().to_string())?;
     drop(store);
     let revisions = Revisions::open(&resolved.checkout, environment.raw(), &stop).await.map_err(unreadable)?;
     ready_for_commits(&revisions).await?;

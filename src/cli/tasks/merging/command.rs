@@ -9,9 +9,9 @@ use super::super::super::environment::Environment;
 use super::super::super::plan::{self, Resolved, TestFlags};
 use super::super::super::setup::{self, Setup};
 use super::super::super::signals;
+use super::super::load;
 use super::super::named::source;
-use super::super::ready::{clean, holder, ready_for_commits, unreadable};
-use super::super::{book, load};
+use super::super::ready::{clean, lock, ready_for_commits, unreadable};
 use super::all::all;
 use super::court::go_back;
 use super::pulls;
@@ -68,10 +68,7 @@ async fn merge(args: MergeArgs, resolved: &Resolved, environment: &Environment) 
     let (raises, stop) = StopSource::new();
     signals::pass_to(&Arc::new(raises))?;
     let mut store = setup.open_store(Some(&into))?;
-    let holder = holder(&setup.clock().timestamp(), &resolved.checkout.display().to_string());
-    let Some(_lock) = store.lock_backlogs(&holder).map_err(|error| book::failed(&error))? else {
-        return Err(book::in_use(&store));
-    };
+    let _lock = lock(&mut store, &setup, &resolved.checkout.display().to_string())?;
     drop(store);
     let revisions = Revisions::open(&resolved.checkout, environment.raw(), &stop).await.map_err(unreadable)?;
     ready_for_commits(&revisions).await?;

@@ -98,8 +98,10 @@ async fn propose(
     let newest = parts.last().and_then(|part| part.done.last()).map(|done| &done.commit);
     if newest != Some(&head) {
         // A change that was taken back, or somebody's commit, is on the branch and in no part.
-        return Err(failed(
-            "the branch holds more than the merged changes (one was taken back, or somebody committed meanwhile): push it and open the pull request by hand",
+        return Err(Failure::with_code(
+            EXIT_BROKEN,
+            "what was merged is on the branch that is checked out, and not proposed: it holds more than that, since a change was taken \
+             back or somebody committed meanwhile\n→ Fix: look at it, push it and open the pull request by hand",
         ));
     }
     let base = revisions.commit(&format!("{}^", first.commit.0)).await.map_err(unreadable)?;

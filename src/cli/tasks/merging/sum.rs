@@ -147,3 +147,21 @@ async fn take_back(court: &Court<'_>, guilty: usize, why: &str, report: &mut Rep
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_later_change_is_to_mend_is_looked_away_from() {
+        let tests = Proof::Tests(vec!["test_a".to_owned()]);
+        let command = Proof::Command("make lint".to_owned());
+        let proofs = [&tests, &command, &tests];
+        let later = names_of(&proofs, 1);
+        assert!(is_of(&later, &check_name(1)) && is_of(&later, &format!("{}: line 3", check_name(1))));
+        assert!(is_of(&later, "test_a"), "the third change names it, too");
+        assert!(
+            !is_of(&names_of(&proofs, 3), "test_a") && !is_of(&later, "test_ab") && !is_of(&later, &check_name(11))
+        );
+    }
+}
