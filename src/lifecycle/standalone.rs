@@ -92,6 +92,13 @@ enum News {
     Some,
 }
 
+/// Whether a command names its tests (`make` and scripts do not).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Names {
+    None,
+    Told,
+}
+
 /// Decides the next question from the result of the head's tests over the base.
 async fn measured(
     context: &Context<'_>,
@@ -112,8 +119,9 @@ async fn measured(
         }
     };
     let measure = Arc::make_mut(&mut climb.measured);
+    let mut names = Names::Told;
     if !climb.trees.current.ran {
-        measure_by_names(context, measure, ends, &mut finding).await?;
+        names = measure_by_names(context, measure, ends, &mut finding).await?;
     } else if news == News::Some {
         count_new_tests(context, measure, ends).await?;
     }
@@ -130,7 +138,11 @@ async fn measured(
     finding.remarks.clone_from(&judged.remarks);
     finding.fail_to_pass = judged.judgement.fixed.iter().cloned().collect();
     finding.pass_to_fail = judged.judgement.new_failures.clone();
-    conclude(&mut finding, &judged, &climb.measured.baseline);
+    let tells_apart = match names {
+        Names::None => !was_green,
+        Names::Told => !climb.measured.baseline.failing.is_empty(),
+    };
+    conclude(&mut finding, &judged, tells_apart);
     if finding.standing == Standing::NothingToProve {
         // The evidence is about tests that failed before; there are none.
         finding.proof.clear();
@@ -161,14 +173,18 @@ async fn measure_by_names(
     measured: &mut Measured,
     ends: &Ends,
     finding: &mut Finding,
-) -> Result<(), LifecycleError> {
+) -> Result<Names, LifecycleError> {
     let mut passing = Vec::new();
     for tree in [&ends.base.0, &ends.head.0] {
         context.world.workspace.restore(tree).await?;
         let run = test_run::run(&measured.setup.tests, None, &context.world.stop).await?;
         passing.push(Baseline::from_report(&run.report, Vec::new(), true).passing);
     }
-    let (Some(at_head), Some(at_base)) = (passing.pop(), passing.pop()) else { return Ok(()) };
+    let (Some(at_head), Some(at_base)) = (passing.pop(), passing.pop()) else { return Ok(Names::Told) };
+    if at_head.is_empty() && at_base.is_empty() {
+        finding.notes.push("the command names no test: its exit alone tells base and head apart".to_owned());
+        return Ok(Names::None);
+    }
     let measure = &mut measured.baseline;
     measure.failing = at_head.keys().filter(|name| !at_base.contains_key(*name)).cloned().collect();
     measure.absent = measure.failing.iter().cloned().collect();
@@ -177,7 +193,7 @@ async fn measure_by_names(
         "the head's tests do not compile over the base: those that pass at the head and are not among the base's count as failing there"
             .to_owned(),
     );
-    Ok(())
+    Ok(Names::Told)
 }
 
 /// Tests in source files that are new with the change fail without it, since they are not there.
@@ -197,10 +213,10 @@ async fn count_new_tests(context: &Context<'_>, measured: &mut Measured, ends: &
     Ok(())
 }
 
-fn conclude(finding: &mut Finding, judged: &Judged, measure: &Baseline) {
+fn conclude(finding: &mut Finding, judged: &Judged, tells_apart: bool) {
     let verdict = trial::explained(&judged.judgement.verdict, &judged.run.report);
     (finding.standing, finding.reason) = match verdict {
-        Verdict::Green if measure.failing.is_empty() && judged.judgement.fixed.is_empty() => {
+        Verdict::Green if !tells_apart && judged.judgement.fixed.is_empty() => {
             (Standing::NothingToProve, Some("no test tells base and head apart".to_owned()))
         }
         Verdict::Green => (Standing::Proven, None),

@@ -147,6 +147,32 @@ fn a_change_that_no_test_tells_from_its_base_has_nothing_to_prove() {
 }
 
 #[test]
+fn a_command_that_names_no_test_tells_base_and_head_apart_by_its_exit() {
+    let check = "said=$(sh greet.sh) || exit 1\n[ \"$said\" = \"Hello, world\" ] || { echo \"said $said\"; exit 1; }\n";
+    let repository = Repository::with(&[
+        ("greet.sh", "echo \"Hello, $1\"\n"),
+        ("tests/run.sh", check),
+        ("Makefile", "test:\n\tsh tests/run.sh\n"),
+    ]);
+    repository.write(&[("README", "Greets.\n")]);
+    let (same, code) = repository.finding(&["--test-command", "make -s test"]);
+    assert_eq!((same["standing"].as_str(), code), (Some("not_proven"), 1), "red at both ends: {same}");
+    repository.write(&[("greet.sh", "echo \"Hello, ${1:-world}\"\n")]);
+    let (finding, code) = repository.finding(&["--test-command", "make -s test"]);
+    assert_eq!((finding["standing"].as_str(), code), (Some("proven"), 0), "{finding}");
+    assert_eq!(finding["notes"][0], "the command names no test: its exit alone tells base and head apart");
+    let held = |name: &str| {
+        let proof = finding["proof"].as_array().expect("a list");
+        proof.iter().any(|one| one["evidence"] == name && one["status"] == "held")
+    };
+    assert!(held("counter") && held("poisoned"), "{finding}");
+    repository.commit("mend");
+    repository.write(&[("README", "Greets everybody.\n")]);
+    let (green, code) = repository.finding(&["--base", "HEAD", "--test-command", "make -s test"]);
+    assert_eq!((green["standing"].as_str(), code), (Some("nothing_to_prove"), 0), "green at both ends: {green}");
+}
+
+#[test]
 fn a_test_that_cannot_say_no_proves_nothing() {
     let repository = Repository::python();
     let equal =
