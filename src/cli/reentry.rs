@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::environment::Environment;
-use super::{Failure, forge, stop_sources};
+use super::{Failure, forge, stop_sources, waiting};
 use crate::config::Plan;
 use crate::domain::ci::{CiContext, EventKind};
 use crate::domain::clock::Clock;
@@ -13,7 +13,7 @@ use crate::domain::units::{CommitSha, RunId};
 use crate::github::{CommentSlot, GitHub, GithubError, Identity};
 use crate::lifecycle::gate::{self, Refusal, Rules, Stage};
 use crate::lifecycle::history::{self, Evidence, Place};
-use crate::lifecycle::reentry::{self, Answered, Door, Found};
+use crate::lifecycle::reentry::{self, Answered, Door, Found, Whose};
 use crate::report::markdown;
 
 /// The most that the door waits altogether: for the job that parked the run, and for the last checks to appear.
@@ -168,13 +168,24 @@ pub(super) async fn admit(
     Ok(blocked(context, marker, environment).await?.unwrap_or(Entry::Begins))
 }
 
-/// A run that is blocked at this head, where no person asks for a new one.
-async fn blocked(context: &CiContext, marker: &str, environment: &Environment) -> anyhow::Result<Option<Entry>> {
+/// The runs at this head that this job may go on with. `None` where a person asks for a new one.
+fn whose(context: &CiContext) -> Option<Whose> {
     let asked = context.comment.is_some() || context.action.as_deref() == Some("labeled");
-    let (Some(number), Some(head)) = (context.pull_request_number(), &context.head_sha) else { return Ok(None) };
-    if asked && !gate::only_runs_again(context) {
-        return Ok(None);
+    let begins = asked && !gate::only_runs_again(context);
+    // The log of an earlier attempt is believed where the default branch's workflow made it.
+    let may_have_died = context.run.attempt > 1 && !waiting::is_of_a_head(context);
+    match (begins, may_have_died) {
+        (true, false) => None,
+        (true, true) => Some(Whose::OwnDead),
+        (false, true) => Some(Whose::Any),
+        (false, false) => Some(Whose::Blocked),
     }
+}
+
+/// A run that is blocked at this head, or was left in the middle there.
+async fn blocked(context: &CiContext, marker: &str, environment: &Environment) -> anyhow::Result<Option<Entry>> {
+    let (Some(number), Some(head)) = (context.pull_request_number(), &context.head_sha) else { return Ok(None) };
+    let Some(whose) = whose(context) else { return Ok(None) };
     let Some(token) = forge::token(environment) else { return Ok(None) };
     let clock = stop_sources::clock(environment);
     let place = (context.api_url.as_str(), &context.repository);
@@ -192,7 +203,7 @@ async fn blocked(context: &CiContext, marker: &str, environment: &Environment) -
         clock,
         github,
     };
-    let found = reentry::find_blocked(desk.door("", head)).await.map_err(unknown)?;
+    let found = reentry::find_unpushed(desk.door("", head), whose).await.map_err(unknown)?;
     Ok(match found {
         Found::Nothing(_) => None,
         Found::StillWaiting(what) => Some(Entry::Waits(what)),

@@ -14,11 +14,13 @@ const NO_PUSH_TOKEN: &str = "`wait-for: event` needs `push-token`: what the job'
 /// job of the default branch's workflow, whose artifacts alone are believed.
 pub(super) fn is_woken(context: &CiContext, environment: &Environment) -> bool {
     let keeps_its_log = Step::of(environment).is_some_and(Step::is_the_action);
-    let of_a_head = matches!(
-        context.event,
-        EventKind::PullRequest | EventKind::PullRequestReview | EventKind::PullRequestReviewComment
-    );
-    context.forge == Forge::Github && keeps_its_log && !of_a_head && forge::push_token(environment).is_some()
+    let is_believed = keeps_its_log && !is_of_a_head(context);
+    context.forge == Forge::Github && is_believed && forge::push_token(environment).is_some()
+}
+
+/// Whether the job is one of a pull request's head, whose artifacts anybody who may push could have made.
+pub(super) fn is_of_a_head(context: &CiContext) -> bool {
+    matches!(context.event, EventKind::PullRequest | EventKind::PullRequestReview | EventKind::PullRequestReviewComment)
 }
 
 /// Has a run wait in its job where it was asked to end it and nothing would start another.

@@ -303,7 +303,7 @@ impl Task {
             spawn: view.invocations,
             pushed: view.delivery.pushes.last().map(|push| push.commit.clone()),
             standing: standing(view),
-            held: view.blocked_at().map(|wait| Held { commit: wait.commit.clone(), on: wait.on.clone() }),
+            held: held(view, self.assignment.commit.as_ref()),
             claimed: None,
         };
         let page = Page { key, stamp: &stamp, number: *attempt, job_url: job_url.as_deref() };
@@ -362,6 +362,16 @@ fn standing(view: &RunView) -> Standing {
         }
         Ending::Finished(_) => Standing::Over,
     }
+}
+
+/// The commit that a run which has pushed nothing is to go on at, and the blockers that are in its way.
+fn held(view: &RunView, commit: Option<&CommitSha>) -> Option<Held> {
+    if let Some(wait) = view.blocked_at() {
+        return Some(Held { commit: wait.commit.clone(), on: wait.on.clone() });
+    }
+    // Should its process die, the next attempt of its job goes on with it.
+    let unpushed = standing(view) == Standing::Working && view.delivery.pushes.is_empty();
+    commit.filter(|_| unpushed).map(|commit| Held { commit: commit.clone(), on: Vec::new() })
 }
 
 /// The number that the next run is to count from: a run that ended without having reached a model has used up nothing.

@@ -108,17 +108,41 @@ pub async fn find(door: Door<'_>) -> Result<Found, GithubError> {
     })
 }
 
-/// Looks whether a run is blocked at this head that it did not push, and whether what is in its way is gone.
+/// The runs that a job may go on with at a head that none of them pushed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// One that an earlier attempt of this very job began, and died with.
+    OwnDead,
+    /// One that is blocked, or whose process died after it had taken it up.
+    Blocked,
+    /// Any of these.
+    Any,
+}
+
+impl Whose {
+    fn has(self, stamp: &Stamp, own_job: u64) -> bool {
+        let jobs = [history::job_of(&stamp.artifact), stamp.claimed];
+        let is_own = jobs.into_iter().flatten().any(|(job, _)| job == own_job);
+        match stamp.standing {
+            Standing::Blocked => self != Self::OwnDead,
+            Standing::Working => (self != Self::OwnDead && stamp.spawn > 1) || (self != Self::Blocked && is_own),
+            Standing::Over | Standing::Waiting | Standing::Merging => false,
+        }
+    }
+}
+
+/// Looks whether a run is at this head that it did not push: blocked, with what is in its way gone, or left in the middle by a process
+/// that died.
 ///
 /// # Errors
 /// Any [`GithubError`].
-pub async fn find_blocked(door: Door<'_>) -> Result<Found, GithubError> {
+pub async fn find_unpushed(door: Door<'_>, whose: Whose) -> Result<Found, GithubError> {
     const NONE: Found = Found::Nothing("none is blocked at this commit");
     let newest = |comments: Vec<IssueComment>| {
         comments.into_iter().rev().find_map(|comment| Stamp::read(&comment.body).map(|stamp| (comment, stamp)))
     };
     let is_at_the_head = |stamp: &Stamp| {
-        stamp.standing == Standing::Blocked && stamp.held.as_ref().is_some_and(|held| held.commit == *door.head)
+        whose.has(stamp, door.own_job.0) && stamp.held.as_ref().is_some_and(|held| held.commit == *door.head)
     };
     let Some((comment, stamp)) = newest(door.github.comments_in(door.slot).await?) else { return Ok(NONE) };
     if !is_at_the_head(&stamp) {

@@ -39,7 +39,7 @@ pub struct Stamp {
     pub pushed: Option<CommitSha>,
     /// Whether it is to go on once what it waits for has an answer.
     pub standing: Standing,
-    /// The blockers in its way, where they are waited for.
+    /// The commit it is at where it has pushed nothing, and the blockers in its way, where they are waited for.
     pub held: Option<Held>,
     /// The workflow run that claimed it, and which attempt of that. It stands until that run's own report takes the place of this one.
     pub claimed: Option<(u64, u64)>,

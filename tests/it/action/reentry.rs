@@ -153,12 +153,14 @@ impl Repository {
             self.trap.follow(child.id());
             Said::from(child.wait_with_output().expect("ended"))
         });
-        self.ended(&job, (id, attempt));
+        // A job of a pull request's head runs the workflow as that has it.
+        let of_a_head = event.starts_with("pull_request").then(|| payload["pull_request"]["head"]["ref"].as_str());
+        self.ended(&job, (id, attempt), of_a_head.flatten().unwrap_or("main"));
         Ended { gate, run, job, id }
     }
 
     /// The step behind it keeps the log, also of one that was killed, and the job is over.
-    fn ended(&self, job: &Job, (id, attempt): (u64, u64)) {
+    fn ended(&self, job: &Job, (id, attempt): (u64, u64), branch: &str) {
         let folder = job.file("temp/upshift");
         let fetched = std::fs::read_dir(folder.join("audit")).into_iter().flatten().flatten().map(|entry| entry.path());
         let folders: Vec<PathBuf> = std::iter::once(folder).chain(fetched).collect();
@@ -168,7 +170,7 @@ impl Repository {
             let name = job.outputs().get("artifact").cloned();
             let name = name.unwrap_or_else(|| format!("upshift-audit-{id}-{attempt}"));
             keep_as(&self.site.github, id, &name, &logs.iter().map(PathBuf::as_path).collect::<Vec<_>>());
-            self.site.github.world().artifacts.last_mut().expect("an artifact").branch = "main".to_owned();
+            self.site.github.world().artifacts.last_mut().expect("an artifact").branch = branch.to_owned();
         }
         let mut world = self.site.github.world();
         let own = world.runs.iter_mut().find(|run| run.id == id).expect("the job");
@@ -254,6 +256,8 @@ fn the_workflow_of_init_comes_to_its_second_iteration_and_its_end_through_the_en
     assert_eq!(log.rows("SELECT iteration, test_status FROM tier_attempts"), [["1", "passed"], ["2", "passed"]]);
     assert_eq!(log.number("SELECT COUNT(*) FROM run_metadata"), 1, "one run over three jobs");
     assert_eq!(repository.models.requests().len(), 4, "two iterations of two turns");
+    let branches = repository.site.server.git(&["for-each-ref", "--format=%(refname)"]);
+    assert_eq!(branches.lines().collect::<Vec<_>>(), ["refs/heads/main", "refs/heads/topic"], "no branch of a state");
     let _world = repository.finish();
 }
 
