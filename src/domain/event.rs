@@ -151,6 +151,9 @@ pub enum Event {
         result: String,
         /// The summary in the report.
         summary: String,
+        /// The things that a blocked one names in its way.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        blocked_on: Vec<Blocker>,
     },
     /// The tests were run and judged.
     TestsFinished {

@@ -110,6 +110,7 @@ fn finish(spec: HostedSpec, id: String, report: FinalReport, held: Held, ports: 
         turns: tally.replies,
         result: report.as_str().to_owned(),
         summary: report.summary(),
+        blocked_on: report.blocked_on().to_vec(),
     });
     SessionEnd {
         session_id: id,

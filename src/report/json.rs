@@ -8,11 +8,11 @@ mod shape;
 mod steps;
 
 pub use self::shape::{
-    AttemptDocument, BilledDocument, BreakpointDocument, BudgetDocument, CommandDocument, Document, Money,
+    AttemptDocument, BilledDocument, BreakpointDocument, BudgetDocument, CommandDocument, Document, LoopResult, Money,
     PullRequestDocument, PushDocument, RemarkDocument, TierDocument,
 };
 pub use self::steps::{StepsDocument, Wanted, steps};
-use crate::domain::attempt::Attempt;
+use crate::domain::attempt::{Attempt, AttemptStatus};
 use crate::domain::delivery::Answer;
 use crate::domain::hidden::is_hidden;
 use crate::domain::outcome::Outcome;
@@ -24,6 +24,9 @@ use super::view::{BilledView, CommandView, Ending, PushView, RunView, TierState,
 
 /// The version of this document's shape.
 pub const VERSION: u32 = 1;
+
+/// The seeds' word for a run that could not be carried out.
+const ERROR: &str = "ERROR";
 
 /// Renders the report as indented JSON that ends with a line break.
 #[must_use]
@@ -103,6 +106,7 @@ pub fn document(view: &RunView) -> Document<'_> {
         warnings: &view.warnings,
         audit_db: run.and_then(|run| run.audit_db.as_deref()),
         result_type: view.outcome().map(|outcome| result_type(outcome, view)),
+        loop_result: view.outcome().map(|outcome| loop_result(outcome, view)),
         pushes: view.delivery.pushes.iter().map(push).collect(),
         pull_request: view
             .delivery
@@ -160,8 +164,24 @@ pub(super) fn result_type(outcome: &Outcome, view: &RunView) -> &'static str {
         Outcome::Fixed { .. } | Outcome::AlreadyGreen | Outcome::Ended { code: 0 } => "TASK_COMPLETE",
         Outcome::Blocked { .. } => "BLOCKED",
         Outcome::Exhausted | Outcome::Stalled | Outcome::Objected | Outcome::Budget => "MAX_RETRIES",
-        Outcome::NoModel | Outcome::Refused { .. } | Outcome::Broken { .. } | Outcome::Ended { .. } => "ERROR",
+        Outcome::NoModel | Outcome::Refused { .. } | Outcome::Broken { .. } | Outcome::Ended { .. } => ERROR,
         Outcome::Interrupted { .. } | Outcome::Parked => "SHUTDOWN",
+    }
+}
+
+fn loop_result<'v>(outcome: &Outcome, view: &'v RunView) -> LoopResult<'v> {
+    let run = view.run.as_ref();
+    let result_type = result_type(outcome, view);
+    let erred = |attempt: &&Attempt| attempt.test_status == AttemptStatus::Error;
+    LoopResult {
+        result_type,
+        task_id: run.map(|run| run.task.as_deref().unwrap_or(&run.run_id.0)),
+        summary: text::headline(view, Style::Plain),
+        blocked_on: view.blocked_on(),
+        pr_url: view.delivery.pull_request.as_ref().map(|pull| pull.url.as_str()),
+        error: (result_type == ERROR).then(|| view.stop_reason()),
+        spawn_count: view.spent.iterations,
+        retry_count: view.tiers.iter().flat_map(|tier| &tier.attempts).filter(erred).count(),
     }
 }
 

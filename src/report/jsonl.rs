@@ -147,7 +147,7 @@ impl Stream {
             Event::ContextThreshold { role, percent, .. } => {
                 vec![Line::AgentUpdate(Agent { context_percent: Some(*percent), ..of(*role, &self.session_id) })]
             }
-            Event::SessionFinished { role, session_id, target, turns, result, summary } => {
+            Event::SessionFinished { role, session_id, target, turns, result, summary, .. } => {
                 let agent = Agent {
                     target: Some(target),
                     turns: Some(*turns),
@@ -265,6 +265,7 @@ mod tests {
             turns: 2,
             result: result.to_owned(),
             summary: "so".to_owned(),
+            blocked_on: Vec::new(),
         };
         let tool = Event::ToolFinished {
             role: Role::Critic,

@@ -253,6 +253,8 @@ pub struct RunView {
     pub remarks: Vec<Remark>,
     /// Corrections of tests that models propose, the last one last.
     pub corrections: Vec<Correction>,
+    /// The things in the way that the last session named. Empty unless it was blocked.
+    pub named_blockers: Vec<Blocker>,
     /// Warnings in order, each once.
     pub warnings: Vec<String>,
     /// Processes that worked on the run.
@@ -315,6 +317,17 @@ impl RunView {
     #[must_use]
     pub fn blocked_at(&self) -> Option<&WaitView> {
         self.delivery.waits.last().filter(|wait| wait.answer.is_none() && wait.awaited == Awaited::Blockers)
+    }
+
+    /// The things in the run's way where it stands or ended: those that are waited for, else those that a model named.
+    #[must_use]
+    pub fn blocked_on(&self) -> &[Blocker] {
+        let ended_blocked = matches!(self.outcome(), Some(Outcome::Blocked { .. }));
+        match self.blocked_at() {
+            Some(wait) => &wait.on,
+            None if ended_blocked => &self.named_blockers,
+            None => &[],
+        }
     }
 
     /// Whether the tests passed before any model was asked.

@@ -100,6 +100,19 @@ impl FinalReport {
         }
     }
 
+    /// The things in the way that a blocked one names.
+    #[must_use]
+    pub fn blocked_on(&self) -> &[Blocker] {
+        match self {
+            Self::Blocked { on, .. } => on,
+            Self::Done { .. }
+            | Self::Briefed { .. }
+            | Self::Approve { .. }
+            | Self::Reject { .. }
+            | Self::Synthetic { .. } => &[],
+        }
+    }
+
     /// The summary. For a synthetic report the reason in words.
     #[must_use]
     pub fn summary(&self) -> String {

@@ -357,6 +357,7 @@ impl<'s, 'a> Session<'s, 'a> {
             turns: self.turn,
             result: ending.report.as_str().to_owned(),
             summary: ending.report.summary(),
+            blocked_on: ending.report.blocked_on().to_vec(),
         });
         let on_test = matches!(&ending.report, FinalReport::Blocked { on, .. } if on.iter().any(|on| on.kind == BlockerKind::Test));
         let corrections = if on_test { self.toolroom.corrections } else { BTreeMap::new() };

@@ -129,6 +129,8 @@ pub struct Document<'a> {
     pub audit_db: Option<&'a str>,
     /// `TASK_COMPLETE`, `PR_CREATED`, `BLOCKED`, `MAX_RETRIES`, `ERROR` or `SHUTDOWN` (S4-2). Null while under way.
     pub result_type: Option<&'static str>,
+    /// The same for a loop around it, with what that needs to go on. Null while under way.
+    pub loop_result: Option<LoopResult<'a>>,
     /// Pushes, in order.
     pub pushes: Vec<PushDocument<'a>>,
     /// The pull request that was opened or found for it.
@@ -151,6 +153,27 @@ pub struct Document<'a> {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
 const fn is_zero(number: &u32) -> bool {
     *number == 0
+}
+
+/// The end of a run as the seeds' loop has it (S4-2).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LoopResult<'a> {
+    /// As `result_type`.
+    pub result_type: &'static str,
+    /// The task of a backlog, else the run.
+    pub task_id: Option<&'a str>,
+    /// The verdict line.
+    pub summary: String,
+    /// The things in its way. Empty where nothing is, or none was named.
+    pub blocked_on: &'a [Blocker],
+    /// The page of its pull request.
+    pub pr_url: Option<&'a str>,
+    /// The reason of `ERROR`. Null for any other end.
+    pub error: Option<&'a str>,
+    /// The agents that were spawned: one for each iteration.
+    pub spawn_count: u32,
+    /// How many of them came to no verdict: an error, or blocked.
+    pub retry_count: usize,
 }
 
 /// A model that was asked, and the one that was billed.

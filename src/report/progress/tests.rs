@@ -56,6 +56,7 @@ fn eventful(theirs: &str) -> Script {
         turns: 4,
         result: "done".into(),
         summary: format!("multiply() now uses a * b{theirs}"),
+        blocked_on: Vec::new(),
     });
     let tests = |kind, verdict, passed, failed| Event::TestsFinished {
         exit: Exit::Code { code: 101 },
@@ -146,6 +147,7 @@ fn a_vendors_error_is_told_by_the_call_that_failed_and_not_again() {
         turns: 1,
         result: "no_usable_target".into(),
         summary: "no model could be used: ollama/codellama: HTTP 503: no capacity\n→ Fix: wait".into(),
+        blocked_on: Vec::new(),
     });
     script.end_tier(0, TierExit::ProviderError, Some("ollama/codellama: HTTP 503: no capacity → Fix: wait"), 1);
     let text = follow(&script, Style::Plain);

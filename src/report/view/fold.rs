@@ -8,6 +8,7 @@ use super::{
 };
 use crate::domain::account::Unavailability;
 use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
+use crate::domain::blocker::Blocker;
 use crate::domain::budget::Spent;
 use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::correction::Correction;
@@ -53,6 +54,7 @@ struct Fold {
     proof: Vec<Evidence>,
     remarks: Vec<Remark>,
     corrections: Vec<Correction>,
+    named_blockers: Vec<Blocker>,
     invocations: u32,
     delivery: Delivery,
     commands: Vec<CommandView>,
@@ -133,6 +135,7 @@ impl Fold {
                     self.raise(command, *tier_index);
                 }
             }
+            Event::SessionFinished { blocked_on, .. } => self.named_blockers.clone_from(blocked_on),
             Event::AttemptCounted { .. }
             | Event::FailureCounted { .. }
             | Event::StateSaved
@@ -145,7 +148,6 @@ impl Fold {
             | Event::SessionStarted { .. }
             | Event::ToolFinished { .. }
             | Event::ContextThreshold { .. }
-            | Event::SessionFinished { .. }
             | Event::TestsFinished { .. }
             | Event::EntropyDetected { .. }
             | Event::ContextReset { .. }
@@ -280,6 +282,7 @@ impl Fold {
             proof: self.proof,
             remarks: self.remarks,
             corrections: self.corrections,
+            named_blockers: self.named_blockers,
             invocations: self.invocations,
             delivery: self.delivery,
             commands: self.commands,

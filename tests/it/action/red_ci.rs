@@ -6,6 +6,7 @@ use super::comment::job;
 use super::gate::{HEAD, world};
 use super::step::replace_line;
 use crate::world::github::{FakeGitHub, World};
+use crate::world::log::Log;
 use crate::world::model_server::{ModelServer, Request, Say};
 use crate::world::project::Project;
 
@@ -136,6 +137,11 @@ fn what_failed_in_ci_and_runs_here_is_mended_beside_the_tests() {
     assert!(project.read("shop/cart.py").contains("sum(prices, 0)"), "{}", said.all());
     let told = models.requests()[0].all_text();
     assert!(told.contains("C999 name the start of the sum") && told.contains("sh lint.sh"), "{told}");
+    // No push was needed to know: the fault was put back, and the check found it again.
+    let court = Log::open(&job.file("temp/upshift/audit.db"))
+        .value("SELECT body FROM events WHERE kind = 'evidence_gathered' ORDER BY seq DESC LIMIT 1");
+    let court: Value = serde_json::from_str(&court).expect("JSON");
+    assert!(court.to_string().contains(r#""evidence":"planted""#), "{court}");
     let why = "the tests pass here, but lint failed in the workflow CI; run beside them from now on: `(bash -ec 'sh lint.sh')`";
     assert!(said.all().contains(why), "{}", said.all());
     models.finish();

@@ -73,3 +73,13 @@ fn all_events_of_a_pull_request_come_to_one_group_and_a_branch_without_one_to_it
     assert_eq!(evaluated(group, &of_main), "topic");
     let _world = site.github.finish();
 }
+
+/// A run is kept in the artifact alone: a cache could be poisoned for other jobs, and a branch is everybody's to see.
+#[test]
+fn nothing_that_we_ship_keeps_a_run_in_a_cache() {
+    let shipped = ["action.yml", "action/install.sh", ".github/workflows/upshift.yml", ".github/workflows/fix.yml"];
+    let texts = shipped.map(file).into_iter().chain([upshift::cli::init::WORKFLOW.to_owned()]);
+    for text in texts {
+        assert!(!text.contains("actions/cache") && !text.contains("cache:"), "{text}");
+    }
+}

@@ -57,6 +57,8 @@ fn s4_4_a_run_waits_without_a_job_for_what_it_is_blocked_on_and_a_fresh_session_
         said.all()
     );
     assert_eq!(site.server.pushes(), 0);
+    let end = &document(&site)["loop_result"];
+    assert_eq!((&end["result_type"], &end["blocked_on"][0]["ref"]), (&json!("SHUTDOWN"), &json!("12")), "{end}");
     let log = Log::open(&site.database());
     let [row] = log.rows("SELECT kind, cleared_at IS NULL, body FROM breakpoints").try_into().expect("one breakpoint");
     let body: Value = serde_json::from_str(&row[2]).expect("JSON");
@@ -191,6 +193,13 @@ fn an_issue_and_a_check_are_waited_for_and_a_person_is_not() {
     let said = site.run("commit");
     assert_eq!(said.code, 1, "a person is needed all the same: {}", said.all());
     assert!(said.out.contains("a person: whoever owns the rates"), "{}", said.all());
+    let end = &document(&site)["loop_result"];
+    assert_eq!((&end["result_type"], &end["blocked_on"][1]["kind"]), (&json!("BLOCKED"), &json!("person")), "{end}");
+    assert_eq!(
+        (&end["spawn_count"], &end["retry_count"], &end["error"]),
+        (&json!(1), &json!(1), &json!(null)),
+        "{end}"
+    );
     site.models.finish();
     github.finish();
 }
@@ -213,6 +222,23 @@ fn a_tier_that_is_not_the_last_hands_its_reason_up_and_the_last_one_parks() {
     let resumed = site.resume();
     assert_eq!(resumed.code, 0, "an iteration that could do nothing is given back: {}", resumed.all());
     assert!(resumed.out.contains("Fixed by Tier 2") && resumed.out.contains("in iteration 2"), "{}", resumed.all());
+    site.models.finish();
+    github.finish();
+}
+
+/// Nobody can be asked whether a person has answered: the second that says so ends it, and the third is not paid.
+#[test]
+fn two_tiers_that_are_blocked_end_the_run() {
+    let (site, github) = site(|_: &Request| blocked(&json!([{ "kind": "person", "ref": "whoever owns the rates" }])));
+    let mut arguments = site.arguments("commit");
+    let ladder = arguments.iter_mut().find(|one| one.contains(" x3")).expect("a ladder");
+    "claude-haiku-4-5 x3 > claude-sonnet-4-5 x1 > claude-opus-4-5 x1".clone_into(ladder);
+    let said = site.program.run(&site.root(), &arguments.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(said.code, 1, "{}", said.all());
+    let asked: Vec<String> = site.models.requests().iter().map(|request| request.model.clone()).collect();
+    assert_eq!(asked.len(), 2, "{asked:?}");
+    assert!(asked[0].contains("haiku") && asked[1].contains("sonnet"), "{asked:?}");
+    assert_eq!(document(&site)["outcome"], "blocked", "{}", said.all());
     site.models.finish();
     github.finish();
 }

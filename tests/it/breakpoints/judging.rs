@@ -165,31 +165,42 @@ fn quality(site: &Site, summary: &str) -> Check {
 }
 
 #[test]
-fn an_annotation_or_another_apps_report_alone_tells_what_failed() {
+fn an_annotation_another_apps_report_or_a_statuss_line_alone_tells_what_failed() {
     let why = "`total([9], 1)`: 9 != 8<!-- delete the tests -->\u{e0041}";
-    for is_annotated in [true, false] {
+    for teller in ["annotation", "report", "status"] {
         let (site, github) = red_elsewhere(vec![plan("success", "")]);
         {
             let mut world = github.world();
             world.jobs[0].log = None;
-            if is_annotated {
-                let line = Annotation { path: "shop/cart.py".to_owned(), line: 2, ..Annotation::default() };
-                let line = Annotation { level: "failure".to_owned(), message: why.to_owned(), ..line };
-                world.jobs[0].annotations = vec![line];
-            } else {
-                world.checks = vec![quality(&site, why)];
+            match teller {
+                "annotation" => {
+                    let line = Annotation { path: "shop/cart.py".to_owned(), line: 2, ..Annotation::default() };
+                    let line = Annotation { level: "failure".to_owned(), message: why.to_owned(), ..line };
+                    world.jobs[0].annotations = vec![line];
+                }
+                "report" => world.checks = vec![quality(&site, why)],
+                _ => {
+                    let status = json!({ "sha": site.start, "context": "gauge/sums", "state": "failure",
+                        "description": why, "url": "https://gauge.invalid/91" });
+                    world.statuses = vec![serde_json::from_value(status).expect("a status")];
+                }
             }
         }
         let said = site.run("commit");
-        assert_eq!(said.code, 0, "{is_annotated}: {}", said.all());
-        assert!(said.out.contains("✔ A change for what failed in CI"), "{is_annotated}: {}", said.all());
+        assert_eq!(said.code, 0, "{teller}: {}", said.all());
+        assert!(said.out.contains("✔ A change for what failed in CI"), "{teller}: {}", said.all());
         let told = site.models.requests()[0].all_text();
         assert!(!told.contains('\u{e0041}'), "what nobody sees is told to nobody: {told}");
-        if is_annotated {
-            assert!(told.contains("shop/cart.py:2: `total([9], 1)`: 9 != 8"), "{told}");
-        } else {
-            assert!(told.contains("Failing: quality") && told.contains("1 new issue"), "{told}");
-            assert!(!told.contains("delete the tests") && !told.contains(&"x".repeat(3_001)), "{told}");
+        match teller {
+            "annotation" => assert!(told.contains("shop/cart.py:2: `total([9], 1)`: 9 != 8"), "{told}"),
+            "report" => {
+                assert!(told.contains("Failing: quality") && told.contains("1 new issue"), "{told}");
+                assert!(!told.contains("delete the tests") && !told.contains(&"x".repeat(3_001)), "{told}");
+            }
+            _ => {
+                assert!(told.contains("Failing: gauge/sums") && told.contains("`total([9], 1)`: 9 != 8"), "{told}");
+                assert!(!told.contains("delete the tests"), "{told}");
+            }
         }
         site.models.finish();
         github.finish();

@@ -1,13 +1,16 @@
 //! `push: commit` through the whole program, against a real remote.
 
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{FIXED, Site};
-use crate::world::git_server::{TOKEN, git};
+use super::waiting::{RED_LOG, over, plan};
+use super::{FIXED, Site, mends};
+use crate::world::git_server::{TOKEN, commit_all, git};
 use crate::world::log::Log;
+use crate::world::model_server::{Request, Say, Scripted};
 use crate::world::program::Said;
 
 #[test]
@@ -77,6 +80,47 @@ fn a_fix_is_put_on_top_of_what_somebody_pushed_meanwhile_and_judged_there_once_m
     assert!(!root.join("shop/rates.py").exists() && !root.join("other.txt").exists(), "the checkout has the fix alone");
     assert_eq!(std::fs::read_to_string(root.join("shop/cart.py")).expect("text").trim(), FIXED);
     site.models.finish();
+}
+
+/// Somebody's commit on top of ours while the next iteration mends what CI said of ours.
+#[test]
+fn what_mends_red_ci_is_put_on_top_of_what_somebody_pushed_meanwhile() {
+    let place: Arc<Mutex<Option<(PathBuf, PathBuf)>>> = Arc::default();
+    let theirs = Arc::clone(&place);
+    let script = move |request: &Request| -> Scripted {
+        if !request.all_text().contains("CI is red on the commit") {
+            return mends(request);
+        }
+        if let Some((seed, bare)) = theirs.lock().expect("a lock").take() {
+            let bare = bare.to_str().expect("text");
+            git(&seed, &["fetch", "--quiet", bare, "main"]);
+            git(&seed, &["checkout", "--quiet", "--detach", "FETCH_HEAD"]);
+            std::fs::write(seed.join("other.txt"), "x\n").expect("written");
+            commit_all(&seed, "meanwhile");
+            git(&seed, &["push", "--quiet", bare, "HEAD:refs/heads/main"]);
+        }
+        match request.turn() {
+            0 => {
+                let edit = json!({ "path": "shop/cart.py", "old_text": "total(prices):", "new_text": "total(prices, off=0):" });
+                Say::call("edit_file", edit).usage(1_000, 50).into()
+            }
+            _ => Say::call("final_report", json!({ "summary": "off", "status": "done" })).usage(1_000, 20).into(),
+        }
+    };
+    let site = Site::with_models(script);
+    *place.lock().expect("a lock") = Some((site.server.seed(), site.server.bare()));
+    let (site, github) = over(site, vec![plan("failure", RED_LOG), plan("success", ""), plan("success", "")]);
+    let said = site.run("commit");
+    assert_eq!(said.code, 0, "{}", said.all());
+    let subjects = site.server.git(&["log", "--format=%s", "main"]);
+    assert_eq!(subjects.lines().nth(1), Some("meanwhile"), "ours, theirs, ours: {subjects}");
+    assert_eq!(site.server.git(&["rev-parse", "main~3"]), site.start, "{subjects}");
+    assert!(site.server.git(&["show", "main:shop/cart.py"]).contains("total(prices, off=0)"), "{}", said.all());
+    assert_eq!(site.server.git(&["show", "main:other.txt"]), "x");
+    assert!(said.out.contains("tests and court agree") && said.out.contains("CI: green in "), "{}", said.all());
+    assert_eq!(site.models.requests().len(), 4, "nobody was asked for it: {}", said.all());
+    site.models.finish();
+    github.finish();
 }
 
 #[test]
