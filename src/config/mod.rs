@@ -50,6 +50,7 @@ pub use read::Entry;
 pub use reference::reference;
 pub use resolve::{audit_path, resolve};
 pub use schema::schema;
+pub use sections::SEEN_TESTS;
 pub use sources::{
     Build, BuiltInEndpoint, Catalogue, DEFAULT_CONFIG_PATH, FileContent, NamedFile, Setting, Settings, Sources,
 };

@@ -86,6 +86,8 @@ pub struct TestPlan {
     pub setup_command: Option<String>,
     /// The failing tests that are to be mended. An empty list means all.
     pub only: Vec<String>,
+    /// Whether upshift itself saw those fail, so that each is a test for sure. A person's list may hold slips.
+    pub known: bool,
     /// The framework whose output is read. `None` means that it is recognised.
     pub framework: Option<String>,
     /// How long one run may take, in seconds (contradiction 30).

@@ -20,7 +20,7 @@ use super::tiers_source::{Chosen, TiersSource, chosen, classify_tiers};
 use super::{estimate, github, hosts, suggest};
 
 /// Variables of ours that are no settings.
-const OTHER_VARIABLES: [&str; 15] = [
+const OTHER_VARIABLES: [&str; 16] = [
     "UPSHIFT_ACTION",
     "UPSHIFT_BIN",
     "UPSHIFT_COMMAND",
@@ -34,6 +34,7 @@ const OTHER_VARIABLES: [&str; 15] = [
     "UPSHIFT_CRASH_AFTER",
     "UPSHIFT_GUARD_OFF",
     "UPSHIFT_HANDED_OVER",
+    sections::SEEN_TESTS,
     "UPSHIFT_TASK",
     "UPSHIFT_TEST_CLOCK",
 ];

@@ -79,6 +79,7 @@ saved! {
         commands: Vec<NamedCommand>,
         setup_command: Option<String>,
         only: Vec<String>,
+        known: bool,
         framework: Option<String>,
         timeout_seconds: u64,
         memory_mb: u32,

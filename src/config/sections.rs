@@ -111,6 +111,9 @@ pub(super) fn entropy(picker: &Picker<'_>) -> (OnEntropy, u32) {
     (on, threshold)
 }
 
+/// The variable that says that the tests of `test.only` were seen failing by upshift. Set for tasks that are made of failing tests.
+pub const SEEN_TESTS: &str = "UPSHIFT_SEEN_TESTS";
+
 /// The task.
 pub(super) fn objective(picker: &Picker<'_>) -> String {
     let picked = picker.either(Setting::Objective, |file| file.objective.clone());
@@ -143,6 +146,7 @@ pub(super) fn test(picker: &Picker<'_>) -> TestPlan {
             .into_iter()
             .map(|TestName(name)| name)
             .collect(),
+        known: picker.sources.env.contains_key(SEEN_TESTS),
         framework: picker.take_optional("test.framework", framework, "recognised", String::clone),
         timeout_seconds: picker.take("test.timeoutSeconds", timeout, 300, u64::to_string),
         memory_mb: picker.take("test.memoryMb", memory, DEFAULT_MEMORY_MB, u32::to_string),

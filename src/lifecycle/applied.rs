@@ -6,6 +6,7 @@ use super::judge::{self, Author};
 use super::leftovers;
 use super::measured::{Measuring, TestSetup};
 use super::recorder::Recorder;
+use super::stage::Stage;
 use super::standalone::baseline_of;
 use super::state::RunState;
 use crate::audit::{Journal, LoadedRun};
@@ -97,6 +98,8 @@ pub async fn apply(
     recorder.record(&context, &measured.events, measured.stage.saved(&context.charter));
     let applied = if context.world.stop.raised().is_some() {
         Ok(Applied::Stopped)
+    } else if let Some(why) = not_seen(&measured.stage) {
+        Ok(Applied::Lost(why))
     } else {
         match baseline_of(measured.stage) {
             Err(reason) => Ok(Applied::Broken(reason)),
@@ -107,6 +110,13 @@ pub async fn apply(
     leftovers::sweep(&context, &mut recorder);
     leftovers::forget(&context);
     applied
+}
+
+/// Why nothing would prove the change, where its tests were not seen.
+fn not_seen(stage: &Stage) -> Option<String> {
+    let Stage::Ending(ending) = stage else { return None };
+    let Outcome::Blocked { reason } = &ending.outcome else { return None };
+    Some(reason.clone())
 }
 
 async fn judged(

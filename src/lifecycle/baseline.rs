@@ -9,12 +9,14 @@ use super::measured::{Measured, Measuring, Origin};
 use super::recorder::Recorder;
 use super::stage::Next;
 use super::{counted, finish, left_behind, leftovers, network, publish, red_ci};
+use crate::config::TestPlan;
 use crate::domain::event::{BaselineFinished, Event, TestMessage, TestPlace};
 use crate::domain::foreign::Foreign;
 use crate::domain::outcome::Outcome;
 use crate::domain::test_report::{RunKind, TestCase, TestReport};
 use crate::domain::verdict::{Exit, Verdict};
 use crate::files;
+use crate::policy::asked::Asked;
 use crate::policy::budget;
 use crate::policy::candidate::Candidate;
 use crate::policy::verdict::{self, Baseline};
@@ -74,6 +76,7 @@ pub(super) async fn run(
     let filed = learnt(&first, &first_verdict, flaky_in_file, &named);
     let aside = flaky.iter().chain(&named).cloned().collect();
     let baseline = Baseline { filed, ..Baseline::from_report(&first.report, aside, explicit) };
+    let not_seen = not_seen(&context.charter.plan.test, &first, &first_verdict);
     let mut first = first;
     trial::leave_out(&mut first.report, &named);
     // Where none of the tests that were asked for fails, there is nothing to mend.
@@ -112,7 +115,7 @@ pub(super) async fn run(
     let candidate = trial::candidate(measured.origin.tree.clone(), &first, &described);
     let candidate = first_candidate(context, candidate, &measured.baseline, work);
     let mut climb = Climb::begin(measured, candidate, measuring.allowance, measuring.comments);
-    let (red, counted) = before_any_money(context, &verdict, red, &finished.failing).await;
+    let (red, counted) = before_any_money(context, &verdict, not_seen.or(red), &finished.failing).await;
     if let Some(left) = counted::left(context, counted.as_ref()) {
         climb.allowance.budget.max_cost = climb.allowance.budget.max_cost.min(left);
     }
@@ -276,14 +279,21 @@ fn for_the_environment(report: &TestReport, flaky: &[String], others: &[String])
 
 /// Failing tests that this run is not asked to mend. Empty where it is asked for all.
 fn other_tests(only: &[String], report: &TestReport, flaky: &[String]) -> Vec<String> {
-    // The name of a check stands for all that fails in it.
-    let is_meant = |test: &TestCase| {
-        let within =
-            |name: &String| test.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(": "));
-        only.iter().any(within)
-    };
-    let is_other = |test: &&TestCase| !is_meant(test) && !flaky.contains(&test.name);
-    if only.is_empty() { Vec::new() } else { report.failing().filter(is_other).map(|test| test.name.clone()).collect() }
+    let asked = Asked::new(only, report);
+    let is_other = |test: &&TestCase| !asked.means(&test.name) && !flaky.contains(&test.name);
+    report.failing().filter(is_other).map(|test| test.name.clone()).collect()
+}
+
+/// How a run ends that is asked for tests which were not seen: nothing would prove that they pass.
+fn not_seen(plan: &TestPlan, first: &TestRun, verdict: &Verdict) -> Option<(Outcome, String)> {
+    // Where we saw them fail ourselves, they are tests, whatever the runner names now.
+    let is_known = plan.known && first.report.kind == RunKind::Tests;
+    if is_known || !matches!(verdict, Verdict::Green | Verdict::Red { .. }) {
+        return None;
+    }
+    let why = Asked::new(&plan.only, &first.report).unproven(first.filed.report())?;
+    let reason = format!("not seen, so that nothing would prove it: {why}");
+    Some((Outcome::Blocked { reason: reason.clone() }, reason))
 }
 
 /// The baseline that the result file of the first run is good for from now on.

@@ -159,7 +159,7 @@ pub(super) fn baseline_of(stage: Stage) -> Result<(Climb, bool), String> {
         Stage::Held(held) => Ok((held.climb, false)),
         Stage::Measuring(_) => Err("they were not run".to_owned()),
         Stage::Ending(ending) => match (ending.reached, ending.outcome) {
-            (_, Outcome::Broken { reason }) => Err(reason),
+            (_, Outcome::Broken { reason } | Outcome::Blocked { reason }) => Err(reason),
             (Reached::Measuring(_), _) => Err(ending.stop_reason),
             (Reached::Climb(climb), outcome) => Ok((*climb, outcome == Outcome::AlreadyGreen)),
         },

@@ -5,6 +5,7 @@
 //!
 //! Start reading at [`escalation::step`]: after every iteration it says what comes next.
 
+pub mod asked;
 pub mod attempts;
 pub mod backlog;
 pub mod budget;

@@ -127,7 +127,8 @@ impl Engine<'_> {
 
     async fn spawn(&self, book: &mut Book, key: &str, words: Vec<String>) -> anyhow::Result<Came> {
         let tells_events = self.teller.format == Format::Jsonl;
-        let order = Order { words, key, checkout: self.checkout(), tells_events };
+        let knows_tests = *self.source == Source::FailingTests;
+        let order = Order { words, key, knows_tests, checkout: self.checkout(), tells_events };
         let work = worker::work(order, self.environment, self.stop);
         tokio::pin!(work);
         loop {

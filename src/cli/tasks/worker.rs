@@ -1,7 +1,7 @@
 //! The run for a task: this program once more, whose events are read as they come.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead as _, BufReader, PipeReader};
 use std::path::Path;
 use std::thread::JoinHandle;
@@ -13,7 +13,7 @@ use super::super::environment::Environment;
 use super::super::output::print;
 use super::TASK;
 use super::agents::seeds_line;
-use crate::config::{Setting, Settings};
+use crate::config::{SEEN_TESTS, Setting, Settings};
 use crate::domain::outcome::{EXIT_BUDGET, EXIT_NOT_FIXED, EXIT_PARKED, EXIT_SIGNAL_BASE, EXIT_SUCCESS};
 use crate::domain::stop::Stop;
 use crate::domain::units::RunId;
@@ -35,6 +35,8 @@ pub(super) struct Order<'o> {
     pub(super) words: Vec<String>,
     /// The task, as `backlog/task`.
     pub(super) key: &'o str,
+    /// Whether its tests were seen failing when the task was made.
+    pub(super) knows_tests: bool,
     /// The checkout.
     pub(super) checkout: &'o Path,
     /// Whether its events are handed on as lines, each with the task.
@@ -77,6 +79,10 @@ pub(super) async fn work(order: Order<'_>, environment: &Environment, stop: &Sto
     command.extend(order.words.iter().map(OsString::from));
     let mut env: BTreeMap<OsString, OsString> = environment.raw().clone();
     env.insert(TASK.into(), order.key.into());
+    env.remove(OsStr::new(SEEN_TESTS));
+    if order.knows_tests {
+        env.insert(SEEN_TESTS.into(), "1".into());
+    }
     let companion = Companion {
         command,
         cwd: order.checkout.to_owned(),
