@@ -39,11 +39,13 @@ pub(super) struct Pulse(Arc<Workspace>);
 impl Pulse {
     /// That of the run in a workspace.
     pub(super) fn of(workspace: &Arc<Workspace>) -> Self {
-        let beating = Arc::clone(workspace);
+        // Held by nobody else, the workspace is given up at once.
+        let beating = Arc::downgrade(workspace);
         tokio::spawn(async move {
             loop {
                 tokio::time::sleep(PULSE).await;
-                beating.beat();
+                let Some(workspace) = beating.upgrade() else { return };
+                workspace.beat();
             }
         });
         Self(Arc::clone(workspace))
@@ -182,7 +184,7 @@ async fn throw_away(workspace: &Workspace, setup: &Setup<'_>, killed: &Killed) -
 }
 
 /// The first files by name.
-fn named(files: &[String]) -> String {
+pub(super) fn named(files: &[String]) -> String {
     let mut text = files.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
     let more = files.len().saturating_sub(MOST_NAMED);
     if more > 0 {

@@ -15,6 +15,7 @@ use super::secret::looks_secret;
 use super::store::{Entry, Form};
 use crate::domain::tree_patch::{FileForm, FileVersion, PatchedFile, RecordedTree};
 use crate::domain::units::{CommitSha, TreeId};
+use crate::files;
 
 /// The folder at the top of a repository that GitHub reads.
 const CI_FOLDER: &str = ".github";
@@ -29,6 +30,17 @@ pub enum Merged {
         /// The first such file.
         path: String,
     },
+}
+
+/// The way back of a merge that was killed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WayBack {
+    /// None was.
+    None,
+    /// The files are back.
+    Went,
+    /// Somebody changed these since then.
+    Barred(Vec<String>),
 }
 
 impl Workspace {
@@ -149,24 +161,49 @@ impl Workspace {
         kept.map_err(|source| WorkspaceError::Store { path: JUDGED_AT.into(), source })
     }
 
-    /// Puts the files back where a merge was killed: as they were, with what it had committed since.
+    /// Puts the files back where a merge was killed: as they were, with what it had committed since. Where somebody changed some since
+    /// then, all stay as they are.
     ///
     /// # Errors
     /// When they cannot be put back.
-    pub async fn go_back_to(&self, revisions: &Revisions<'_>) -> Result<bool, RevisionError> {
+    pub async fn go_back_to(&self, revisions: &Revisions<'_>) -> Result<WayBack, RevisionError> {
         let kept = self.states.store().kept(JUDGED_AT);
         let kept = kept.map_err(|source| WorkspaceError::Store { path: JUDGED_AT.into(), source })?;
-        if !self.go_back().await? {
-            return Ok(false);
+        if !self.has_way_back()? {
+            self.forget_writes();
+            return Ok(WayBack::None);
         }
-        let Some(from) = kept.and_then(|bytes| String::from_utf8(bytes).ok()).map(CommitSha) else { return Ok(true) };
         let here = revisions.commit("HEAD").await?;
+        let theirs = self.changed_by_others(revisions, &here).await?;
+        if !theirs.is_empty() {
+            return Ok(WayBack::Barred(theirs));
+        }
+        self.go_back().await?;
+        self.forget_writes();
+        let Some(from) = kept.and_then(|bytes| String::from_utf8(bytes).ok()).map(CommitSha) else {
+            return Ok(WayBack::Went);
+        };
         let paths = revisions.changed_between(&from, &here).await?;
         if !paths.is_empty() {
             let tree = self.as_in_commit(&self.snapshot().await?, revisions, &here, &paths).await?;
             self.restore(&tree).await?;
         }
-        Ok(true)
+        Ok(WayBack::Went)
+    }
+
+    /// The files that somebody changed since a merge was killed, and that no commit holds.
+    async fn changed_by_others(
+        &self,
+        revisions: &Revisions<'_>,
+        here: &CommitSha,
+    ) -> Result<Vec<String>, RevisionError> {
+        let differs = revisions.changed_here(here).await?;
+        let differs = differs.iter().map(|path| files::slashed(path));
+        Ok(match self.left_behind().await? {
+            Some(left) => differs.filter(|path| left.later.contains(path)).collect(),
+            // Nothing says which are whose.
+            None => differs.collect(),
+        })
     }
 }
 
@@ -176,3 +213,6 @@ const fn form(version: &FileVersion) -> Form {
         FileForm::Link => Form::Link,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -61,7 +61,7 @@ pub use dotenv::dotenv_secrets;
 pub use failure::{Diff, PathRules, ToolError, WorkspaceError};
 pub use hunks::{Hunks, Place};
 pub use left_behind::{LeftBehind, look_for_left_behind};
-pub use merged::Merged;
+pub use merged::{Merged, WayBack};
 pub use patches::{Unportable, too_many_bytes};
 pub use protected::is_test_path;
 pub use rebuild::RebuildError;

@@ -388,6 +388,16 @@ impl Workspace {
         kept.map_err(|source| WorkspaceError::Store { path: PathBuf::from(WAY_BACK), source })
     }
 
+    /// Whether a process was killed before it put a person's files back.
+    ///
+    /// # Errors
+    /// When the private folder cannot be read.
+    pub(super) fn has_way_back(&self) -> Result<bool, WorkspaceError> {
+        let kept = self.states.store().kept(WAY_BACK);
+        let kept = kept.map_err(|source| WorkspaceError::Store { path: PathBuf::from(WAY_BACK), source })?;
+        Ok(kept.is_some())
+    }
+
     /// Puts a person's files back where a process was killed before it did. Returns whether it had to.
     ///
     /// # Errors

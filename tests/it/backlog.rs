@@ -7,7 +7,10 @@ mod ledger;
 mod merging;
 mod sources;
 mod steering;
+mod trust;
+mod unseen;
 mod words;
+mod workers;
 
 use std::process::Command;
 

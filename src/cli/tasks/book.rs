@@ -339,3 +339,52 @@ pub(super) fn in_use(store: &Store) -> anyhow::Error {
 pub(super) fn failed(error: &AuditError) -> anyhow::Error {
     Failure::usage(format!("the backlog cannot be recorded: {error}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::audit::Store;
+    use crate::domain::clock::Timestamp;
+    use crate::redact::Redactor;
+    use crate::tracker::Proof;
+
+    fn task(proof: &str) -> Task {
+        Task {
+            id: "one".to_owned(),
+            title: "One".to_owned(),
+            description: String::new(),
+            status: TaskStatus::Open,
+            priority: 2,
+            depends_on: Vec::new(),
+            proof: Proof::Command(proof.to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_task_that_gets_another_proof_begins_anew_and_was_paid_for_all_the_same() {
+        let store = Store::in_memory(Arc::new(Redactor::default())).unwrap();
+        let backlog = BacklogRecord {
+            backlog_id: "b".to_owned(),
+            source: "tasks.yml".to_owned(),
+            folder: "/x".to_owned(),
+            started_at: Timestamp("2026-01-01T00:00:00.000Z".to_owned()),
+            stop_reason: None,
+            max_cost: MicroUsd(1_000),
+            course: CourseRecord { status: "running".to_owned(), iteration: 1, max_iterations: 0 },
+        };
+        let (mut book, _) = Book::open(store, backlog, vec![task("make a")], false).unwrap();
+        let cost = Charge { known: MicroUsd(700), unknown: MicroUsd(50) };
+        book.change(0, |entry| {
+            entry.cost = cost;
+            entry.failures = 3;
+            entry.standing = Standing::LeftOut;
+        })
+        .unwrap();
+        assert!(book.refresh(vec![task("make b")], false).unwrap());
+        let entry = &book.entries[0];
+        assert_eq!((entry.cost, entry.failures, entry.standing), (cost, 0, Standing::Comes));
+        assert_eq!(book.left().unwrap(), MicroUsd(250));
+    }
+}

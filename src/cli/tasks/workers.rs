@@ -102,14 +102,15 @@ async fn begin(
         merging::all(&wish, &setup, &resolved, (&revisions, &stop)).await
     };
     let mut report = Report::default();
-    if workers.place.exists() {
+    if merging::has_logs(&workers.place) {
         say("⚠ an earlier backlog was killed here; what its jobs recorded is merged first");
         report = merge(&open).await?;
         open = tasks().await?;
         all.clone_from(&open);
     }
     let mut is_short = false;
-    for round in 1..=ROUNDS {
+    let first = workers.first_round();
+    for round in first..first + ROUNDS {
         let left = plan.budget.max_cost.saturating_sub(report.cost().total());
         let parted = matrix(&open, left, MOST_JOBS);
         if report.is_stopped() || parted.jobs.is_empty() {
@@ -137,6 +138,14 @@ async fn begin(
 }
 
 impl Workers<'_> {
+    /// The number of the first round. What a killed backlog left is told from it, since no job goes on in another one's log.
+    fn first_round(&self) -> usize {
+        let names = std::fs::read_dir(&self.place).into_iter().flatten().flatten();
+        let round = |name: String| name.split('-').next()?.parse::<usize>().ok();
+        let before = names.filter_map(|one| round(one.file_name().to_string_lossy().into_owned())).max();
+        before.map_or(1, |round| round + 1)
+    }
+
     /// Has every job worked on, so many at a time.
     async fn work(&self, jobs: &[Job], round: usize) -> anyhow::Result<()> {
         let mut pending: Vec<_> = Vec::new();
@@ -154,12 +163,11 @@ impl Workers<'_> {
         }
         let clone = folder.join("clone");
         std::fs::create_dir_all(&folder)?;
-        // What a killed job left of its clone is in nobody's log.
-        drop(std::fs::remove_dir_all(&clone));
         self.revisions.clone_to(&clone).await.map_err(unreadable)?;
         let key = format!("workers/{}", job.tasks.join(" "));
         let tells_events = self.resolved.plan.format == Format::Jsonl;
-        let order = Order { words: self.words(job, &folder), key: &key, checkout: &clone, tells_events };
+        let order =
+            Order { words: self.words(job, &folder), key: &key, knows_tests: false, checkout: &clone, tells_events };
         worker::work(order, self.environment, self.stop).await?;
         drop(std::fs::remove_dir_all(&clone));
         Ok(())

@@ -14,13 +14,13 @@ use crate::world::program::{Program, Said};
 use crate::world::project::Project;
 
 /// The jobs of a workflow: a clone each, and the log that it leaves.
-struct Jobs {
+pub(super) struct Jobs {
     folder: tempfile::TempDir,
-    logs: PathBuf,
+    pub(super) logs: PathBuf,
 }
 
 impl Jobs {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let logs = folder.path().join("logs");
         std::fs::create_dir(&logs).expect("a folder");
@@ -28,7 +28,12 @@ impl Jobs {
     }
 
     /// Runs a job in a clone of its own.
-    fn run(&self, program: &Program, project: &Project, name: &str, args: &[&str]) -> Said {
+    pub(super) fn run(&self, program: &Program, project: &Project, name: &str, args: &[&str]) -> Said {
+        Said::from(self.command(program, project, name, args).output().expect("it starts"))
+    }
+
+    /// The same, not started.
+    pub(super) fn command(&self, program: &Program, project: &Project, name: &str, args: &[&str]) -> Command {
         let clone = self.folder.path().join(name);
         let made = Command::new("git").arg("clone").arg("-q").arg(project.path()).arg(&clone).status().expect("git");
         assert!(made.success());
@@ -40,15 +45,15 @@ impl Jobs {
             .chain(args)
             .copied()
             .collect();
-        program.run(&clone, &args)
+        program.command(&clone, &args)
     }
 
-    fn log(&self, name: &str) -> PathBuf {
+    pub(super) fn log(&self, name: &str) -> PathBuf {
         self.logs.join(name).join("audit.db")
     }
 }
 
-fn merge(program: &Program, project: &Project, jobs: &Jobs, more: &[&str]) -> (i32, Value) {
+pub(super) fn merge(program: &Program, project: &Project, jobs: &Jobs, more: &[&str]) -> (i32, Value) {
     let logs = jobs.logs.to_str().expect("a path");
     let args: Vec<&str> = ["merge", logs, "--format", "json"].iter().chain(&WITH).chain(more).copied().collect();
     let said = program.run(project.path(), &args);
@@ -57,7 +62,7 @@ fn merge(program: &Program, project: &Project, jobs: &Jobs, more: &[&str]) -> (i
 }
 
 /// How each run stands, by its task.
-fn standings(document: &Value) -> Vec<(String, String)> {
+pub(super) fn standings(document: &Value) -> Vec<(String, String)> {
     let runs = document["runs"].as_array().expect("runs").iter();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut found: Vec<_> = runs.map(|run| (text(&run["task"]), text(&run["standing"]))).collect();
@@ -75,7 +80,7 @@ fn matrix(program: &Program, project: &Project, more: &[&str]) -> Vec<Value> {
 }
 
 /// Every bug mended by a job of its own.
-fn mended(program: &Program, project: &Project) -> Jobs {
+pub(super) fn mended(program: &Program, project: &Project) -> Jobs {
     let jobs = Jobs::new();
     for (number, job) in matrix(program, project, &["--max-cost-usd", "0.30"]).iter().enumerate() {
         let text = |key: &str| job[key].as_str().expect("a text").to_owned();
@@ -223,7 +228,7 @@ fn nothing_in_a_log_is_believed() {
 }
 
 /// Two tests of one function each, whose mends stand in lines next to each other.
-fn neighbours() -> Project {
+pub(super) fn neighbours() -> Project {
     let project = Project::python();
     project.write(project.source, "def total(prices):\n    return sum(prices)\n");
     project.write("shop/pair.py", "def one(): return 1\ndef two(): return 2\n");
@@ -242,7 +247,7 @@ fn neighbours() -> Project {
     project
 }
 
-fn mends_a_neighbour(request: &Request) -> Scripted {
+pub(super) fn mends_a_neighbour(request: &Request) -> Scripted {
     let asked = request.first_user_text();
     let failing =
         asked.split("FAILING TESTS").nth(1).unwrap_or(&asked).split(">>").next().unwrap_or_default().to_owned();
@@ -326,32 +331,5 @@ fn a_log_with_a_secret_of_the_machine_that_merges_is_not_taken() {
     let (code, document) = merge(&program, &project, &jobs, &["--tasks", "tasks.yml"]);
     assert_eq!((code, &document["merged"]), (1, &json!(0)), "{document:#}");
     assert_eq!(subjects(&project), Vec::<String>::new());
-    server.finish();
-}
-
-#[test]
-fn workers_do_on_one_machine_what_jobs_do() {
-    let project = project();
-    let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
-    let said =
-        super::work_off(&program, &project, &["--tasks", "failing-tests", "--workers", "3", "--max-cost-usd", "0.30"]);
-    assert_eq!(said.code, 0, "{}", said.all());
-    assert_eq!(subjects(&project).len(), 3, "{}", said.all());
-    assert_eq!(git(&project, &["status", "--porcelain"]), "");
-    assert_eq!(Log::open(&project.path().join(".upshift/audit.db")).number("SELECT count(*) FROM segments"), 3);
-    assert!(server.requests().len() == 6 && said.out.contains("3 of 3 runs merged"), "{}", said.all());
-    server.finish();
-}
-
-#[test]
-fn workers_try_once_more_what_did_not_fit() {
-    let project = neighbours();
-    let server = ModelServer::start(mends_a_neighbour);
-    let program = Program::with_anthropic(&server.url());
-    let said = super::work_off(&program, &project, &["--tasks", "tasks.yml", "--workers", "2"]);
-    assert_eq!(said.code, 0, "{}", said.all());
-    assert_eq!(project.read("shop/pair.py"), "def one(): return 10\ndef two(): return 20\n");
-    assert_eq!(server.requests().len(), 6, "the one that was merged is not tried again: {}", said.all());
     server.finish();
 }

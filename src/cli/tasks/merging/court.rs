@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use super::super::super::left_behind::{Pulse, named};
 use super::super::super::plan::Resolved;
 use super::super::super::prepared::Prepared;
 use super::super::super::setup::{self, Setup};
@@ -18,9 +19,9 @@ use crate::domain::units::{CommitSha, RunId, TreeId};
 use crate::lifecycle::message::RUN_TRAILER;
 use crate::lifecycle::state::RunState;
 use crate::lifecycle::{self, Applied, LifecycleError, Sum};
-use crate::tracker::{Proof, Task, TaskStatus};
+use crate::tracker::{Proof, Source, Task, TaskStatus};
 use crate::workspace::publish::Author;
-use crate::workspace::{Revisions, Workspace};
+use crate::workspace::{Revisions, WayBack, Workspace};
 
 /// Between the name of a check and a test in it: a name like that is no test's.
 const OF: &str = ": ";
@@ -53,9 +54,23 @@ pub(in crate::cli::tasks) async fn go_back(
     let folder = setup::working_directory(&resolved.checkout, plan)?;
     let (test_command, _) = work::test_command(plan, &folder)?;
     let workspace = setup.open_workspace(plan, &test_command, None).await?;
-    if workspace.go_back_to(revisions).await.map_err(unreadable)? {
-        say("⚠ an earlier merge was killed here; the files that it had changed are back");
+    match workspace.go_back_to(revisions).await.map_err(unreadable)? {
+        WayBack::None => {}
+        WayBack::Went => say("⚠ an earlier merge was killed here; the files that it had changed are back"),
+        WayBack::Barred(theirs) => {
+            return Err(Failure::usage(format!(
+                "an earlier merge was killed here, and files were changed since: {}\n→ Fix: commit them, stash them (`git stash                  --include-untracked`) or put them back; the same command goes on",
+                named(&theirs)
+            )));
+        }
     }
+    Ok(())
+}
+
+/// Puts the court's files back to those of the checkout: nothing of it is left.
+async fn leave(workspace: &Workspace) -> anyhow::Result<()> {
+    workspace.go_back().await?;
+    workspace.forget_writes();
     Ok(())
 }
 
@@ -86,6 +101,12 @@ impl<'c> Court<'c> {
             None => from_names(candidate)?,
         };
         if task.proof == Proof::Nothing { Err("nothing that can be run proves it".to_owned()) } else { Ok(task) }
+    }
+
+    /// Whether upshift saw the tests of a task fail here, so that their names are no claim.
+    fn saw(&self, task: &Task) -> bool {
+        let same = |one: &&Task| one.id == task.id && one.proof == task.proof;
+        self.wish.source == Some(&Source::FailingTests) && self.wish.tasks.iter().any(|one| same(&one))
     }
 
     fn plan(&self, proofs: &[&Proof]) -> Plan {
@@ -121,11 +142,15 @@ impl<'c> Court<'c> {
         let started = run::started(&state, &folder, self.setup);
         let begun = store.begin_run(&started, std::process::id(), &serde_json::to_string(&state)?);
         begun.map_err(|error| setup::audit_failure(&error))?;
-        let journal = Journal::new(store, Vec::new());
+        let journal = Journal::new(store, vec![Box::new(Pulse::of(&workspace))]);
         let head = self.revisions.commit("HEAD").await.map_err(unreadable)?;
         let mine = workspace.snapshot().await?;
-        workspace.keep_way_back(&mine)?;
         workspace.keep_judged_at(&head)?;
+        // Its log is in memory: no run goes on with what it leaves.
+        if let Err(error) = workspace.note_writes(&state.run_id, "", &mine) {
+            say(&format!("⚠ what the merge writes could not be noted: {error}"));
+        }
+        workspace.keep_way_back(&mine)?;
         Ok(Sitting { state, workspace, prepared, journal })
     }
 
@@ -135,24 +160,26 @@ impl<'c> Court<'c> {
         (task, run): (&Task, &RunId),
         change: &RecordedTree,
     ) -> anyhow::Result<(Applied, Option<CommitSha>)> {
-        let mut sitting = self.sit(self.plan(&[&task.proof])).await?;
+        let mut plan = self.plan(&[&task.proof]);
+        plan.test.known = self.saw(task);
+        let mut sitting = self.sit(plan).await?;
         let world = self.setup.world(&sitting.state, &sitting.prepared);
         let applied = lifecycle::apply(world, &mut sitting.journal, &sitting.state, (self.revisions, change)).await;
         let applied = match applied {
             Ok(applied) => applied,
             Err(error) => {
-                sitting.workspace.go_back().await?;
+                leave(&sitting.workspace).await?;
                 return Err(unusable(&error));
             }
         };
         let Applied::Proven { tree, files } = &applied else {
-            sitting.workspace.go_back().await?;
+            leave(&sitting.workspace).await?;
             return Ok((applied, None));
         };
         let committed = self.commit((task, run), files).await;
         match &committed {
             Ok(_) => self.stay(&sitting.workspace, tree).await?,
-            Err(_) => drop(sitting.workspace.go_back().await?),
+            Err(_) => leave(&sitting.workspace).await?,
         }
         let commit = committed?;
         Ok((applied, Some(commit)))
@@ -170,8 +197,7 @@ impl<'c> Court<'c> {
         let now = workspace.snapshot().await.unwrap_or_else(|_unread| tree.clone());
         workspace.keep_way_back(&now)?;
         workspace.keep_judged_at(&head)?;
-        workspace.go_back().await?;
-        Ok(())
+        leave(workspace).await
     }
 
     /// Runs the tests, and all that proves the tasks, with the files as a commit has them. Nothing else changes.
@@ -190,7 +216,7 @@ impl<'c> Court<'c> {
         }
         let world = self.setup.world(&sitting.state, &sitting.prepared);
         let sum = lifecycle::sum(world, &mut sitting.journal, &sitting.state).await;
-        sitting.workspace.go_back().await?;
+        leave(&sitting.workspace).await?;
         sum.map_err(|error| unusable(&error))
     }
 

@@ -73,6 +73,13 @@ pub(super) fn join(wish: &Wish<'_>, setup: &Setup<'_>) -> anyhow::Result<Logs> {
     Ok(logs)
 }
 
+/// Whether there is a log in a folder.
+pub(in crate::cli::tasks) fn has_logs(folder: &Path) -> bool {
+    let mut found = Vec::new();
+    look(folder, DEPTH, &mut found);
+    !found.is_empty()
+}
+
 fn look(path: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     if found.len() >= MOST || !path.exists() {
         return;
@@ -159,8 +166,10 @@ fn task_of(started: &RunStarted) -> Option<String> {
     key.split_once('/').map(|(_, task)| task.to_owned())
 }
 
+/// The cost of a run. What was set aside for calls that were under way when it was killed may have been billed, too.
 fn cost(view: &RunView) -> Charge {
-    view.spent.charge()
+    let Charge { known, unknown } = view.spent.charge();
+    Charge { known, unknown: unknown + view.unsettled }
 }
 
 fn first_line(text: &str) -> String {

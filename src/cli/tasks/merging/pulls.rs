@@ -92,8 +92,6 @@ async fn propose(
     report: &mut Report,
 ) -> anyhow::Result<()> {
     let Some(first) = parts.first().and_then(|part| part.done.first()) else { return Ok(()) };
-    let never = Stop::never();
-    let way = way(setup, resolved, &never)?;
     let head = revisions.commit("HEAD").await.map_err(unreadable)?;
     let newest = parts.last().and_then(|part| part.done.last()).map(|done| &done.commit);
     if newest != Some(&head) {
@@ -104,6 +102,8 @@ async fn propose(
              back or somebody committed meanwhile\n→ Fix: look at it, push it and open the pull request by hand",
         ));
     }
+    let never = Stop::never();
+    let way = way(setup, resolved, &never)?;
     let base = revisions.commit(&format!("{}^", first.commit.0)).await.map_err(unreadable)?;
     let folder = setup::working_directory(&resolved.checkout, &resolved.plan)?;
     let (test_command, _) = work::test_command(&resolved.plan, &folder)?;

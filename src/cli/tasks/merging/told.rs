@@ -55,9 +55,18 @@ impl Report {
 
     /// Whether all that the logs hold is on the branch.
     pub(in crate::cli::tasks) fn is_whole(&self) -> bool {
-        let merged = |row: &Row| matches!(row.standing, Standing::Merged | Standing::Duplicate);
+        let merged = |row: &Row| {
+            matches!(row.standing, Standing::Merged | Standing::Duplicate)
+                // Another run of its task was: a killed job is worked on anew.
+                || (row.standing == Standing::NotMended && self.is_mended_elsewhere(row))
+        };
         let sound = !matches!(self.sum, SumStanding::Fails(_));
         !self.is_stopped && sound && self.logs.refused.is_empty() && self.rows.iter().all(merged)
+    }
+
+    fn is_mended_elsewhere(&self, row: &Row) -> bool {
+        let same = |one: &&Row| one.task.is_some() && one.task == row.task;
+        self.rows.iter().filter(same).any(|one| matches!(one.standing, Standing::Merged | Standing::Duplicate))
     }
 
     /// The ids of the tasks that are to be worked on once more.

@@ -1,0 +1,162 @@
+//! `--workers`: the jobs of a workflow on one machine, killed with SIGKILL anywhere and gone on with.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+
+use serde_json::Value;
+
+use super::merging::{mends_a_neighbour, neighbours};
+use super::{BUGS, WITH, git, lines_of, mends, project, subjects, work_off};
+use crate::agents::memory::family;
+use crate::world::log::Log;
+use crate::world::model_server::{ModelServer, Scripted};
+use crate::world::program::{Program, Said};
+use crate::world::project::Project;
+
+const WORK: [&str; 8] =
+    ["--tasks", "failing-tests", "--workers", "2", "--max-cost-usd", "0.90", "--tiers", "claude-haiku-4-5 x1"];
+
+fn start(program: &Program, project: &Project) -> Child {
+    let args: Vec<&str> = ["run"].iter().chain(&WITH).chain(&WORK).copied().collect();
+    let mut command = program.command(project.path(), &args);
+    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts")
+}
+
+/// The same command until no process of the killed one is left.
+fn go_on(program: &Program, project: &Project, more: &[&str]) -> Said {
+    loop {
+        let said = work_off(program, project, &[&WORK[..], more].concat());
+        let is_held =
+            said.code == 2 && (said.all().contains("another upshift") || said.all().contains("still under way"));
+        if !is_held {
+            return said;
+        }
+    }
+}
+
+/// The command lines of processes that have a text in them.
+fn processes_of(text: &str) -> Vec<String> {
+    let all = std::fs::read_dir("/proc").expect("/proc").flatten();
+    let lines = all.filter_map(|one| std::fs::read(one.path().join("cmdline")).ok());
+    lines.map(|line| String::from_utf8_lossy(&line).into_owned()).filter(|line| line.contains(text)).collect()
+}
+
+#[test]
+fn workers_do_on_one_machine_what_jobs_do() {
+    let project = project();
+    let server = ModelServer::start(mends);
+    let program = Program::with_anthropic(&server.url());
+    let said = work_off(&program, &project, &["--tasks", "failing-tests", "--workers", "3", "--max-cost-usd", "0.30"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert_eq!(subjects(&project).len(), 3, "{}", said.all());
+    assert_eq!(git(&project, &["status", "--porcelain"]), "");
+    assert_eq!(Log::open(&project.path().join(".upshift/audit.db")).number("SELECT count(*) FROM segments"), 3);
+    assert!(server.requests().len() == 6 && said.out.contains("3 of 3 runs merged"), "{}", said.all());
+    server.finish();
+}
+
+#[test]
+fn workers_try_once_more_what_did_not_fit() {
+    let project = neighbours();
+    let server = ModelServer::start(mends_a_neighbour);
+    let program = Program::with_anthropic(&server.url());
+    let said = work_off(&program, &project, &["--tasks", "tasks.yml", "--workers", "2"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert_eq!(project.read("shop/pair.py"), "def one(): return 10\ndef two(): return 20\n");
+    assert_eq!(server.requests().len(), 6, "the one that was merged is not tried again: {}", said.all());
+    server.finish();
+}
+
+/// Kills a process and all below it at once, so that none has a last word.
+pub(super) fn kill_family(child: &mut Child) {
+    let pids: Vec<String> = family(child.id()).iter().rev().map(ToString::to_string).collect();
+    let killed = Command::new("kill").arg("-9").args(&pids).stderr(Stdio::null()).status();
+    killed.expect("kill");
+    child.wait().expect("it ends");
+}
+
+/// When the kill comes.
+#[derive(Debug, Clone, Copy)]
+enum Moment {
+    /// Once this is told.
+    Told(&'static str),
+    /// Once so many calls were made.
+    Called(usize),
+}
+
+const KILLS: [Moment; 6] = [
+    Moment::Told("3 jobs"),
+    Moment::Called(1),
+    Moment::Called(4),
+    Moment::Told("Change 1/3"),
+    Moment::Told("Change 3/3"),
+    Moment::Told("All changes together"),
+];
+
+#[test]
+fn killed_workers_go_on_and_nothing_is_committed_twice() {
+    for moment in KILLS {
+        let (project, (tell, called)) = (project(), mpsc::channel());
+        let server = ModelServer::start(move |request| {
+            tell.send(()).unwrap_or_default();
+            mends(request)
+        });
+        let program = Program::with_anthropic(&server.url());
+        let mut child = start(&program, &project);
+        match moment {
+            Moment::Told(word) => {
+                let told = BufReader::new(child.stderr.take().expect("its output")).lines();
+                assert!(told.map_while(Result::ok).any(|line| line.contains(word)), "{word} is told");
+            }
+            Moment::Called(times) => (0..times).for_each(|_call| called.recv().expect("a call")),
+        }
+        child.kill().expect("killed");
+        child.wait().expect("it ends");
+        let said = go_on(&program, &project, &[]);
+        assert_eq!(said.code, 0, "{moment:?}: {}", said.all());
+        let wanted =
+            BUGS.map(|(module, ..)| format!("fix: tests/test_{module}.py tests/test_{module}.py: 1 failing test"));
+        assert_eq!(subjects(&project), wanted, "{moment:?}: {}", said.all());
+        assert_eq!(git(&project, &["status", "--porcelain"]), "", "{moment:?}");
+        let left = processes_of(&program.home().display().to_string());
+        assert_eq!(left, Vec::<String>::new(), "{moment:?}: its processes ended");
+        // What a job had called when it was killed is paid, and known of.
+        let log = Log::open(&project.path().join(".upshift/audit.db"));
+        let rows = log.number("SELECT count(*) FROM reservations WHERE scope LIKE 'run:%'");
+        let paid = i64::try_from(server.requests().len()).expect("a number");
+        assert!(rows >= paid && paid <= 2 * 3 + 4, "{moment:?}: {rows} rows, {paid} calls");
+        server.finish();
+    }
+}
+
+#[test]
+fn what_was_under_way_in_killed_jobs_counts_to_the_cap() {
+    let (project, (tell, called)) = (project(), mpsc::channel());
+    let is_killed = Arc::new(AtomicBool::new(false));
+    let killed = Arc::clone(&is_killed);
+    let server = ModelServer::start(move |request| {
+        tell.send(()).unwrap_or_default();
+        if killed.load(Ordering::SeqCst) { mends(request) } else { Scripted::Hang }
+    });
+    let program = Program::with_anthropic(&server.url());
+    let mut child = start(&program, &project);
+    called.recv().expect("a call");
+    kill_family(&mut child);
+    is_killed.store(true, Ordering::SeqCst);
+    let said = go_on(&program, &project, &["--format", "jsonl"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let log = Log::open(&project.path().join(".upshift/audit.db"));
+    let open = log.number(
+        "SELECT sum(reserved_micro_usd) FROM reservations WHERE settled_micro_usd IS NULL AND scope LIKE 'run:%'",
+    );
+    let shares = lines_of(&said, "iteration:started").filter_map(|line| line["shareMicroUsd"].as_i64());
+    let shares: i64 = shares.sum();
+    assert!(open > 0 && shares > 0 && open + shares <= 900_000, "{open} of the cap is taken, {shares} is parted");
+    let report = said.out.lines().find_map(|line| Some(line).filter(|line| line.contains("unknownCostMicroUsd")));
+    let document = &said.out[said.out.find("{\n").or(said.out.find(report.expect("a report"))).expect("a report")..];
+    let document: Value = serde_json::from_str(document).expect("JSON");
+    assert_eq!(document["unknownCostMicroUsd"].as_i64(), Some(open), "{document:#}");
+    server.finish();
+}
