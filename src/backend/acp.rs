@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::agent::{Agent, Invocation, Order};
 use super::event::AgentEvent;
 use super::lines::{Line, Lines};
+use super::opencode;
 use super::reading::{some_text, subject, text, trouble};
 use crate::domain::spoken::Spoken;
 
@@ -46,7 +47,7 @@ const SETTINGS: [(&str, &str); 2] = [
 /// Nothing is known of the program: it gets every customary variable that leads a client somewhere.
 fn invoke(order: &Order<'_>) -> Invocation {
     let (url, with_version, token, model) = (order.url, format!("{}/v1", order.url), order.token, order.model);
-    let variables: [(&'static str, &str); 13] = [
+    let variables: [(&'static str, &str); 21] = [
         ("ANTHROPIC_BASE_URL", url),
         ("ANTHROPIC_API_KEY", token),
         ("ANTHROPIC_MODEL", model),
@@ -57,14 +58,25 @@ fn invoke(order: &Order<'_>) -> Invocation {
         ("GOOGLE_GEMINI_BASE_URL", url),
         ("GEMINI_API_KEY", token),
         ("GEMINI_MODEL", model),
+        ("COPILOT_PROVIDER_BASE_URL", &with_version),
+        ("COPILOT_PROVIDER_API_KEY", token),
+        ("COPILOT_MODEL", model),
+        ("COPILOT_OFFLINE", "true"),
+        ("COPILOT_AUTO_UPDATE", "false"),
+        ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+        ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
+        ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"),
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
         ("UPSHIFT_GATEWAY_URL", url),
         ("UPSHIFT_GATEWAY_KEY", token),
     ];
+    // Of changes it asks us.
+    let edits = if order.reads_only { "deny" } else { "ask" };
+    let of_opencode = (opencode::SETTINGS.into(), opencode::settings(order, edits).to_string());
     Invocation {
         arguments: Vec::new(),
         variables: variables.into_iter().map(|(name, value)| (name, value.to_owned())).collect(),
-        files: SETTINGS.into_iter().map(|(path, text)| (path.into(), text.to_owned())).collect(),
+        files: SETTINGS.into_iter().map(|(path, text)| (path.into(), text.to_owned())).chain([of_opencode]).collect(),
     }
 }
 

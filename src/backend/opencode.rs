@@ -20,15 +20,19 @@ pub(super) static AGENT: Agent = Agent {
     read,
 };
 
-fn invoke(order: &Order<'_>) -> Invocation {
+/// Where its settings lie in a home.
+pub(super) const SETTINGS: &str = ".config/opencode/opencode.json";
+
+/// Its settings: the gateway as its one provider. `edits` is its word for what becomes of changes and commands.
+pub(super) fn settings(order: &Order<'_>, edits: &str) -> Value {
     let package = if order.spoken == Spoken::Messages { "@ai-sdk/anthropic" } else { "@ai-sdk/openai-compatible" };
-    let edits = if order.reads_only { "deny" } else { "allow" };
     let limit = json!({"context": order.window, "output": order.max_output});
-    let settings = json!({
+    json!({
         "$schema": "https://opencode.ai/config.json",
         "autoupdate": false,
         "share": "disabled",
         "permission": {"edit": edits, "bash": edits, "webfetch": "deny"},
+        "model": format!("upshift/{}", order.model),
         "small_model": format!("upshift/{}", order.side_model),
         "provider": {"upshift": {
             "npm": package,
@@ -39,7 +43,11 @@ fn invoke(order: &Order<'_>) -> Invocation {
                 (order.side_model): {"name": order.side_model, "tool_call": true, "limit": limit},
             },
         }},
-    });
+    })
+}
+
+fn invoke(order: &Order<'_>) -> Invocation {
+    let edits = if order.reads_only { "deny" } else { "allow" };
     let on = "1".to_owned();
     Invocation {
         arguments: words(["run", "--format", "json", "-m", &format!("upshift/{}", order.model), order.prompt]),
@@ -48,7 +56,7 @@ fn invoke(order: &Order<'_>) -> Invocation {
             ("OPENCODE_DISABLE_MODELS_FETCH", on.clone()),
             ("OPENCODE_DISABLE_LSP_DOWNLOAD", on),
         ],
-        files: vec![(PathBuf::from(".config/opencode/opencode.json"), settings.to_string())],
+        files: vec![(PathBuf::from(SETTINGS), settings(order, edits).to_string())],
     }
 }
 

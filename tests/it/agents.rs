@@ -6,6 +6,7 @@ mod doors;
 mod ends;
 mod ladder;
 mod limits;
+pub(crate) mod memory;
 mod real;
 mod streams;
 mod tree;

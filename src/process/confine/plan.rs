@@ -176,11 +176,8 @@ impl Plan<'_> {
 
     /// Without namespaces, and with one port of the machine's network.
     fn with_a_port(self, port: u16) -> Result<Arranged, ConfineError> {
-        /// From this version on Landlock knows TCP ports.
-        const PORTS: u32 = 4;
         let (policy, (landlock, doors), no_room) = self.roomless(Reach::Port(port), false, "no network namespace")?;
-        if landlock < PORTS {
-            let why = "no network namespace can be made here, and the kernel's Landlock is older than Linux 6.7, which knows TCP ports";
+        if let Some(why) = gaps::no_port(landlock) {
             return Err(ConfineError::NoDoor(why.to_owned()));
         }
         self.finish(policy, doors, false, gaps::of_landlock(landlock), no_room)

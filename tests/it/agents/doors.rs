@@ -23,6 +23,41 @@ libc = ctypes.CDLL(None, use_errno=True)
 assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.byref(program)) == 0, os.strerror(ctypes.get_errno())
 os.execvp(sys.argv[1], sys.argv[1:])
 "#;
+/// A kernel with the Landlock of Linux 6.2: a supervisor answers the question for its version with 3, and every other call goes on to the
+/// kernel. Then it becomes its arguments.
+const OLD_LANDLOCK: &str = r#"
+import ctypes, fcntl, os, socket, struct, sys
+code = [(0x20, 0, 0, 0), (0x15, 0, 3, 444), (0x20, 0, 0, 32), (0x15, 0, 1, 1), (0x06, 0, 0, 0x7FC00000), (0x06, 0, 0, 0x7FFF0000)]
+filter = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in code))
+program = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(code), ctypes.addressof(filter)))
+libc = ctypes.CDLL(None, use_errno=True)
+ours, theirs = socket.socketpair()
+child = os.fork()
+if child == 0:
+    assert libc.prctl(38, 1, 0, 0, 0) == 0
+    listener = libc.syscall(317, 1, 8, ctypes.byref(program))
+    assert listener >= 0, os.strerror(ctypes.get_errno())
+    socket.send_fds(theirs, [b"x"], [listener])
+    os.close(listener)
+    os.execvp(sys.argv[1], sys.argv[1:])
+theirs.close()
+listener = socket.recv_fds(ours, 1, 1)[1][0]
+if os.fork() == 0:
+    os.close(1), os.close(2)
+    while True:
+        try:
+            notice = fcntl.ioctl(listener, 0xC0502100, bytes(80))
+        except OSError:
+            # Nobody is left who could ask.
+            os._exit(0)
+        try:
+            fcntl.ioctl(listener, 0xC0182101, struct.pack("QqiI", struct.unpack_from("Q", notice)[0], 3, 0, 0))
+        except OSError:
+            pass
+os.close(listener)
+ended = os.waitpid(child, 0)[1]
+sys.exit(os.waitstatus_to_exitcode(ended))
+"#;
 const LADDER: [&str; 2] = ["--tiers", "cli/claude:claude-haiku-4-5 x1"];
 
 impl Site {
@@ -131,5 +166,22 @@ fn where_the_kernel_confines_nothing_an_agent_needs_a_persons_word() {
     let said = site.run_by(&wrapper, &site.args(&[&LADDER[..], &["--sandbox", "off"]].concat()));
     assert_eq!(said.code, 0, "{}", said.all());
     assert!(site.warnings().contains("coding agents can do what your user can"), "{}", site.warnings());
+    site.server.finish();
+}
+
+#[test]
+fn without_namespaces_and_with_an_old_landlock_an_agent_needs_a_persons_word() {
+    let project = Project::python();
+    let edit = mend(&project);
+    let site = Site::new(project, move |request| if request.turn() == 0 { steps(&edit) } else { done("DONE\nmended") });
+    let wrapper = [&["python3", "-c", OLD_LANDLOCK][..], &without_namespaces()].concat();
+    let refused = site.run_by(&wrapper, &site.args(&LADDER));
+    assert_eq!(refused.code, 6, "{}", refused.all());
+    let said = refused.err.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("Landlock is older than Linux 6.7") && said.contains("safety.network: on"), "{said}");
+    assert!(site.server.requests().is_empty(), "nothing was asked");
+    let said = site.run_by(&wrapper, &site.args(&[&LADDER[..], &["--network", "on"]].concat()));
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(site.warnings().contains("coding agents have the whole network"), "{}", site.warnings());
     site.server.finish();
 }

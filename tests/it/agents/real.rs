@@ -1,7 +1,9 @@
 //! The real agents, as the npm registry has them, against a scripted model server of four wires (`mock.py`). `.ci/agents` installs them and runs this.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -269,4 +271,85 @@ fn gemini_mends_by_the_agent_client_protocol() {
 fn qwen_mends_by_the_agent_client_protocol() {
     let config = json!({"agents": {"acp": {"command": ["qwen", "--acp", "--auth-type", "openai"]}}});
     it_mends_as("qwen", "gpt-4.1", "cli/acp:openai/gpt-4.1 x1", Some(&config));
+}
+
+#[test]
+#[ignore = "needs the agents of the npm registry; .ci/agents"]
+fn opencode_mends_by_the_agent_client_protocol() {
+    let config = json!({"agents": {"acp": {"command": ["opencode", "acp"]}}});
+    it_mends_as("opencode", "gpt-4.1", "cli/acp:openai/gpt-4.1 x1", Some(&config));
+}
+
+#[test]
+#[ignore = "needs the agents of the npm registry; .ci/agents"]
+fn copilot_mends_by_the_agent_client_protocol() {
+    let config = json!({"agents": {"acp": {"command": ["copilot", "--acp", "--no-auto-update"]}}});
+    it_mends_as("copilot", "gpt-4.1", "cli/acp:openai/gpt-4.1 x1", Some(&config));
+}
+
+/// The processes whose program or first words are an installed agent's.
+fn processes(agent: &str) -> Vec<String> {
+    let mark = format!("/ci-tools/agents/{agent}/");
+    let is_its = |process: &Path| {
+        let program = std::fs::read_link(process.join("exe")).unwrap_or_default();
+        let line = std::fs::read(process.join("cmdline")).unwrap_or_default();
+        program.to_string_lossy().contains(&mark) || String::from_utf8_lossy(&line).contains(&mark)
+    };
+    let all = std::fs::read_dir("/proc").expect("/proc").flatten().map(|one| one.path());
+    all.filter(|process| is_its(process)).map(|process| process.display().to_string()).collect()
+}
+
+#[test]
+#[ignore = "needs the agents of the npm registry; .ci/agents"]
+fn each_is_ended_within_five_seconds_of_the_first_refusal_and_not_a_cent_over() {
+    for (agent, model) in AGENTS {
+        let site = Site::new(agent, &json!({"main": [{"text": "x"}]}));
+        let file = site.project.canonicalize().expect("a place").join("calc.py");
+        // The same step for ever, each as dear as a long one.
+        let steps = mends(agent, file.to_str().expect("text"));
+        let script = json!({"main": [steps["main"][0]]});
+        let dear = json!({"script": script, "model": model, "usage": {"in": 20_000, "out": 1_500}});
+        site.mock.ask("/__set", Some(&dear));
+        let tiers = format!("cli/{agent}:{model} x1");
+        let arguments = [
+            "run",
+            "--tiers",
+            &tiers,
+            "--test-command",
+            "python3 -m unittest -v",
+            "--objective",
+            "MAINTASK: mend the tests",
+            "--max-cost-usd",
+            "0.60",
+        ];
+        // On the machine's own clock, as the promise is.
+        let mut command = site.program.command(&site.project, &arguments);
+        command.env_remove("UPSHIFT_TEST_CLOCK").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+        let mut told = Vec::new();
+        let refused = lines.by_ref().map_while(Result::ok).find(|line| {
+            told.push(line.clone());
+            line.contains("refused at the cost cap")
+        });
+        let began = Instant::now();
+        assert!(refused.is_some(), "{agent} was never refused: {told:#?}");
+        while !processes(agent).is_empty() {
+            assert!(began.elapsed() < Duration::from_secs(60), "{agent} lives on: {:?}", processes(agent));
+            std::thread::yield_now();
+        }
+        let lived = began.elapsed();
+        let _rest = lines.count();
+        assert_eq!(child.wait().expect("it ends").code(), Some(3), "{agent}");
+        let log = Log::open(&site.project.join(".upshift/audit.db"));
+        let costs: Vec<i64> = log
+            .rows("SELECT json_extract(body, '$.cost') + json_extract(body, '$.unknown_cost') FROM events WHERE kind = 'call_settled'")
+            .into_iter()
+            .map(|row| row[0].parse().expect("a number"))
+            .collect();
+        let spent: i64 = costs.iter().sum();
+        println!("{agent}: {} calls, {spent} of 600000 micro-dollars, gone after {lived:?}", costs.len());
+        assert!(lived < Duration::from_secs(5), "{agent} lived on for {lived:?}");
+        assert!(0 < spent && spent <= 600_000, "{agent}: {spent}");
+    }
 }
