@@ -348,8 +348,7 @@ fn each_is_ended_within_five_seconds_of_the_first_refusal_and_not_a_cent_over() 
             .map(|row| row[0].parse().expect("a number"))
             .collect();
         let spent: i64 = costs.iter().sum();
-        println!("{agent}: {} calls, {spent} of 600000 micro-dollars, gone after {lived:?}", costs.len());
-        assert!(lived < Duration::from_secs(5), "{agent} lived on for {lived:?}");
-        assert!(0 < spent && spent <= 600_000, "{agent}: {spent}");
+        let figures = format!("{agent}: {} calls, {spent} of 600000 micro-dollars, gone after {lived:?}", costs.len());
+        assert!(lived < Duration::from_secs(5) && 0 < spent && spent <= 600_000, "{figures}");
     }
 }
