@@ -305,9 +305,17 @@ fn each_is_ended_within_five_seconds_of_the_first_refusal_and_not_a_cent_over() 
     for (agent, model) in AGENTS {
         let site = Site::new(agent, &json!({"main": [{"text": "x"}]}));
         let file = site.project.canonicalize().expect("a place").join("calc.py");
-        // The same step for ever, each as dear as a long one.
-        let steps = mends(agent, file.to_str().expect("text"));
-        let script = json!({"main": [steps["main"][0]]});
+        // One command after the other, each as dear as a long one, and none like the one before: some agents end a session that repeats
+        // itself.
+        let run = &mends(agent, file.to_str().expect("text"))["main"][2];
+        let next = |number: usize| {
+            let mut step = run.clone();
+            let name = if agent == "codex" { "cmd" } else { "command" };
+            step["text"] = format!("Step {number}.").into();
+            step["calls"][0][1][name] = format!("echo {number}").into();
+            step
+        };
+        let script = json!({"main": (0..60).map(next).collect::<Vec<_>>()});
         let dear = json!({"script": script, "model": model, "usage": {"in": 20_000, "out": 1_500}});
         site.mock.ask("/__set", Some(&dear));
         let tiers = format!("cli/{agent}:{model} x1");

@@ -154,7 +154,7 @@ fn what_was_under_way_in_killed_jobs_counts_to_the_cap() {
     let shares = lines_of(&said, "iteration:started").filter_map(|line| line["shareMicroUsd"].as_i64());
     let shares: i64 = shares.sum();
     assert!(open > 0 && shares > 0 && open + shares <= 900_000, "{open} of the cap is taken, {shares} is parted");
-    let document = said.out.lines().find(|line| line.contains("unknownCostMicroUsd")).expect("a report");
+    let document = said.out.lines().find(|line| line.contains("\"notTaken\"")).expect("a report");
     let document: Value = serde_json::from_str(document).expect("JSON");
     assert_eq!(document["unknownCostMicroUsd"].as_i64(), Some(open), "{document:#}");
     server.finish();
