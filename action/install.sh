@@ -173,8 +173,8 @@ given() {
 
 command=${UPSHIFT_GIVEN_COMMAND:-run}
 case "$command" in
-  run | gate | resume) ;;
-  *) fail "The input command is «${command//[^a-zA-Z0-9_-]/?}», but must be run, gate or resume." ;;
+  run | gate | resume | install) ;;
+  *) fail "The input command is «${command//[^a-zA-Z0-9_-]/?}», but must be run, gate, resume or install." ;;
 esac
 case "${UPSHIFT_GIVEN_MODE:-fix}/$command" in
   fix/*) ;;

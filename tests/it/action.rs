@@ -21,6 +21,7 @@ mod recipes;
 mod red_ci;
 mod reentry;
 mod resumed;
+mod scale_out;
 mod scheduled;
 pub(crate) mod step;
 mod trouble;

@@ -22,33 +22,46 @@ use crate::world::program::{Program, Said};
 use crate::world::project::Project;
 
 /// Bugs that have nothing to do with each other: the module, the wrong line, the right one, the assertion.
-const BUGS: [(&str, &str, &str, &str); 3] = [
+pub(crate) const BUGS: [(&str, &str, &str, &str); 3] = [
     ("names", "return names[1]", "return names[0]", "self.assertEqual(run(['a', 'b']), 'a')"),
     ("rates", "return names * 3", "return names * 2", "self.assertEqual(run(4), 8)"),
     ("words", "return names.upper()", "return names.lower()", "self.assertEqual(run('Ab'), 'ab')"),
 ];
 
+/// A module for each bug, and a file of its tests.
+pub(crate) fn files_with_bugs() -> Vec<(String, String)> {
+    let of = |(module, wrong, _, assertion): (&str, &str, &str, &str)| {
+        let test = format!(
+            "import unittest\n\nfrom shop.{module} import run\n\n\nclass {module}Test(unittest.TestCase):\n    def test_run(self):\n        {assertion}\n"
+        );
+        let product = format!("def run(names):\n    {wrong}\n");
+        [(format!("shop/{module}.py"), product), (format!("tests/test_{module}.py"), test)]
+    };
+    BUGS.into_iter().flat_map(of).collect()
+}
+
 /// A project of three bugs, each in a file of its own, committed.
 fn project() -> Project {
     let project = Project::python();
     project.write(project.source, "def total(prices):\n    return sum(prices)\n");
-    for (module, wrong, _, assertion) in BUGS {
-        project.write(&format!("shop/{module}.py"), &format!("def run(names):\n    {wrong}\n"));
-        let test = format!(
-            "import unittest\n\nfrom shop.{module} import run\n\n\nclass {module}Test(unittest.TestCase):\n    def test_run(self):\n        {assertion}\n"
-        );
-        project.write(&format!("tests/test_{module}.py"), &test);
+    for (path, text) in files_with_bugs() {
+        project.write(&path, &text);
     }
     project.write(".gitignore", "__pycache__\n.upshift\n");
     project.commit();
     project
 }
 
-/// Mends the module that the failing tests name.
-fn mends(request: &Request) -> Scripted {
+/// The failing tests that a first message is about.
+pub(crate) fn failing_of(request: &Request) -> String {
     let asked = request.first_user_text();
-    let failing =
-        asked.split("FAILING TESTS").nth(1).unwrap_or(&asked).split(">>").next().unwrap_or_default().to_owned();
+    asked.split("FAILING TESTS").nth(1).unwrap_or(&asked).split(">>").next().unwrap_or_default().to_owned()
+}
+
+/// Mends the module that the failing tests name.
+pub(crate) fn mends(request: &Request) -> Scripted {
+    let asked = request.first_user_text();
+    let failing = failing_of(request);
     let found = BUGS.iter().find(|(module, ..)| failing.contains(&format!("test_{module}")));
     let (module, wrong, right, _) = found.unwrap_or_else(|| panic!("no bug is named in {asked}"));
     match request.turn() {

@@ -12,9 +12,10 @@ use crate::world::model_server::ModelServer;
 use crate::world::program::KEY;
 use crate::world::project::Project;
 
-/// Where `.ci/act` says that act and the stand-in for upload-artifact lie.
+/// Where `.ci/act` says that act and the stand-ins for GitHub's actions lie.
 const ACT: &str = "UPSHIFT_TEST_ACT";
 const UPLOAD: &str = "UPSHIFT_TEST_UPLOAD_ARTIFACT";
+const DOWNLOAD: &str = "UPSHIFT_TEST_DOWNLOAD_ARTIFACT";
 
 /// A repository with a workflow in it, and what act needs beside it.
 pub(super) struct Runner {
@@ -69,9 +70,13 @@ fn with_binary(workflow: &str) -> String {
 
 /// The same for the gate of a whole workflow, which hands the program on.
 fn at_its_gate(workflow: &str) -> String {
-    let gate = "command: gate\n";
-    assert!(workflow.contains(gate), "the first step of the action is the gate");
-    with_binary(&workflow.replace(gate, &format!("{gate}          binary: BINARY\n          sha256: DIGEST\n")))
+    given_at(workflow, "command: gate\n")
+}
+
+/// The same for each step that has an input.
+fn given_at(workflow: &str, input: &str) -> String {
+    assert!(workflow.contains(input), "a step of the action has {input}");
+    with_binary(&workflow.replace(input, &format!("{input}          binary: BINARY\n          sha256: DIGEST\n")))
 }
 
 impl Runner {
@@ -97,20 +102,26 @@ impl Runner {
     pub(super) fn of_judge(root: PathBuf, kept: tempfile::TempDir, workflow: &str) -> Self {
         let path = root.join(".github/workflows/judge.yml");
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
-        let mode = "mode: judge\n";
-        assert!(workflow.contains(mode), "it judges");
-        let given = format!("{mode}          binary: BINARY\n          sha256: DIGEST\n");
-        std::fs::write(path, with_binary(&workflow.replace(mode, &given))).expect("written");
+        std::fs::write(path, given_at(workflow, "mode: judge\n")).expect("written");
         Self::of(root, Box::new(kept))
     }
 
     /// The same with a workflow that calls one of the action's repository.
     pub(super) fn of_caller(root: PathBuf, kept: tempfile::TempDir, (caller, called): (&str, &str)) -> Self {
+        Self::calling(root, kept, (caller, "fix.yml", &at_its_gate(called)))
+    }
+
+    /// The same with the workflow that parts a backlog, whose jobs install the program and call it by themselves.
+    pub(super) fn of_many_jobs(root: PathBuf, kept: tempfile::TempDir, (caller, called): (&str, &str)) -> Self {
+        Self::calling(root, kept, (caller, "tasks.yml", &given_at(called, "command: install\n")))
+    }
+
+    fn calling(root: PathBuf, kept: tempfile::TempDir, (caller, name, called): (&str, &str, &str)) -> Self {
         let path = root.join(".github/workflows/upshift.yml");
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
         std::fs::write(path, caller).expect("written");
         let mut runner = Self::of(root, Box::new(kept));
-        runner.beside.push((".github/workflows/fix.yml".to_owned(), at_its_gate(called)));
+        runner.beside.push((format!(".github/workflows/{name}"), called.to_owned()));
         runner
     }
 
@@ -152,6 +163,8 @@ impl Runner {
         let port = free_port().to_string();
         let upload = pin(&super::file("action.yml"), "upload-artifact");
         let upload = format!("actions/upload-artifact@{upload}={}", tool(UPLOAD).display());
+        let download = pin(&super::file(".github/workflows/tasks.yml"), "download-artifact");
+        let download = format!("actions/download-artifact@{download}={}", tool(DOWNLOAD).display());
         let checkout = pin(upshift::cli::init::WORKFLOW, "checkout");
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/act");
         let checkout = format!("actions/checkout@{checkout}={}", fixtures.join("checkout").display());
@@ -175,7 +188,7 @@ impl Runner {
         }
         command.arg("-e").arg(path("event.json")).arg("--artifact-server-path").arg(artifacts.path());
         command.args(["--artifact-server-addr", "127.0.0.1", "--artifact-server-port", &port]);
-        for stand_in in [upload, checkout, ours] {
+        for stand_in in [upload, download, checkout, ours] {
             command.args(["--local-repository", &stand_in]);
         }
         let source = path("action").display().to_string();
@@ -199,12 +212,19 @@ fn free_port() -> u16 {
 impl Ran {
     /// The name of the one artifact, and its archive.
     pub(super) fn archive(&self) -> (String, PathBuf) {
+        let mut found = self.archives();
+        assert_eq!(found.len(), 1, "{found:?}\n{}", self.log);
+        found.remove(0)
+    }
+
+    /// The names of all artifacts, and their archives, in the order of the names.
+    pub(super) fn archives(&self) -> Vec<(String, PathBuf)> {
         let mut found = Vec::new();
         walk(self.artifacts.path(), &mut found);
         found.retain(|path| path.extension().is_some_and(|end| end == "zip"));
-        assert_eq!(found.len(), 1, "{found:?}\n{}", self.log);
-        let name = found[0].file_stem().expect("a name").to_string_lossy().into_owned();
-        (name, found.remove(0))
+        found.sort();
+        let name = |path: &PathBuf| path.file_stem().expect("a name").to_string_lossy().into_owned();
+        found.into_iter().map(|path| (name(&path), path)).collect()
     }
 
     /// The one artifact, unpacked.

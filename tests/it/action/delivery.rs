@@ -46,7 +46,12 @@ pub(super) struct Site {
 
 impl Site {
     pub(super) fn new(conclusions: &[&str]) -> Self {
-        let files: Vec<_> = FILES.iter().map(|(name, text)| (*name, Made::Text(text))).collect();
+        Self::of(&FILES, conclusions)
+    }
+
+    /// The same of other files.
+    pub(super) fn of(files: &[(&str, &str)], conclusions: &[&str]) -> Self {
+        let files: Vec<_> = files.iter().map(|(name, text)| (*name, Made::Text(text))).collect();
         let server = GitServer::start(&files);
         server.git(&["branch", "topic", "main"]);
         let start = server.head("topic");

@@ -56,12 +56,17 @@ enum PullRequest {
 
 /// Joins and merges.
 pub(crate) fn run(args: MergeArgs, environment: &Environment) -> anyhow::Result<u8> {
-    let environment = environment.without_event();
-    let resolved = plan::resolve_to_judge(args.tests.clone(), &environment)?;
-    setup::block_on(merge(args, &resolved, &environment))
+    let quiet = environment.without_event();
+    let resolved = plan::resolve_to_judge(args.tests.clone(), &quiet)?;
+    setup::block_on(merge(args, &resolved, (&quiet, environment)))
 }
 
-async fn merge(args: MergeArgs, resolved: &Resolved, environment: &Environment) -> anyhow::Result<u8> {
+/// Merges without what tells of an event; the forge is asked with the job's own token and addresses.
+async fn merge(
+    args: MergeArgs,
+    resolved: &Resolved,
+    (environment, whole): (&Environment, &Environment),
+) -> anyhow::Result<u8> {
     let from = args.tasks.as_deref().map(source).transpose()?;
     let into = plan::audit_path(args.audit_db.as_deref(), environment, &resolved.checkout);
     let setup = Setup::new(&resolved.checkout, environment, Some(&resolved.plan), None);
@@ -81,6 +86,7 @@ async fn merge(args: MergeArgs, resolved: &Resolved, environment: &Environment) 
     let wish = Wish { logs: &args.logs, source: from.as_ref(), tasks: &tasks, into: &into };
     let mut report = all(&wish, &setup, resolved, (&revisions, &stop)).await?;
     if !report.is_stopped() {
+        let setup = Setup::new(&resolved.checkout, whole, Some(&resolved.plan), None);
         match args.pull_request {
             PullRequest::None => {}
             PullRequest::One => pulls::one(&setup, resolved, &revisions, &mut report).await?,
