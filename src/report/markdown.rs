@@ -185,6 +185,12 @@ pub fn quoted(text: &str) -> String {
     code(text, MAX_SPEECH)
 }
 
+/// Foreign text as it stands inside a table.
+#[must_use]
+pub fn in_cell(text: &str) -> String {
+    cell(text, MAX_SPEECH)
+}
+
 /// A code span inside a table, where an unescaped `|` would end the cell.
 fn cell(text: &str, max_width: usize) -> String {
     // A backslash before the pipe would, for some readers, escape the escape.

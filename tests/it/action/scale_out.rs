@@ -84,7 +84,9 @@ fn three_jobs_mend_three_bugs_and_one_pull_request_proposes_them() {
 fn a_bug_that_stays_is_told_and_the_others_are_proposed() {
     fn mends_two(request: &Request) -> Scripted {
         if failing_of(request).contains("test_words") {
-            return Say::call("final_report", json!({ "summary": "no idea", "status": "done" })).usage(1_000, 20).into();
+            return Say::call("final_report", json!({ "summary": "no idea", "status": "done" }))
+                .usage(1_000, 20)
+                .into();
         }
         mends(request)
     }
@@ -100,6 +102,7 @@ fn a_bug_that_stays_is_told_and_the_others_are_proposed() {
         site.server.git(&["show", &format!("{}:shop/{module}.py", pull.head_branch)]).contains(right)
     });
     assert_eq!(mended, [true, true, false], "{}", pull.body);
+    assert!(pull.body.contains("| `tests/test_words.py` | ✖ not mended: "), "{}", pull.body);
 }
 
 #[test]

@@ -17,6 +17,8 @@ use crate::domain::units::{CommitSha, RunId, TreeId};
 use crate::github::{NewPull, Readiness};
 use crate::lifecycle::outside::{self, Outside};
 use crate::lifecycle::state::RunState;
+use crate::report::markdown::quoted;
+use crate::report::plain;
 use crate::workspace::publish::{Author, Onto, Order, Surroundings};
 use crate::workspace::{Revisions, Workspace};
 
@@ -59,9 +61,9 @@ pub(super) async fn each(
         let one = done.get(at..=at).unwrap_or_default();
         let task = one.first().map(|done| &done.task);
         let id = task.map(|task| task.id.as_str()).unwrap_or_default();
-        let title: String = format!("fix: {}", told::cell(id)).chars().take(72).collect();
+        let title: String = format!("fix: {}", plain::line(id)).chars().take(72).collect();
         let onto = if at == 0 { "" } else { "\n\nIt goes onto the branch of the one before: merge that first." };
-        let body = format!("{}{onto}\n", told::cell(task.map(|task| task.title.as_str()).unwrap_or_default()));
+        let body = format!("{}{onto}\n", quoted(task.map(|task| task.title.as_str()).unwrap_or_default()));
         Part { branch: branch_of(one, report), done: one, title, body }
     };
     let parts: Vec<Part<'_>> = (0..done.len()).map(part).collect();

@@ -7,6 +7,7 @@ use super::super::super::output;
 use super::super::super::setup::Setup;
 use super::rows::{Done, Logs, Row, Standing, SumStanding};
 use crate::domain::units::{Charge, CommitSha, MicroUsd, RunId};
+use crate::report::markdown::{in_cell, quoted};
 use crate::report::plain;
 
 /// The form of the report.
@@ -99,20 +100,25 @@ pub(in crate::cli::tasks) fn print(report: &Report, form: MergeForm, setup: &Set
     output::print(&setup.redactor.redact(&text)).map(drop)
 }
 
-fn headline(report: &Report) -> String {
+/// The first line without what its end says of all changes together.
+fn counts(report: &Report) -> String {
     let (merged, all) = (report.count(Standing::Merged), report.rows.len());
     let mark = if report.is_whole() { "✔" } else { "✖" };
-    let sum = match &report.sum {
+    let (logs, cost) = (report.logs.count, report.cost());
+    format!("{mark} {merged} of {all} runs merged from {logs} logs, {cost}")
+}
+
+/// What became of all changes together, with a failure's reason as it is to stand there.
+fn together(report: &Report, escape: impl Fn(&str) -> String) -> String {
+    match &report.sum {
         SumStanding::NotLooked | SumStanding::Green => String::new(),
         SumStanding::Mended => "; together they failed, and one was taken back".to_owned(),
-        SumStanding::Fails(why) => format!("; together they fail: {why}"),
-    };
-    let (logs, cost) = (report.logs.count, report.cost());
-    format!("{mark} {merged} of {all} runs merged from {logs} logs, {cost}{sum}")
+        SumStanding::Fails(why) => format!("; together they fail: {}", escape(why)),
+    }
 }
 
 fn text(report: &Report) -> String {
-    let mut text = format!("{}\n\n", inert(&headline(report)));
+    let mut text = format!("{}\n\n", inert(&format!("{}{}", counts(report), together(report, str::to_owned))));
     let mut line = |said: String| {
         text.push_str(&inert(&said));
         text.push('\n');
@@ -131,21 +137,18 @@ fn text(report: &Report) -> String {
     for url in &report.pull_requests {
         line(format!("→ {url}"));
     }
-    if !report.requeued().is_empty() {
-        line(
-            "→ To be worked on once more, on top of what is merged: `upshift run --tasks SOURCE --task ID`".to_owned(),
-        );
-    }
-    if report.is_stopped {
-        line("→ Stopped; the same command goes on.".to_owned());
+    for next in next_steps(report) {
+        line(format!("→ {next}"));
     }
     text
 }
 
-/// A text that means nothing in Markdown and calls nobody.
-pub(super) fn cell(text: &str) -> String {
-    let plain = |letter: char| if letter.is_control() || "|<`[@#*_\\!".contains(letter) { ' ' } else { letter };
-    inert(&text.chars().map(plain).collect::<String>())
+/// The steps of a person that are left.
+fn next_steps(report: &Report) -> Vec<&'static str> {
+    let requeued = !report.requeued().is_empty();
+    let again = "To be worked on once more, on top of what is merged: `upshift run --tasks SOURCE --task ID`";
+    let stopped = "Stopped; the same command goes on.";
+    [requeued.then_some(again), report.is_stopped.then_some(stopped)].into_iter().flatten().collect()
 }
 
 /// One line that neither a terminal nor a runner takes for more than text.
@@ -155,19 +158,30 @@ fn inert(line: &str) -> String {
 
 /// The report for a pull request or a job's summary.
 pub(super) fn markdown(report: &Report) -> String {
-    let mut text = format!("### {}\n\n| task | | commit | cost |\n|---|---|---|---|\n", cell(&headline(report)));
+    let mut text = format!(
+        "### {}{}\n\n| task | | commit | cost |\n|---|---|---|---|\n",
+        counts(report),
+        together(report, quoted)
+    );
     for row in &report.rows {
         let commit = row.commit.as_ref().and_then(|commit| commit.0.get(..7)).unwrap_or_default();
-        let why = if row.reason.is_empty() { String::new() } else { format!(": {}", cell(&row.reason)) };
-        let name = cell(row.name());
-        text.push_str(&format!("| {name} | {}{why} | {commit} | {} |\n", row.standing.as_str(), row.cost.known));
+        let why = if row.reason.is_empty() { String::new() } else { format!(": {}", in_cell(&row.reason)) };
+        let (name, standing) = (in_cell(row.name()), row.standing.as_str().replace('_', " "));
+        text.push_str(&format!(
+            "| {name} | {} {standing}{why} | {commit} | {} |\n",
+            row.standing.mark(),
+            row.cost.known
+        ));
     }
     for (log, run, why) in &report.logs.refused {
         let run = run.as_ref().map(ToString::to_string).unwrap_or_default();
-        text.push_str(&format!("\nNot taken: {} {run}: {}\n", cell(log), cell(why)));
+        text.push_str(&format!("\nNot taken: {} {run}: {}\n", quoted(log), quoted(why)));
     }
     for url in &report.pull_requests {
         text.push_str(&format!("\n{url}\n"));
+    }
+    for next in next_steps(report) {
+        text.push_str(&format!("\n→ {next}\n"));
     }
     text
 }
