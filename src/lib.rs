@@ -16,7 +16,7 @@
 //!
 //! ```text
 //! testlog < domain < {framework, backend} < {config, policy, report, redact, files, tracker} < {process, http, streams}
-//!        < {workspace, test_run, model, github, audit}
+//!        < {workspace, test_run, model, mcp, github, audit, telemetry}
 //!        < trial < {session, gateway} < hosted < agent < lifecycle < cli
 //! ```
 //!
@@ -38,7 +38,9 @@
 //! | [`streams`] | raw streams of a run, kept compressed beside its log |
 //! | [`workspace`] | recorded trees, diffs, every way a model may read or write files |
 //! | [`test_run`] | run tests, ask for result files, call single ones without their runner, the view of them that a model gets |
+//! | [`mcp`] | the client of servers of tools |
 //! | [`model`] | the vendors' wires, the catalogue, cassettes |
+//! | [`telemetry`] | the export of traces, where a collector is named |
 //! | [`github`] | the client of GitHub's API, and the meaning of the state of a commit's checks |
 //! | [`audit`] | the SQLite log: reservations, receipts, events, hash chain, spool |
 //! | [`trial`] | the court: judging runs, evidence, the hunks of a change that are needed |
@@ -73,6 +75,7 @@ pub mod github;
 pub mod hosted;
 pub mod http;
 pub mod lifecycle;
+pub mod mcp;
 pub mod model;
 pub mod policy;
 pub mod process;
@@ -80,6 +83,7 @@ pub mod redact;
 pub mod report;
 pub mod session;
 pub mod streams;
+pub mod telemetry;
 pub mod test_run;
 pub mod tracker;
 pub mod trial;

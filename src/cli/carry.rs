@@ -1,6 +1,7 @@
 //! A run that is carried to its end: who listens, what is told at last, and which exit code it comes to.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::environment::Environment;
 use super::prepared::Prepared;
@@ -17,6 +18,11 @@ use crate::report::view::{Liveness, RunView};
 use crate::session::Replay;
 use crate::workspace::Workspace;
 
+/// How long the end of a run waits for a collector of telemetry.
+const LAST_SPANS: Duration = Duration::from_secs(3);
+/// The same of a run that is stopped.
+const LAST_SPANS_OF_A_STOP: Duration = Duration::from_millis(500);
+
 impl Setup<'_> {
     /// The listeners of a run. `before` holds the events of its past, which they know but do not show again.
     pub(super) fn listeners(&self, prepared: &Prepared, before: &[Event], format: Format) -> Vec<Box<dyn EventSink>> {
@@ -32,6 +38,9 @@ impl Setup<'_> {
         if let Some(writer) = &prepared.writer {
             listeners.push(Box::new(writer.listener()));
         }
+        if let Some(telemetry) = &prepared.telemetry {
+            listeners.push(Box::new(telemetry.exporter(before)));
+        }
         watched(listeners, self.environment)
     }
 
@@ -43,7 +52,7 @@ impl Setup<'_> {
         state: RunState,
         replay: Replay,
     ) -> anyhow::Result<u8> {
-        let writer = prepared.writer.take();
+        let (writer, telemetry) = (prepared.writer.take(), prepared.telemetry.take());
         let world = self.world(&state, &prepared);
         let (format, run_id) = (state.plan.format, state.run_id.clone());
         let (audit, fail_on) = (state.plan.audit.clone(), state.plan.github.fail_on.clone());
@@ -62,6 +71,10 @@ impl Setup<'_> {
             && let Some(message) = writer.finish(&prepared.stops.signals).await
         {
             journal.emit(&Event::Warning { message });
+        }
+        if let Some(telemetry) = telemetry {
+            let limit = if prepared.stops.signals.raised().is_some() { LAST_SPANS_OF_A_STOP } else { LAST_SPANS };
+            telemetry.finish(limit).await.iter().for_each(|notice| super::say(&format!("⚠ {notice}")));
         }
         let patch = self.change(&prepared.workspace, ran.as_ref().ok()).await;
         let ran = ran.map(|finished| finished.outcome);

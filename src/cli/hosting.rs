@@ -67,6 +67,7 @@ impl Setup<'_> {
             network: plan.safety.network,
             checkout,
             env: env.map_err(|error| Failure::usage(error.to_string()))?,
+            named: named(plan, setup.environment),
             kept_out,
             state: state.join(AGENTS),
             helper: std::env::current_exe()?,
@@ -76,6 +77,12 @@ impl Setup<'_> {
             notes: Vec::new(),
         })
     }
+}
+
+/// The variables that servers of tools get by name.
+fn named(plan: &Plan, environment: &Environment) -> BTreeMap<String, OsString> {
+    let names = plan.agent.mcp.iter().flat_map(|server| &server.env);
+    names.filter_map(|name| Some((name.clone(), OsString::from(environment.get(name)?)))).collect()
 }
 
 /// The targets of the roles that speak.

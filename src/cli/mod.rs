@@ -61,6 +61,7 @@ mod tasks;
 mod terminal;
 #[cfg(debug_assertions)]
 mod test_clock;
+mod trace;
 mod trigger;
 mod variables;
 mod waiting;
@@ -137,6 +138,8 @@ enum Command {
     Show(show::ShowArgs),
     /// List the runs of the audit log: when, for what, how they ended, what they cost.
     Runs(show::RunsArgs),
+    /// Show the operations of a run as one tree: tiers, iterations, sessions, turns, model and tool calls, with their times.
+    Trace(trace::Args),
     /// Show what tiers and models cost and fixed over all runs, and suggest a ladder that would have cost less.
     Stats(stats::StatsArgs),
     /// Judge a change that people or other agents made: do its tests prove it? No model, no key. Exits with 1 if they do not.
@@ -222,6 +225,7 @@ fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
         Command::Report(args) => report::run(&args, environment),
         Command::Show(args) => show::show(&args, environment),
         Command::Runs(args) => show::runs(&args, environment),
+        Command::Trace(args) => trace::run(&args, environment),
         Command::Stats(args) => stats::run(&args, environment),
         Command::Init { force, judge: true, .. } => write_judge(force),
         Command::Init { force, schedule, judge: false } => write_starters(force, schedule),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::http_client::http;
 use super::setup::{Setup, artifact, guards, trees_folder, working_directory};
 use super::step::Step;
 use super::stop_sources::{self, Place, StopSources};
@@ -21,6 +22,7 @@ use crate::policy::guard::Guard;
 use crate::process::confine::Arranged;
 use crate::process::{Program, Spec};
 use crate::streams::Streams;
+use crate::telemetry::{Settings, Telemetry};
 use crate::test_run::{ResultFiles, TestCommand};
 use crate::workspace::{PathRules, Workspace, WorkspaceError};
 
@@ -39,6 +41,7 @@ pub(super) struct Prepared {
     pub(super) stops: StopSources,
     outside: Option<Outside>,
     pub(super) writer: Option<Writer>,
+    pub(super) telemetry: Option<Telemetry>,
     pub(super) streams: Option<Arc<Streams>>,
     hosting: Hosting,
     /// How the run was last told to stand, where this process has none of its files.
@@ -71,8 +74,20 @@ impl Setup<'_> {
         }
         let hosting = self.hosting(&state.plan, streams.as_ref())?;
         children.notes.extend(hosting.notes.iter().cloned());
-        let only_hears = None;
-        Ok(Prepared { workspace, providers, folder, children, stops, outside, writer, streams, hosting, only_hears })
+        let (only_hears, telemetry) = (None, self.telemetry());
+        Ok(Prepared {
+            workspace,
+            providers,
+            folder,
+            children,
+            stops,
+            outside,
+            writer,
+            telemetry,
+            streams,
+            hosting,
+            only_hears,
+        })
     }
 
     /// Opens the tree and keeps it for this process alone.
@@ -111,6 +126,7 @@ impl Setup<'_> {
             stops,
             outside,
             writer: _,
+            telemetry: _,
             streams,
             hosting,
             only_hears,
@@ -159,6 +175,17 @@ impl Setup<'_> {
                 .import_roots,
             is_woken: self.context.is_some_and(|context| waiting::is_woken(context, self.environment)),
             only_hears: only_hears.as_ref(),
+        }
+    }
+
+    /// The sender of telemetry, where a collector is named. One that cannot be used is told of, and is no reason to stop.
+    fn telemetry(&self) -> Option<Telemetry> {
+        match Settings::read(|name| self.environment.get(name).map(str::to_owned)) {
+            Ok(settings) => Some(Telemetry::start(settings?, http(self.environment))),
+            Err(why) => {
+                super::say(&format!("⚠ no telemetry is sent: {why}"));
+                None
+            }
         }
     }
 

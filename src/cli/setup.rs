@@ -19,6 +19,7 @@ use crate::lifecycle::history::artifact_name;
 use crate::policy::guard::Guards;
 use crate::redact::{Redactor, values};
 use crate::report::whereabouts::{Artifact, Whereabouts};
+use crate::telemetry::Settings;
 use crate::workspace::dotenv_secrets;
 
 /// The folder under the state home that holds the recorded trees of each checkout.
@@ -147,9 +148,23 @@ impl<'a> Setup<'a> {
 fn secrets(environment: &Environment, plan: Option<&Plan>) -> Vec<SecretString> {
     let keys =
         plan.into_iter().flat_map(|plan| plan.endpoints.values()).filter_map(|endpoint| endpoint.key_var.as_deref());
-    let passed = plan.into_iter().flat_map(|plan| &plan.safety.pass_env).filter_map(|name| environment.get(name));
+    let of_tools = plan.into_iter().flat_map(|plan| plan.agent.mcp.iter().flat_map(|server| &server.env));
+    let passed = plan
+        .into_iter()
+        .flat_map(|plan| &plan.safety.pass_env)
+        .chain(of_tools)
+        .filter_map(|name| environment.get(name));
     let passed = passed.flat_map(values::secret_parts).map(SecretString::from);
-    environment.secrets().into_iter().chain(keys.filter_map(|name| environment.secret(name))).chain(passed).collect()
+    // Most often a key for a collector.
+    let of_telemetry = Settings::read(|name| environment.get(name).map(str::to_owned)).ok().flatten();
+    let of_telemetry = of_telemetry.into_iter().flat_map(|settings| settings.secrets());
+    environment
+        .secrets()
+        .into_iter()
+        .chain(keys.filter_map(|name| environment.secret(name)))
+        .chain(passed)
+        .chain(of_telemetry)
+        .collect()
 }
 
 /// The name of the artifact that this job's log is kept in.

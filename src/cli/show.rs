@@ -168,12 +168,12 @@ fn nothing(run: &RunId, steps: &[Step]) -> String {
     format!("run {} has no such iteration\n→ Fix: it has {}", run.short(), there.join(", "))
 }
 
-fn open(audit_db: Option<&str>, environment: &Environment) -> anyhow::Result<Reader> {
+pub(super) fn open(audit_db: Option<&str>, environment: &Environment) -> anyhow::Result<Reader> {
     let checkout = current_dir()?;
     let path = plan::audit_path(audit_db, environment, &checkout);
     Reader::open(&setup::locate(&path, &checkout, environment)).map_err(|error| failure(&error))
 }
 
-fn failure(error: &AuditError) -> anyhow::Error {
+pub(super) fn failure(error: &AuditError) -> anyhow::Error {
     Failure::usage(error.to_string())
 }

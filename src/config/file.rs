@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+use super::block_schema::BlockSchema;
 use super::node::Node;
 use super::numbers::{Dollars, Minutes, One, PerMillion, Temperature, Whole};
 use super::plan::{Comment, FailOn, Merge, Minimise, Network, OnRemark, Proof, Push, Sandbox, WaitFor, Wire};
 use super::read::{Entry, Place, Readable, object};
 use super::values::{
-    AuditPath, BotName, CommitAuthor, EffortWord, Glob, HttpUrl, ModeWord, Name, OnEntropyWord, Targets, TestEdits,
-    TestName, VarName,
+    AuditPath, BotName, CommitAuthor, EffortWord, Glob, HttpUrl, ModeWord, Name, OnEntropyWord, RoleWord, Targets,
+    TestEdits, TestName, VarName,
 };
 
 /// The most tiers a ladder may have.
@@ -204,6 +205,40 @@ object! {
         /// The model of the side calls (titles, summaries) of coding agents; used where its provider is that of the agent's own model.
         #[schemars(example = &"claude-haiku-5-5")]
         "sideModel" side_model: String = "the tier's";
+        /// Blocks of data that roles are asked for beside their reports, by name; built in are `root_cause` and `risk`.
+        "meta" meta: BTreeMap<String, MetaSection> = "none";
+        /// Servers of tools (Model Context Protocol, over standard input and output), by name; their tools are called `mcp__NAME__TOOL`.
+        "mcp" mcp: BTreeMap<String, McpSection> = "none";
+    }
+}
+
+object! {
+    /// A block of data beside a role's report.
+    MetaSection {
+        /// Its JSON Schema, in the keywords type, properties, required, additionalProperties, items, enum, minLength, maxLength, minimum,
+        /// maximum and description; required for a new name.
+        "schema" schema: BlockSchema = "of a built-in block: its own";
+        /// Whether a report is incomplete without it: it is then asked for, in at most two more replies.
+        "required" required: bool = "true";
+        /// The role that gives it.
+        "role" role: RoleWord = "artisan";
+    }
+}
+
+object! {
+    /// A server of tools; it runs confined, reads the tree and writes nothing of it.
+    McpSection {
+        /// The program and its arguments; started where the repository is, installed beforehand.
+        #[schemars(required)]
+        "command" command: Vec<String> = "required", "Name the program: `command: [mcp-server-filesystem, .]`.";
+        /// Variables that it gets of the environment of upshift; never a model's key.
+        "env" env: Vec<VarName> = "none";
+        /// The roles that are given its tools.
+        "roles" roles: Vec<RoleWord> = "librarian";
+        /// Tools that are offered although the server does not say of them that they only read.
+        "allow" allow: Vec<String> = "none";
+        /// The time of one call, in seconds.
+        "timeoutSeconds" timeout_seconds: Whole<1, 3_600> = "60";
     }
 }
 

@@ -6,6 +6,7 @@
 //!
 //! Start reading at [`resolve`].
 
+mod block_schema;
 mod checks;
 mod choices;
 mod document;
@@ -17,6 +18,8 @@ mod gateway;
 mod github;
 mod hosts;
 mod ladder;
+mod mcp;
+mod meta;
 mod models;
 mod node;
 mod numbers;
@@ -29,6 +32,7 @@ mod resolve;
 pub(crate) mod saved;
 mod schema;
 mod secret_key;
+mod secret_vars;
 mod sections;
 mod sources;
 mod suggest;
@@ -43,8 +47,8 @@ pub use gateway::{GATEWAY_PROVIDERS, GatewayPlan, resolve_gateway};
 pub use github::DEFAULT_SKIP_LABEL;
 pub use hosts::{all_spoken_by, spoken_by};
 pub use plan::{
-    AgentPlan, AgentProgram, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, Merge, Minimise,
-    NamedCommand, Network, OnRemark, Origin, Plan, Proof, Push, SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
+    AgentPlan, AgentProgram, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, McpServer, Merge,
+    Minimise, NamedCommand, Network, OnRemark, Origin, Plan, Proof, Push, SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
 };
 pub use read::Entry;
 pub use reference::reference;

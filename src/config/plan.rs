@@ -11,7 +11,8 @@ pub use super::choices::{
 use crate::domain::budget::{Budget, SharedCaps};
 use crate::domain::catalogue::ModelFacts;
 use crate::domain::chat::Effort;
-use crate::domain::ladder::{OnEntropy, Tier};
+use crate::domain::ladder::{OnEntropy, Role, Tier};
+use crate::domain::meta::MetaBlock;
 use crate::domain::model_id::ModelId;
 use crate::domain::units::MicroUsd;
 
@@ -129,6 +130,35 @@ pub struct AgentPlan {
     pub allow_commands: Vec<String>,
     /// The model of coding agents' side calls. The tier's model is used where there is none, or where it is of another provider.
     pub side_model: Option<ModelId>,
+    /// Blocks of data that roles are asked for beside their reports.
+    pub meta: Vec<MetaBlock>,
+    /// Servers of tools.
+    pub mcp: Vec<McpServer>,
+}
+
+impl AgentPlan {
+    /// The blocks that a role is asked for.
+    #[must_use]
+    pub fn meta_of(&self, role: Role) -> Vec<MetaBlock> {
+        self.meta.iter().filter(|block| block.role == role).cloned().collect()
+    }
+}
+
+/// A server of tools, started by its command for each session of the roles that are given it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct McpServer {
+    /// Its name.
+    pub name: String,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Variables of the caller's environment that it gets.
+    pub env: Vec<String>,
+    /// The roles that are given its tools.
+    pub roles: Vec<Role>,
+    /// Tools that are offered although they do not say that they only read.
+    pub allow: Vec<String>,
+    /// The time of one call, in seconds.
+    pub timeout_seconds: u32,
 }
 
 /// A user's own command line of a coding agent. Nothing of it is used for another.

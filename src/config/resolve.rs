@@ -81,7 +81,7 @@ pub(super) fn defaults() -> Plan {
         objective: sections::objective(&picker),
         working_directory: None,
         test: sections::test(&picker),
-        agent: sections::agent(&picker),
+        agent: sections::agent(&picker, &[]),
         agents: BTreeMap::new(),
         safety: sections::safety(&picker, &[], &mut Vec::new()),
         github: github::github(&picker),
@@ -167,11 +167,12 @@ fn assemble(
     let working_directory =
         picker.take_optional("workingDirectory", working_directory, "the current one", String::clone);
     let test = sections::test(&picker);
-    let agent = AgentPlan { side_model: registry.side_model(&picker), ..sections::agent(&picker) };
-    let agents = hosts::programs(&picker);
-    let mut refusals = Vec::new();
+    let side_model = registry.side_model(&picker);
     let key_vars: Vec<&str> =
         registry.endpoints.values().filter_map(|(endpoint, _)| endpoint.key_var.as_deref()).collect();
+    let agent = AgentPlan { side_model, ..sections::agent(&picker, &key_vars) };
+    let agents = hosts::programs(&picker);
+    let mut refusals = Vec::new();
     let safety = sections::safety(&picker, &key_vars, &mut refusals);
     let github = github::github(&picker);
     let record = picker.take_optional("record", picker.setting(Setting::Record), "none", String::clone);

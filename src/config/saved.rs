@@ -11,14 +11,15 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::plan::{
-    AgentPlan, AgentProgram, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, Merge, Minimise,
-    NamedCommand, Network, OnRemark, Plan, Proof, Push, SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
+    AgentPlan, AgentProgram, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, McpServer, Merge,
+    Minimise, NamedCommand, Network, OnRemark, Plan, Proof, Push, SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
 };
 use super::resolve::defaults;
 use crate::domain::budget::{Budget, SharedCaps};
 use crate::domain::catalogue::{ModelFacts, ModelInfo, Price};
 use crate::domain::chat::Effort;
 use crate::domain::ladder::{Mode, OnEntropy, Tier};
+use crate::domain::meta::MetaBlock;
 use crate::domain::model_id::ModelId;
 use crate::domain::units::MicroUsd;
 
@@ -96,6 +97,8 @@ saved! {
         temperature: Option<f64>,
         allow_commands: Vec<String>,
         side_model: Option<ModelId>,
+        meta: Vec<MetaBlock>,
+        mcp: Vec<McpServer>,
     }
 }
 saved! {

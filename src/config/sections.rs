@@ -12,9 +12,11 @@ use super::plan::{
     AgentPlan, DEFAULT_MEMORY_MB, DEFAULT_PROOF_MINUTES, Minimise, Network, OnRemark, Origin, Proof, SafetyPlan,
     Sandbox, TestPlan,
 };
+use super::secret_vars::refuse_secrets;
 use super::sources::{Setting, Sources};
 use super::suggest::nearest;
-use super::values::{AuditPath, Glob, TestName, VarName};
+use super::values::{AuditPath, Glob, TestName};
+use super::{mcp, meta};
 
 /// The defaults of the seeds (S0-1).
 const DEFAULT_MAX_COST: MicroUsd = MicroUsd(2_000_000);
@@ -25,10 +27,6 @@ const DEFAULT_OBJECTIVE: &str = "make the failing tests pass";
 
 /// Where the audit log goes on a person's machine (DESIGN §2.4).
 const LOCAL_AUDIT_PATH: &str = ".upshift/audit.db";
-
-/// Variables of a runner that the tests never get: they are secrets of the job.
-const RUNNER_SECRETS: [&str; 4] =
-    ["GITHUB_TOKEN", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_URL"];
 
 fn global<T>(get: impl Fn(&GlobalSection) -> Option<T>) -> impl Fn(&ConfigFile) -> Option<T> {
     move |file| get(file.global.as_ref()?)
@@ -173,7 +171,7 @@ fn check_framework(picker: &Picker<'_>, name: &str, origin: &Origin) {
 }
 
 /// How the agent works.
-pub(super) fn agent(picker: &Picker<'_>) -> AgentPlan {
+pub(super) fn agent(picker: &Picker<'_>, key_vars: &[&str]) -> AgentPlan {
     fn of<T>(get: impl Fn(&AgentSection) -> Option<T>) -> impl Fn(&ConfigFile) -> Option<T> {
         move |file| get(file.agent.as_ref()?)
     }
@@ -195,6 +193,8 @@ pub(super) fn agent(picker: &Picker<'_>) -> AgentPlan {
             .take_optional("agent.temperature", temperature, "the vendor's", |value| value.0.to_string())
             .map(|value| value.0),
         side_model: None,
+        meta: meta::blocks(picker),
+        mcp: mcp::servers(picker, key_vars),
         allow_commands: picker.take("agent.allowCommands", allowed, Vec::new(), |list| joined(list, String::as_str)),
     }
 }
@@ -237,7 +237,7 @@ pub(super) fn safety(picker: &Picker<'_>, key_vars: &[&str], refusals: &mut Vec<
     let on_remark = picker.take("safety.onRemark", on_remark, OnRemark::default(), ToString::to_string);
     let pass_env = picker.either(Setting::PassEnv, of(|safety| safety.pass_env.clone()));
     if let Some(Picked { value, origin }) = &pass_env {
-        refuse_secrets(picker, value, origin, key_vars);
+        refuse_secrets(picker, "safety.passEnv", value, origin, key_vars);
     }
     let globs = |globs: Vec<Glob>| globs.into_iter().map(|glob| glob.0).collect();
     let show = |list: &Vec<Glob>| joined(list, |glob| &glob.0);
@@ -254,17 +254,6 @@ pub(super) fn safety(picker: &Picker<'_>, key_vars: &[&str], refusals: &mut Vec<
             .into_iter()
             .map(|name| name.0)
             .collect(),
-    }
-}
-
-/// The tests run code that a model wrote: they never get the key that pays for it, nor the job's own secrets.
-fn refuse_secrets(picker: &Picker<'_>, names: &[VarName], origin: &Origin, key_vars: &[&str]) {
-    for VarName(name) in names {
-        if key_vars.contains(&name.as_str()) || RUNNER_SECRETS.contains(&name.as_str()) {
-            let message = format!("{name} is a secret of this run: tests run code that a model wrote and never get it");
-            let fix = "Remove it; if the tests need such a key, give them one of their own under another name.";
-            picker.fault(origin, "safety.passEnv", &message, fix);
-        }
     }
 }
 

@@ -5,7 +5,7 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::domain::chat::Effort;
-use crate::domain::ladder::{Mode, OnEntropy};
+use crate::domain::ladder::{Mode, OnEntropy, Role};
 
 use super::node::Node;
 use super::read::{Place, Readable};
@@ -397,4 +397,5 @@ domain_words! {
     Mode ModeWord { Simple "simple", Full "full" }
     OnEntropy OnEntropyWord { Escalate "escalate", Continue "continue", Halt "halt" }
     Effort EffortWord { Low "low", Medium "medium", High "high" }
+    Role RoleWord { Librarian "librarian", Artisan "artisan", Critic "critic" }
 }

@@ -14,6 +14,7 @@ use super::delivery::{Answer, Awaited};
 pub use super::diff_stat::{DiffStat, FileStat, KeptChange};
 use super::ladder::{Role, Tier};
 use super::leftover::Leftover;
+use super::meta::MetaReported;
 use super::outcome::Outcome;
 use super::proof::Evidence;
 use super::receipt::{CallScope, Receipt};
@@ -127,6 +128,9 @@ pub enum Event {
         ok: bool,
         /// How long it took, in milliseconds.
         duration_ms: u64,
+        /// How it ended, by the names of S1-15, where that is more than that the model was told of a failure. Empty elsewhere.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        exit: String,
     },
     /// Part of the window is in use: 30 % info, 40 % warning, 50 % critical (S0-12).
     ContextThreshold {
@@ -154,7 +158,12 @@ pub enum Event {
         /// The things that a blocked one names in its way.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         blocked_on: Vec<Blocker>,
+        /// The fine-grained way in which it ended, by the names of S1-15. Empty in logs of older versions.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        exit: String,
     },
+    /// The blocks of data that a role was asked for beside its report came, or did not (S1-12).
+    MetaReported(MetaReported),
     /// The tests were run and judged.
     TestsFinished {
         /// How the command ended.

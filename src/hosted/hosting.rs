@@ -28,6 +28,8 @@ pub struct Hosting {
     pub checkout: PathBuf,
     /// The variables of the caller's environment that tools need.
     pub env: BTreeMap<OsString, OsString>,
+    /// The variables that the configuration names for servers of tools, and their values.
+    pub named: BTreeMap<String, OsString>,
     /// The paths that no child may reach.
     pub kept_out: Vec<PathBuf>,
     /// A folder outside every granted path for what must survive a crash.
@@ -100,7 +102,8 @@ pub fn program_of(
 }
 
 /// A program by its name, where a folder of `PATH` has it.
-fn find(name: &str, path: Option<&OsString>, checkout: &Path) -> Option<PathBuf> {
+#[must_use]
+pub fn find(name: &str, path: Option<&OsString>, checkout: &Path) -> Option<PathBuf> {
     let is_file = |candidate: &PathBuf| candidate.metadata().is_ok_and(|found| found.is_file());
     if name.contains('/') {
         return Some(checkout.join(name)).filter(is_file);

@@ -199,6 +199,7 @@ fn tool(spec: &HostedSpec, ledger: &Ledger, ports: &HostedPorts<'_>, (call, ok, 
         subject: ports.redactor.redact(&subject).chars().take(120).collect(),
         ok,
         duration_ms: now.saturating_sub(call.began),
+        exit: String::new(),
     }
 }
 

@@ -17,8 +17,7 @@ mod line;
 mod spec;
 mod tree;
 
-use self::hearing::Hearing;
-pub use self::hosting::{Hosting, program_of};
+pub use self::hosting::{Hosting, find, program_of};
 use self::house::House;
 use self::spec::{Held, unusable};
 pub use self::spec::{HostedEnd, HostedPorts, HostedSpec};
@@ -40,10 +39,15 @@ pub async fn hold(spec: HostedSpec, ports: &mut HostedPorts<'_>) -> HostedEnd {
     let (role, target) = (spec.role, spec.target.to_string());
     ports.journal.emit(&Event::SessionStarted { role, session_id: id.clone(), target });
     let mut held = Held::default();
+    let blocks = spec.meta.clone();
     let report = match play(&spec, &id, ports, &mut held).await {
         Ok(report) => report,
         Err(reason) => FinalReport::Synthetic { reason },
     };
+    let (_, meta) = session::read_meta(held.hearing.last_words(), blocks);
+    for event in meta.events(role, &id, &report) {
+        ports.journal.emit(&event);
+    }
     let limited_until_ms = held.limited_until_ms;
     HostedEnd { end: finish(spec, id, report, held, ports), limited_until_ms }
 }
@@ -60,12 +64,13 @@ async fn play(
     held.wrote =
         tree::settle(spec, ports).await.map_err(|error| FailureReason::ToolFailed { message: error.to_string() })?;
     lived?;
-    Ok(report_of(spec.role, &held.hearing))
+    let (words, _) = session::read_meta(held.hearing.last_words(), spec.meta.clone());
+    Ok(report_of(spec.role, &words))
 }
 
 /// The report that an agent's last words come to.
-fn report_of(role: Role, hearing: &Hearing) -> FinalReport {
-    let words: String = hearing.last_words().chars().take(SUMMARY_CHARS).collect();
+fn report_of(role: Role, words: &str) -> FinalReport {
+    let words: String = words.chars().take(SUMMARY_CHARS).collect();
     if let Some(report) = session::report_in(&words, role) {
         return report;
     }
@@ -111,6 +116,7 @@ fn finish(spec: HostedSpec, id: String, report: FinalReport, held: Held, ports: 
         result: report.as_str().to_owned(),
         summary: report.summary(),
         blocked_on: report.blocked_on().to_vec(),
+        exit: exit.as_str().to_owned(),
     });
     SessionEnd {
         session_id: id,

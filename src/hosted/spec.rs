@@ -9,6 +9,7 @@ use crate::audit::{Cap, Journal};
 use crate::backend::Backend;
 use crate::domain::catalogue::ModelFacts;
 use crate::domain::ladder::Role;
+use crate::domain::meta::MetaBlock;
 use crate::domain::model_id::ModelId;
 use crate::domain::spoken::Spoken;
 use crate::domain::stop::Stop;
@@ -38,6 +39,8 @@ pub struct HostedSpec {
     pub side_model: Option<ModelId>,
     /// The agent's prompt: instructions and task.
     pub prompt: String,
+    /// The blocks of data that the role is asked for beside its report.
+    pub meta: Vec<MetaBlock>,
     /// The session that starts this one. `None` for a root.
     pub lineage: Option<Lineage>,
     /// The tree that it begins with.

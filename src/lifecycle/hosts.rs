@@ -17,7 +17,7 @@ use crate::domain::spoken::Spoken;
 use crate::hosted::{self, HostedEnd, HostedPorts, HostedSpec};
 use crate::policy::rotation::GiveUp;
 use crate::policy::standing::Note;
-use crate::session::{FailureReason, FinalReport, Lineage, SessionEnd};
+use crate::session::{self, FailureReason, FinalReport, Lineage, SessionEnd};
 
 /// Neighbouring targets of a role that one session asks.
 #[derive(Debug, PartialEq, Eq)]
@@ -207,6 +207,9 @@ async fn with_agent(
     let spoken = wire.and_then(|wire| spoken_by(backend, wire));
     let watched = commands::watch_for_stop(context, climb);
     world.workspace.judged_from(climb.start());
+    let meta = plan.agent.meta_of(role);
+    let blocks = session::meta_prompt(&meta).map(|prompt| format!("{prompt}\n")).unwrap_or_default();
+    let told = format!("{}\n{blocks}\n{}", agent::for_agents(role), prompt.first_message);
     let spec = HostedSpec {
         role,
         tier_index: climb.position.tier_index,
@@ -215,7 +218,8 @@ async fn with_agent(
         backend,
         spoken: spoken.unwrap_or(Spoken::Chat),
         side_model: plan.agent.side_model.clone(),
-        prompt: world.redactor.redact(&format!("{}\n\n{}", agent::for_agents(role), prompt.first_message)).into_owned(),
+        prompt: world.redactor.redact(&told).into_owned(),
+        meta,
         lineage,
         tree: climb.trees.current.tree.clone(),
         by_products: climb.measured.origin.by_products.clone(),

@@ -73,6 +73,7 @@ pub mod state;
 mod superseded;
 mod table;
 mod targets;
+mod tools;
 
 pub use applied::{Applied, Claimed, Sum, apply, claimed, is_mended, sum};
 pub use commands::rank_of;

@@ -6,7 +6,7 @@ use super::climb::{Climb, Sessions};
 use super::commands;
 use super::context::Context;
 use super::recorder::Recorder;
-use super::targets;
+use super::{targets, tools};
 use crate::agent::Prompt;
 use crate::domain::ladder::{Role, Tier};
 use crate::domain::model_id::ModelId;
@@ -64,7 +64,10 @@ pub(super) async fn with_models(
         },
         effort: plan.agent.effort,
         temperature: plan.agent.temperature,
+        meta: plan.agent.meta_of(role),
     };
+    let mut servers = tools::open(context, table.recorder, role, &spec.targets).await;
+    let outside = servers.as_ref().and_then(tools::Servers::tools);
     let watched = commands::watch_for_stop(context, climb);
     world.workspace.judged_from(climb.start());
     let run_tests = (role == Role::Artisan).then(|| tests_for_a_model(context, climb));
@@ -73,7 +76,7 @@ pub(super) async fn with_models(
     let mut ports = Ports {
         providers: world.providers,
         facts: &plan.facts,
-        toolbox: Toolbox { workspace: world.workspace.clone(), run_tests, run_command, allow_commands },
+        toolbox: Toolbox { workspace: world.workspace.clone(), run_tests, run_command, allow_commands, outside },
         journal: table.recorder.journal,
         caps: climb.caps(context),
         stop: world.stop.clone(),
@@ -88,6 +91,7 @@ pub(super) async fn with_models(
     let end = tokio::select! {
         end = session::converse(spec, &mut ports) => end,
         never = watched => match never {},
+        never = tools::keep(&mut servers) => match never {},
     };
     wrap_up.set_in_session(false);
     sessions.replay = std::mem::replace(&mut ports.replay, Replay::none());

@@ -24,9 +24,9 @@ use crate::domain::event::Event;
 /// The most foreign text on a page, in bytes: a browser opens it at once, and an artifact stays small.
 pub const MAX_BYTES: usize = 8 * 1024 * 1024;
 /// Colours, type and spacing, for light and dark, for a phone and a desk.
-const STYLE: &str = include_str!("html/style.css");
+pub(super) const STYLE: &str = include_str!("html/style.css");
 /// The content security policy of the page. It may load nothing but the style in it.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+pub(super) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /// Everything that a page shows.
 #[derive(Debug)]

@@ -100,6 +100,7 @@ pub fn document(view: &RunView) -> Document<'_> {
         proof: &view.proof,
         remarks: view.remarks.iter().map(remark).collect(),
         corrections: &view.corrections,
+        meta: &view.meta,
         best_patch: view.best_patch(),
         limited: view.limited(),
         recent_errors: &view.recent_errors,

@@ -62,6 +62,9 @@ struct ToolCall<'a> {
     tool: &'a str,
     /// The subject of the call: a path, a pattern.
     subject: &'a str,
+    /// How it ended, by the names of S1-15. Absent where the model was merely told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit: Option<&'a str>,
     latency_ms: u64,
     timestamp: Option<&'a Timestamp>,
     agent_path: String,
@@ -95,6 +98,9 @@ struct Agent<'a> {
     result: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<&'a str>,
+    /// The fine-grained way in which it ended, by the names of S1-15. Absent in logs of older versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit: Option<&'a str>,
 }
 
 /// Turns events into lines. It is fed every event in order.
@@ -132,11 +138,12 @@ impl Stream {
                 vec![Line::AgentStarted(Agent { target: Some(target), ..of(*role, session_id) })]
             }
             Event::CallSettled(receipt) => vec![Line::LlmCall(call(receipt))],
-            Event::ToolFinished { role, turn, name, subject, ok, duration_ms } => vec![
+            Event::ToolFinished { role, turn, name, subject, ok, duration_ms, exit } => vec![
                 Line::ToolCall(ToolCall {
                     status: if *ok { "ok" } else { "failed" },
                     tool: name,
                     subject,
+                    exit: Some(exit.as_str()).filter(|exit| !exit.is_empty()),
                     latency_ms: *duration_ms,
                     timestamp,
                     agent_path: path(self.place, *role),
@@ -147,12 +154,13 @@ impl Stream {
             Event::ContextThreshold { role, percent, .. } => {
                 vec![Line::AgentUpdate(Agent { context_percent: Some(*percent), ..of(*role, &self.session_id) })]
             }
-            Event::SessionFinished { role, session_id, target, turns, result, summary, .. } => {
+            Event::SessionFinished { role, session_id, target, turns, result, summary, exit, .. } => {
                 let agent = Agent {
                     target: Some(target),
                     turns: Some(*turns),
                     result: Some(result),
                     summary: Some(summary),
+                    exit: Some(exit.as_str()).filter(|exit| !exit.is_empty()),
                     ..of(*role, session_id)
                 };
                 let reported = REPORTED.contains(&result.as_str());
@@ -190,7 +198,7 @@ fn call(receipt: &Receipt) -> LlmCall<'_> {
 }
 
 /// Counted as people count, and as `upshift show --tier 1 --iteration 2` does.
-fn path((tier_index, iteration): (u32, u32), role: Role) -> String {
+pub(super) fn path((tier_index, iteration): (u32, u32), role: Role) -> String {
     format!("tier-{}/iteration-{iteration}/{}", tier_index.saturating_add(1), role.as_str())
 }
 
@@ -266,6 +274,7 @@ mod tests {
             result: result.to_owned(),
             summary: "so".to_owned(),
             blocked_on: Vec::new(),
+            exit: "EXIT-FINAL-ANSWER".to_owned(),
         };
         let tool = Event::ToolFinished {
             role: Role::Critic,
@@ -274,6 +283,7 @@ mod tests {
             subject: "a.py".to_owned(),
             ok: false,
             duration_ms: 3,
+            exit: String::new(),
         };
         let begun = Event::IterationStarted { tier_index: 1, iteration: 2, run_iteration: 5 };
         let lines = streamed(&[begun, started(Role::Critic), tool, ended("reject"), ended("no_report")]);

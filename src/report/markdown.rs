@@ -101,6 +101,7 @@ fn body(view: &RunView, surface: Surface, patch: &str) -> impl Iterator<Item = B
     [
         may(remarks(view), "the places to look at"),
         may(review(view, surface), "the critic's review"),
+        may(meta(view), "what the models say of the change"),
         may(corrections(view, surface), "the tests that a model calls wrong"),
         may(proof(view), "the proof"),
         may(table(view, surface), "the ladder"),
@@ -326,6 +327,12 @@ fn review(view: &RunView, surface: Surface) -> Option<String> {
     }
     let items = issues.iter().map(|issue| format!("- {}", say(issue)));
     Some(format!("{heading}\n\n{}", collapsible("Issues", issues.len(), items, surface)))
+}
+
+/// The blocks of data beside the reports.
+fn meta(view: &RunView) -> Option<String> {
+    let lines: Vec<String> = words::meta(view).iter().map(|block| format!("- {}", say(block))).collect();
+    (!lines.is_empty()).then(|| format!("**In the models' words**\n\n{}", lines.join("\n")))
 }
 
 /// Tests that a model calls wrong, with their corrections.

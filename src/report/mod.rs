@@ -15,6 +15,7 @@ pub mod html;
 pub mod json;
 pub mod jsonl;
 pub mod markdown;
+pub mod operations;
 pub mod outputs;
 pub mod patch;
 pub mod plain;

@@ -208,6 +208,8 @@ impl Progress {
             | Event::ModelsUnavailable { wait_ms: None, .. }
             | Event::CallReserved { .. }
             | Event::ContextReset { .. }
+            // A block that is missing is a warning.
+            | Event::MetaReported(_)
             | Event::RunFinished(_) => Vec::new(),
         }
     }

@@ -15,6 +15,7 @@ use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::{BaselineFinished, DiffStat, RunFinished, RunStarted};
 use crate::domain::ladder::{Role, Tier};
 use crate::domain::leftover::Leftover;
+use crate::domain::meta::MetaReported;
 use crate::domain::outcome::Outcome;
 use crate::domain::proof::Evidence;
 use crate::domain::remark::Remark;
@@ -255,6 +256,8 @@ pub struct RunView {
     pub corrections: Vec<Correction>,
     /// The things in the way that the last session named. Empty unless it was blocked.
     pub named_blockers: Vec<Blocker>,
+    /// The blocks of data that roles gave beside their last reports, and those that are missing.
+    pub meta: Vec<MetaReported>,
     /// Warnings in order, each once.
     pub warnings: Vec<String>,
     /// Processes that worked on the run.

@@ -31,8 +31,12 @@ pub(super) enum Action {
     RunCommand { command: String },
     /// `read_output`.
     ReadOutput { handle: String, start: Option<u64>, end: Option<u64> },
+    /// A tool of another server.
+    Outside { name: String, arguments: Value },
     /// `final_report`.
     Report(FinalReport),
+    /// Anything said once the report is locked: only its blocks of data count.
+    Meta,
 }
 
 /// How the old text of an edit must sit in the file.
@@ -73,6 +77,7 @@ impl Action {
     /// Which tool does it.
     pub(super) const fn tool(&self) -> Tool {
         match self {
+            Self::Outside { .. } => Tool::Outside,
             Self::ListFiles { .. } => Tool::ListFiles,
             Self::ReadFile { .. } => Tool::ReadFile,
             Self::Search { .. } => Tool::Search,
@@ -82,7 +87,7 @@ impl Action {
             Self::RunTests { .. } => Tool::RunTests,
             Self::RunCommand { .. } => Tool::RunCommand,
             Self::ReadOutput { .. } => Tool::ReadOutput,
-            Self::Report(_) => Tool::FinalReport,
+            Self::Report(_) | Self::Meta => Tool::FinalReport,
         }
     }
 
@@ -98,7 +103,9 @@ impl Action {
             Self::RunTests { filter } => filter.as_deref().unwrap_or("all"),
             Self::RunCommand { command } => command,
             Self::ReadOutput { handle, .. } => handle,
+            Self::Outside { arguments, .. } => first_text(arguments),
             Self::Report(report) => report.as_str(),
+            Self::Meta => "meta",
         }
     }
 
@@ -112,7 +119,9 @@ impl Action {
             | Self::RunTests { .. }
             | Self::RunCommand { .. }
             | Self::ReadOutput { .. }
-            | Self::Report(_) => None,
+            | Self::Outside { .. }
+            | Self::Report(_)
+            | Self::Meta => None,
         }
     }
 
@@ -192,6 +201,7 @@ impl Checked<'_> {
                 end: self.line("end_line")?,
             },
             Tool::FinalReport => Action::Report(self.report()?),
+            Tool::Outside => return Err("such tools are not called by this name".to_owned()),
         })
     }
 
@@ -303,6 +313,11 @@ impl Checked<'_> {
             Some(other) => Err(format!("`{name}` must be a list of strings, not {}", type_of(other))),
         }
     }
+}
+
+/// The first text among arguments: what a call is about, most often.
+fn first_text(arguments: &Value) -> &str {
+    arguments.as_object().into_iter().flatten().find_map(|(_, value)| value.as_str()).unwrap_or_default()
 }
 
 /// A text that becomes an argument of a program, which takes none of any length.

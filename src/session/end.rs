@@ -7,6 +7,7 @@ use crate::audit::Scope;
 use crate::domain::blocker::Blocker;
 use crate::domain::chat::Usage;
 use crate::domain::model_id::ModelId;
+use crate::domain::session_exit::SessionExit;
 use crate::domain::stop::StopCause;
 use crate::domain::units::Charge;
 use crate::policy::rotation::GiveUp;
@@ -193,68 +194,6 @@ impl fmt::Display for FailureReason {
             Self::Stopped { cause: StopCause::Signal(number) } => write!(f, "stopped by signal {number}"),
             Self::Stopped { cause: StopCause::Asked } => f.write_str("stopped: somebody asked for it"),
             Self::Stopped { cause: StopCause::TimeUp } => f.write_str("stopped: the run's time is up"),
-        }
-    }
-}
-
-/// How a session ended, by the seeds' exit codes (S1-15), as far as they can occur here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SessionExit {
-    /// A report came by itself.
-    FinalAnswer,
-    /// A report came on the last turn.
-    MaxTurnsWithResponse,
-    /// A report came after the session was asked to wrap up.
-    UserStop,
-    /// No attempt brought a reply.
-    NoLlmResponse,
-    /// Only empty replies came.
-    EmptyResponse,
-    /// The key was refused.
-    AuthFailure,
-    /// Quota or credit is used up.
-    QuotaExceeded,
-    /// The vendor failed on or refused the request.
-    ModelError,
-    /// A tool failed for good.
-    ToolFailure,
-    /// None of the targets is configured.
-    NoProviders,
-    /// Attempts were used up by unusable replies.
-    MaxRetries,
-    /// The window is full.
-    TokenLimit,
-    /// Turns were used up without a report.
-    MaxTurnsNoResponse,
-    /// A signal.
-    SignalReceived,
-    /// The run's time is up. Our own name.
-    TimeUp,
-    /// A cap refused the call. Our own name.
-    BudgetExhausted,
-}
-
-impl SessionExit {
-    /// The name in snapshots and logs.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::FinalAnswer => "EXIT-FINAL-ANSWER",
-            Self::MaxTurnsWithResponse => "EXIT-MAX-TURNS-WITH-RESPONSE",
-            Self::UserStop => "EXIT-USER-STOP",
-            Self::NoLlmResponse => "EXIT-NO-LLM-RESPONSE",
-            Self::EmptyResponse => "EXIT-EMPTY-RESPONSE",
-            Self::AuthFailure => "EXIT-AUTH-FAILURE",
-            Self::QuotaExceeded => "EXIT-QUOTA-EXCEEDED",
-            Self::ModelError => "EXIT-MODEL-ERROR",
-            Self::ToolFailure => "EXIT-TOOL-FAILURE",
-            Self::NoProviders => "EXIT-NO-PROVIDERS",
-            Self::MaxRetries => "EXIT-MAX-RETRIES",
-            Self::TokenLimit => "EXIT-TOKEN-LIMIT",
-            Self::MaxTurnsNoResponse => "EXIT-MAX-TURNS-NO-RESPONSE",
-            Self::SignalReceived => "EXIT-SIGNAL-RECEIVED",
-            Self::TimeUp => "EXIT-TIME-UP",
-            Self::BudgetExhausted => "EXIT-BUDGET-EXHAUSTED",
         }
     }
 }

@@ -93,7 +93,10 @@ impl Session<'_, '_> {
         };
         let system = match protocol {
             Protocol::Tools => self.spec.system.clone(),
-            Protocol::Text => format!("{}\n\n{}", self.spec.system, super::text_protocol::prompt(self.spec.role)),
+            Protocol::Text => {
+                let blocks = self.meta.prompt().map(|prompt| format!("\n{prompt}")).unwrap_or_default();
+                format!("{}\n\n{}{blocks}", self.spec.system, super::text_protocol::prompt(self.spec.role))
+            }
         };
         ChatRequest {
             target: target.clone(),

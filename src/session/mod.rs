@@ -15,6 +15,7 @@ mod conversation;
 mod end;
 mod exchange;
 mod files;
+mod meta;
 mod outputs;
 mod ports;
 mod reading;
@@ -26,8 +27,13 @@ mod toolroom;
 mod turns;
 mod words;
 
-pub use end::{FailureReason, FinalReport, SessionEnd, SessionExit};
-pub use ports::{Memory, Ports, Replay, RunCommand, RunTests, ToolFuture, Toolbox};
+pub use crate::domain::session_exit::SessionExit;
+pub use end::{FailureReason, FinalReport, SessionEnd};
+pub use meta::{MetaRead, prompt as meta_prompt, read as read_meta};
+pub use ports::{
+    CallOutside, Memory, OutsideError, OutsideFuture, OutsideTools, Ports, Replay, RunCommand, RunTests, ToolFuture,
+    Toolbox,
+};
 pub use spec::{Limits, Lineage, SessionSpec};
 pub use turns::SNAPSHOT_KIND;
 

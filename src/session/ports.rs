@@ -6,6 +6,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::audit::{Cap, Journal};
 use crate::domain::account::Accounts;
 use crate::domain::catalogue::ModelFacts;
@@ -14,7 +16,9 @@ use crate::domain::clock::Clock;
 use crate::domain::ladder::Role;
 use crate::domain::model_id::ModelId;
 use crate::domain::receipt::Receipt;
+use crate::domain::session_exit::SessionExit;
 use crate::domain::stop::Stop;
+use crate::domain::tool::ToolSpec;
 use crate::domain::waiting::Waiting;
 use crate::model::Providers;
 use crate::policy::standing::Standing;
@@ -76,6 +80,35 @@ pub type RunTests<'a> = Box<dyn Fn(Option<String>) -> ToolFuture<'a> + 'a>;
 /// Runs a command, given as its words, and returns what it printed.
 pub type RunCommand<'a> = Box<dyn Fn(Vec<String>) -> ToolFuture<'a> + 'a>;
 
+/// The answer of another server's tool that is on its way.
+pub type OutsideFuture<'a> = Pin<Box<dyn Future<Output = Result<String, OutsideError>> + 'a>>;
+
+/// Calls a tool of another server by the name on offer.
+pub type CallOutside<'a> = Box<dyn Fn(String, Value) -> OutsideFuture<'a> + 'a>;
+
+/// A tool of another server failed: the model is told, and may do without it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutsideError {
+    /// How, where S1-15 has a name for it.
+    pub exit: Option<SessionExit>,
+    /// The words for the model.
+    pub told: String,
+}
+
+/// Tools of other servers.
+pub struct OutsideTools<'a> {
+    /// Their descriptions, under the names on offer.
+    pub specs: Vec<ToolSpec>,
+    /// Calls one.
+    pub call: CallOutside<'a>,
+}
+
+impl fmt::Debug for OutsideTools<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OutsideTools").field("specs", &self.specs).finish_non_exhaustive()
+    }
+}
+
 /// The world of the tools of DESIGN §2.3.
 pub struct Toolbox<'a> {
     /// The tree. It is shared, so that searches can run beside the session.
@@ -86,6 +119,8 @@ pub struct Toolbox<'a> {
     pub run_command: Option<RunCommand<'a>>,
     /// Commands that the artisan may run: each allows itself, and itself with more arguments.
     pub allow_commands: Vec<String>,
+    /// Tools of other servers, where there are any.
+    pub outside: Option<OutsideTools<'a>>,
 }
 
 impl fmt::Debug for Toolbox<'_> {
@@ -93,6 +128,7 @@ impl fmt::Debug for Toolbox<'_> {
         f.debug_struct("Toolbox")
             .field("run_tests", &self.run_tests.is_some())
             .field("allow_commands", &self.allow_commands)
+            .field("outside", &self.outside)
             .finish_non_exhaustive()
     }
 }

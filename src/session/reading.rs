@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::action::Action;
 use super::conversation::{Conversation, Protocol};
+use super::meta::{self, Asked};
 use super::text_protocol::{self, Heed, Item};
 use super::tool::{Offer, Tool};
 use crate::domain::chat::{Reply, StopReason};
@@ -70,6 +71,10 @@ pub(super) struct Rules<'a> {
     pub(super) max_calls: usize,
     /// One-based turn, for ids that we make up.
     pub(super) turn: u32,
+    /// Names of the tools of other servers.
+    pub(super) outside: &'a [String],
+    /// Whether blocks of data are read beside the report, or alone.
+    pub(super) meta: Asked,
     /// The conversation so far, for ids that repeat.
     pub(super) conversation: &'a Conversation,
 }
@@ -79,9 +84,13 @@ pub(super) fn read(reply: &Reply, rules: &Rules<'_>) -> Reading {
     if let Some(unusable) = withheld(reply) {
         return Reading::Unusable(unusable);
     }
+    if rules.meta == Asked::Alone {
+        return blocks_alone(reply, rules);
+    }
     let (wishes, calls) = if reply.tool_calls.is_empty() {
         let heed = if rules.protocol == Protocol::Text { Heed::Everything } else { Heed::EditsAndCalls };
-        let items = text_protocol::read(&reply.text, rules.offer.role, heed);
+        let without = (rules.meta != Asked::No).then(|| meta::in_text(&reply.text).0);
+        let items = text_protocol::read(without.as_ref().unwrap_or(&reply.text), rules.offer.role, heed);
         (items.into_iter().map(of_item).collect(), Vec::new())
     } else {
         let calls = sound_calls(reply, rules);
@@ -93,6 +102,23 @@ pub(super) fn read(reply: &Reply, rules: &Rules<'_>) -> Reading {
     if let Some(unusable) = without_use(reply, &wishes, rules) {
         return Reading::Unusable(unusable);
     }
+    Reading::Usable { wishes, calls }
+}
+
+/// A reply of which only the blocks of data count: each of its calls is answered, none is carried out.
+fn blocks_alone(reply: &Reply, rules: &Rules<'_>) -> Reading {
+    let wish = |call_id, name: &str| Wish { call_id, name: name.to_owned(), action: Ok(Action::Meta), note: None };
+    if reply.tool_calls.is_empty() && reply.text.trim().is_empty() {
+        let (status, what) = (CallStatus::InvalidResponse, "an empty reply".to_owned());
+        let advice = "Your reply was empty. Only the missing META counts now.".to_owned();
+        return Reading::Unusable(Unusable { status, retryable: true, what, advice });
+    }
+    let calls = sound_calls(reply, rules);
+    let wishes = if calls.is_empty() {
+        vec![wish(None, Tool::FinalReport.name())]
+    } else {
+        calls.iter().map(|call| wish(Some(call.id.clone()), &call.name)).collect()
+    };
     Reading::Usable { wishes, calls }
 }
 
@@ -183,12 +209,19 @@ fn of_call(index: usize, call: &ToolCall, cut: Option<usize>, rules: &Rules<'_>)
         (Err(format!("not carried out: at most {} calls per reply.", rules.max_calls)), None)
     } else {
         match Tool::named(&call.name).filter(|tool| tools.contains(tool)) {
+            None if rules.outside.contains(&call.name) => {
+                (Ok(Action::Outside { name: call.name.clone(), arguments: call.arguments.clone() }), None)
+            }
             None => {
-                let known: Vec<&str> = tools.into_iter().map(Tool::name).collect();
+                let mut known: Vec<&str> = tools.into_iter().map(Tool::name).collect();
+                known.extend(rules.outside.iter().map(String::as_str));
                 (Err(format!("there is no tool `{}`. Tools: {}", call.name, known.join(", "))), None)
             }
             Some(tool) => match Action::of_call(tool, rules.offer.role, &call.arguments) {
-                Ok((action, unknown)) => (Ok(action), ignored(&unknown)),
+                Ok((action, mut unknown)) => {
+                    unknown.retain(|name| rules.meta == Asked::No || name != meta::PARAMETER);
+                    (Ok(action), ignored(&unknown))
+                }
                 Err(why) => (Err(why), None),
             },
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::domain::chat::Effort;
 use crate::domain::foreign::Mark;
 use crate::domain::ladder::Role;
+use crate::domain::meta::MetaBlock;
 use crate::domain::model_id::ModelId;
 use crate::policy::rotation::Patience;
 
@@ -33,6 +34,8 @@ pub struct SessionSpec {
     pub effort: Option<Effort>,
     /// Sampling temperature, where set.
     pub temperature: Option<f64>,
+    /// The blocks of data that the role is asked for beside its report.
+    pub meta: Vec<MetaBlock>,
 }
 
 /// Where a session that is not a root hangs in the tree of sessions.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::context_guard::Fit;
-use super::end::{FailureReason, SessionExit};
+use super::end::FailureReason;
 use super::exchange::{Attempt, protocol_of};
 use super::reading::{self, Reading, Unusable};
 use super::turns::{Ending, Failed, Forced, Heard, Session, Told};
@@ -13,6 +13,7 @@ use crate::domain::clock::Timestamp;
 use crate::domain::event::Event;
 use crate::domain::model_id::ModelId;
 use crate::domain::receipt::CallStatus;
+use crate::domain::session_exit::SessionExit;
 use crate::model::CallFailure;
 use crate::policy::rotation::{FailureClass, GiveUp, Jitter, Next, Reach};
 use crate::policy::standing::Note;
@@ -20,10 +21,15 @@ use crate::policy::standing::Note;
 /// Spread of an announced time over which no new line is worth telling, in milliseconds.
 const SAME_TIME_MS: i64 = 30_000;
 
+/// The status by which a vendor says that it knows no such model.
+const NOT_FOUND: u16 = 404;
+
 /// The last thing that went wrong in a turn.
 #[derive(Debug, Clone)]
 struct Trouble {
     status: CallStatus,
+    /// Whether the vendor knows no such model.
+    unknown_model: bool,
     what: String,
     /// The window's verdict, when the call did not fit.
     misfit: Option<Fit>,
@@ -131,7 +137,8 @@ impl Session<'_, '_> {
                     self.tries += u32::from(!class.waitable);
                     let unavailable = self.remember(&target, &failure);
                     let what = format!("{target}: {}", failure.message);
-                    (class, Trouble { status: failure.status, what, misfit: None, declined: false, unavailable })
+                    let (status, unknown_model) = (failure.status, failure.http_status == Some(NOT_FOUND));
+                    (class, Trouble { status, unknown_model, what, misfit: None, declined: false, unavailable })
                 }
                 Attempt::Heard { target, protocol, reply, reading } => {
                     self.calls += 1;
@@ -178,7 +185,10 @@ impl Session<'_, '_> {
             self.failed = Some(Failed { target: target.clone(), text, advice: unusable.advice });
         }
         let declined = unusable.status == CallStatus::ModelError;
-        (class, Trouble { status: unusable.status, what, misfit: None, declined, unavailable: None })
+        (
+            class,
+            Trouble { status: unusable.status, unknown_model: false, what, misfit: None, declined, unavailable: None },
+        )
     }
 
     /// Rotation's view of a failure.
@@ -310,15 +320,15 @@ impl Session<'_, '_> {
         let exit = match trouble.status {
             CallStatus::AuthError => SessionExit::AuthFailure,
             CallStatus::QuotaExceeded => SessionExit::QuotaExceeded,
+            CallStatus::ModelError if trouble.unknown_model => SessionExit::InvalidModel,
             CallStatus::ModelError => SessionExit::ModelError,
+            CallStatus::Timeout => SessionExit::InactivityTimeout,
             CallStatus::ContextOverflow => SessionExit::TokenLimit,
             CallStatus::InvalidResponse if last.ends_with("an empty reply") => SessionExit::EmptyResponse,
             CallStatus::Ok | CallStatus::InvalidResponse => SessionExit::MaxRetries,
-            CallStatus::RateLimited
-            | CallStatus::NetworkError
-            | CallStatus::Timeout
-            | CallStatus::Aborted
-            | CallStatus::Lost => SessionExit::NoLlmResponse,
+            CallStatus::RateLimited | CallStatus::NetworkError | CallStatus::Aborted | CallStatus::Lost => {
+                SessionExit::NoLlmResponse
+            }
         };
         match (why, trouble.status) {
             (_, _) if trouble.declined && !self.is_final() => {
@@ -337,7 +347,10 @@ impl Session<'_, '_> {
 fn too_large(target: &ModelId, misfit: Option<Fit>) -> (FailureClass, Trouble) {
     let status = CallStatus::ContextOverflow;
     let what = format!("{target}: the conversation does not fit into its context window");
-    (plain_class(status, false), Trouble { status, what, misfit, declined: false, unavailable: None })
+    (
+        plain_class(status, false),
+        Trouble { status, unknown_model: false, what, misfit, declined: false, unavailable: None },
+    )
 }
 
 /// A failure that is no vendor's refusal.

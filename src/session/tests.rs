@@ -2,6 +2,7 @@
 //! each reservation has exactly one receipt.
 
 mod anything;
+mod blocks;
 mod ending;
 mod failures;
 mod money;
@@ -27,6 +28,7 @@ use crate::domain::clock::{Clock, Timestamp};
 use crate::domain::event::{EventSink, RunStarted};
 use crate::domain::foreign::Mark;
 use crate::domain::ladder::Role;
+use crate::domain::meta::{self, MetaBlock};
 use crate::domain::model_id::ModelId;
 use crate::domain::receipt::{CallStatus, Receipt};
 use crate::domain::stop::{Stop, StopSource};
@@ -135,6 +137,7 @@ struct Bench {
     test_answers: RefCell<VecDeque<TestAnswer>>,
     redactor: Redactor,
     commands: Vec<String>,
+    meta: Vec<MetaBlock>,
 }
 
 /// The answer of the scripted test run.
@@ -195,6 +198,7 @@ impl Bench {
             test_answers: RefCell::default(),
             redactor: Redactor::default(),
             commands: Vec::new(),
+            meta: Vec::new(),
         }
     }
 
@@ -252,6 +256,7 @@ impl Bench {
                 run_tests: Some(run_tests),
                 run_command: Some(Box::new(|argv| Box::pin(async move { Ok(format!("ran {argv:?}")) }))),
                 allow_commands: self.commands.clone(),
+                outside: None,
             },
             stop: self.stop.1.clone(),
             wrap_up: self.wrap_up.1.clone(),
@@ -272,6 +277,7 @@ impl Bench {
             limits: self.limits.clone(),
             effort: None,
             temperature: None,
+            meta: self.meta.clone(),
         };
         let end = converse(spec, &mut ports).await;
         drop(ports);

@@ -23,6 +23,8 @@ pub(super) enum Tool {
     RunCommand,
     ReadOutput,
     FinalReport,
+    /// Any tool of another server. Its name and its parameters are that server's.
+    Outside,
 }
 
 /// The type of a parameter.
@@ -126,6 +128,7 @@ impl Tool {
             Self::RunCommand => "run_command",
             Self::ReadOutput => "read_output",
             Self::FinalReport => "final_report",
+            Self::Outside => "",
         }
     }
 
@@ -151,6 +154,7 @@ impl Tool {
                 Role::Librarian => &BRIEF,
                 Role::Artisan => &REPORT,
             },
+            Self::Outside => &[],
         }
     }
 
@@ -166,6 +170,7 @@ impl Tool {
             Self::RunCommand => return format!("Run one of: {}.", commands.join(", ")),
             Self::ReadOutput => "Read a long output by its handle.",
             Self::FinalReport => "End your work. Call it once, last.",
+            Self::Outside => "",
         };
         fixed.to_owned()
     }
@@ -218,6 +223,7 @@ impl Offer {
                 Tool::RunTests => writes && self.tests,
                 Tool::RunCommand => writes && self.commands,
                 Tool::ListFiles | Tool::ReadFile | Tool::Search | Tool::ReadOutput | Tool::FinalReport => true,
+                Tool::Outside => false,
             })
             .collect()
     }

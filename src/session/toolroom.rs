@@ -14,7 +14,7 @@ use super::completeness;
 use super::end::FinalReport;
 use super::files;
 use super::outputs::Outputs;
-use super::ports::{Ports, ToolFuture};
+use super::ports::{OutsideError, OutsideFuture, Ports, ToolFuture};
 use super::reading::Wish;
 use super::spec::Limits;
 use super::tool::Tool;
@@ -22,6 +22,7 @@ use super::words;
 use crate::domain::event::Event;
 use crate::domain::foreign::{Foreign, Mark};
 use crate::domain::ladder::Role;
+use crate::domain::session_exit::SessionExit;
 use crate::domain::stop::StopCause;
 use crate::workspace::{ToolError, Workspace};
 
@@ -87,6 +88,8 @@ pub(super) struct Toolroom {
     refusals: Vec<String>,
     /// Files of tests as the model would have had them read.
     pub(super) corrections: BTreeMap<String, String>,
+    /// How the tool of another server failed, until the event tells it.
+    failed_as: Option<SessionExit>,
 }
 
 /// The result of one action: text for the model, or the end.
@@ -105,6 +108,7 @@ impl Toolroom {
             commands_ran: 0,
             refusals: Vec::new(),
             corrections: BTreeMap::new(),
+            failed_as: None,
         }
     }
 
@@ -125,6 +129,10 @@ impl Toolroom {
                 continue;
             }
             rest = after;
+            if let Ok(Action::Meta) = &wish.action {
+                round.answers.push(report_answer(wish, None));
+                continue;
+            }
             if let Ok(Action::Report(report)) = &wish.action {
                 let accepted = round.report.is_none() && round.halt.is_none();
                 // Whoever says that a test is wrong may just have been refused its correction.
@@ -241,8 +249,18 @@ impl Toolroom {
                 self.commands_ran += 1;
                 within_stop(run(argv), ports).await
             }
+            Action::Outside { name, arguments } => {
+                let Some(outside) = &ports.toolbox.outside else {
+                    return Ok(Err(format!("there is no tool `{name}`.")));
+                };
+                let mut failed = None;
+                let call = (outside.call)(name.clone(), arguments.clone());
+                let done = within_stop(Box::pin(told_apart(call, &mut failed)), ports).await;
+                self.failed_as = failed;
+                done
+            }
             Action::ReadOutput { handle, start, end } => Ok(self.outputs.read(handle, *start, *end)),
-            Action::Report(_) => Ok(Err("the report comes last.".to_owned())),
+            Action::Report(_) | Action::Meta => Ok(Err("the report comes last.".to_owned())),
         }
     }
 
@@ -292,6 +310,7 @@ impl Toolroom {
 
     /// Turns what a wish came to into its answer and its event.
     fn answer(&mut self, wish: &Wish, done: Done, took: u64, turn: Turn, ports: &mut Ports<'_>, round: &mut Round) {
+        let exit = self.failed_as.take().or_else(|| exit_of(wish, &done));
         let (ok, text) = match done {
             Ok(Ok(text)) => (true, text),
             Ok(Err(text)) => (false, text),
@@ -324,6 +343,7 @@ impl Toolroom {
             subject: written.map_or_else(|| subject.clone(), |path| path.chars().take(MAX_PATH_CHARS).collect()),
             ok,
             duration_ms: took,
+            exit: exit.map(|exit| exit.as_str().to_owned()).unwrap_or_default(),
         });
         for refusal in std::mem::take(&mut self.refusals) {
             let message = format!("refused to the {}: {}", self.role.as_str(), ports.redactor.redact(&refusal));
@@ -342,6 +362,17 @@ pub(super) struct Turn {
     pub(super) number: u32,
     /// Whether only the report counts.
     pub(super) is_final: bool,
+}
+
+/// How a tool ended, where S1-15 has a name for it.
+fn exit_of(wish: &Wish, done: &Done) -> Option<SessionExit> {
+    match done {
+        Err(Halt::Fatal(_)) => Some(SessionExit::ToolFailure),
+        Ok(Err(_)) if wish.action.is_err() && wish.call_id.is_some() && Tool::named(&wish.name).is_none() => {
+            Some(SessionExit::ToolNotAvailable)
+        }
+        Ok(_) | Err(Halt::Stopped(_)) => None,
+    }
 }
 
 /// Whether an answer quotes nothing: a refusal of the call itself, or a change that was made.
@@ -394,6 +425,14 @@ async fn within_stop(mut tool: ToolFuture<'_>, ports: &Ports<'_>) -> Done {
     }
 }
 
+/// The answer of a tool of another server. How it failed is kept apart from what the model is told.
+async fn told_apart(call: OutsideFuture<'_>, failed: &mut Option<SessionExit>) -> Result<String, ToolError> {
+    call.await.map_err(|OutsideError { exit, told }| {
+        *failed = exit;
+        ToolError::ForModel(told)
+    })
+}
+
 fn read(workspace: &Workspace, action: &Action) -> Result<String, ToolError> {
     match action {
         Action::ListFiles { path, glob } => workspace.list_files(path.as_deref(), glob.as_deref()),
@@ -405,7 +444,9 @@ fn read(workspace: &Workspace, action: &Action) -> Result<String, ToolError> {
         | Action::RunTests { .. }
         | Action::RunCommand { .. }
         | Action::ReadOutput { .. }
-        | Action::Report(_) => Err(ToolError::Fatal("not a read".to_owned())),
+        | Action::Outside { .. }
+        | Action::Report(_)
+        | Action::Meta => Err(ToolError::Fatal("not a read".to_owned())),
     }
 }
 

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use super::context_guard::ContextGuard;
 use super::conversation::{Conversation, Protocol, told_result};
-use super::end::{FailureReason, FinalReport, SessionEnd, SessionExit};
+use super::end::{FailureReason, FinalReport, SessionEnd};
+use super::meta::{Asked, Desk, META_TURNS};
 use super::ports::Ports;
 use super::reading::{self, Rules, Wish};
 use super::spec::SessionSpec;
-use super::tool::Offer;
+use super::tool::{Offer, Tool};
 use super::toolroom::{Answer, Halt, Round, Toolroom, Turn};
 use crate::audit::Snapshot;
 use crate::domain::account::{Account, Unavailability};
@@ -16,6 +17,7 @@ use crate::domain::blocker::BlockerKind;
 use crate::domain::chat::{Reply, Usage};
 use crate::domain::event::Event;
 use crate::domain::model_id::ModelId;
+use crate::domain::session_exit::SessionExit;
 use crate::domain::stop::StopCause;
 use crate::domain::tool::{ToolCall, ToolResult, ToolSpec};
 use crate::domain::units::Charge;
@@ -65,6 +67,10 @@ pub(super) struct Session<'s, 'a> {
     /// The model that its vendor says it billed for that.
     billed: Option<String>,
     peak_percent: u32,
+    /// Names of the tools of other servers.
+    outside: Vec<String>,
+    /// The blocks of data beside the report, and the report while it is locked for them.
+    pub(super) meta: Desk,
 }
 
 /// A wait that a person was told of.
@@ -92,6 +98,8 @@ pub(super) enum Forced {
     WrapUp,
     /// A report was tried that was not sound.
     Report,
+    /// The report is locked: only its blocks of data count.
+    Meta,
 }
 
 /// How a session came to its end.
@@ -117,7 +125,13 @@ impl<'s, 'a> Session<'s, 'a> {
             tests: ports.toolbox.run_tests.is_some(),
             commands: !commands.is_empty() && ports.toolbox.run_command.is_some(),
         };
-        let tool_specs = offer.tools().into_iter().map(|tool| tool.spec(spec.role, commands)).collect();
+        let mut tool_specs: Vec<ToolSpec> =
+            offer.tools().into_iter().map(|tool| tool.spec(spec.role, commands)).collect();
+        let others = ports.toolbox.outside.as_ref().map(|outside| outside.specs.clone()).unwrap_or_default();
+        let outside = others.iter().map(|spec| spec.name.clone()).collect();
+        tool_specs.extend(others);
+        let meta = Desk::of(spec.meta.clone());
+        meta.describe(&mut tool_specs);
         let first = ports.redactor.redact(&spec.first_message).into_owned();
         Self {
             id: uuid::Uuid::new_v4().hyphenated().to_string(),
@@ -142,6 +156,8 @@ impl<'s, 'a> Session<'s, 'a> {
             answered: None,
             billed: None,
             peak_percent: 0,
+            outside,
+            meta,
             spec,
             ports,
         }
@@ -159,7 +175,10 @@ impl<'s, 'a> Session<'s, 'a> {
             return ending;
         }
         let max_turns = self.spec.limits.max_turns.max(1);
-        for turn in 1..=max_turns {
+        for turn in 1..=max_turns.saturating_add(META_TURNS) {
+            if turn > max_turns && self.meta.asked() != Asked::Alone {
+                break;
+            }
             if let Some(cause) = self.ports.stop.raised() {
                 return Ending::stopped(cause);
             }
@@ -175,7 +194,7 @@ impl<'s, 'a> Session<'s, 'a> {
             }
             let heard = match self.reply().await {
                 Ok(heard) => heard,
-                Err(ending) => return ending,
+                Err(ending) => return self.kept_instead_of(ending),
             };
             let in_text = heard.calls.is_empty();
             self.accept(&heard);
@@ -196,10 +215,12 @@ impl<'s, 'a> Session<'s, 'a> {
         self.conversation.reply(&heard.target, &heard.reply, heard.calls.clone());
         self.answered = Some(heard.target.clone());
         self.billed = self.billed_model(&heard.reply);
+        self.meta.hear(&heard.reply);
     }
 
     /// Tells the model what its wishes came to, or ends the session.
-    fn conclude(&mut self, round: Round, in_text: bool) -> Option<Ending> {
+    fn conclude(&mut self, mut round: Round, in_text: bool) -> Option<Ending> {
+        let ending = self.settle_report(&mut round);
         self.tell(round.answers, in_text);
         match round.halt {
             Some(Halt::Stopped(cause)) => return Some(Ending::stopped(cause)),
@@ -208,18 +229,48 @@ impl<'s, 'a> Session<'s, 'a> {
             }
             None => {}
         }
-        if let Some(report) = round.report {
+        if ending.is_none() && round.unsound_report {
+            self.forced.get_or_insert(Forced::Report);
+        }
+        ending
+    }
+
+    /// Locks a report, and ends the session with it unless a block of data is to be asked for (S1-12).
+    fn settle_report(&mut self, round: &mut Round) -> Option<Ending> {
+        if round.halt.is_some() {
+            return None;
+        }
+        let was_alone = self.meta.asked() == Asked::Alone;
+        if let Some(report) = round.report.take() {
             let exit = match self.forced {
                 Some(Forced::MaxTurns) => SessionExit::MaxTurnsWithResponse,
                 Some(Forced::WrapUp) => SessionExit::UserStop,
-                Some(Forced::Context | Forced::Report) | None => SessionExit::FinalAnswer,
+                Some(Forced::Context | Forced::Report | Forced::Meta) | None => SessionExit::FinalAnswer,
             };
-            return Some(Ending { report, exit });
+            self.meta.lock(report, exit);
         }
-        if round.unsound_report {
-            self.forced.get_or_insert(Forced::Report);
+        let Some(advice) = self.meta.wants(self.may_ask_for_meta()) else {
+            return self.meta.release().map(|(report, exit)| Ending { report, exit });
+        };
+        let asked = |answer: &&mut Answer| was_alone || answer.name == Tool::FinalReport.name();
+        for answer in round.answers.iter_mut().filter(asked) {
+            (answer.ok, answer.content) = (false, advice.clone());
         }
+        self.forced.get_or_insert(Forced::Meta);
         None
+    }
+
+    /// Whether there is money for a reply that brings blocks alone: the review and the next iteration come first.
+    fn may_ask_for_meta(&self) -> bool {
+        let left = self.ports.journal.store().left(&self.ports.caps);
+        left.0 >= self.cost.total().0.saturating_mul(2)
+    }
+
+    /// A locked report stands, whatever keeps its blocks away. Only a stop goes before it.
+    fn kept_instead_of(&mut self, ending: Ending) -> Ending {
+        let is_stop = matches!(ending.report, FinalReport::Synthetic { reason: FailureReason::Stopped { .. } });
+        let kept = if is_stop { None } else { self.meta.release() };
+        kept.map_or(ending, |(report, exit)| Ending { report, exit })
     }
 
     fn tell(&mut self, answers: Vec<Answer>, in_text: bool) {
@@ -262,7 +313,8 @@ impl<'s, 'a> Session<'s, 'a> {
                 .filter(|(since, _)| *since < self.turn && !self.is_final())
                 .map(|(_, text)| text.clone()),
         );
-        if self.is_final() {
+        // The blocks that a locked report lacks stand in the answer to it.
+        if self.is_final() && self.meta.asked() != Asked::Alone {
             let notice = reading::final_turn_notice(protocol, self.spec.role);
             notices.extend((!notices.contains(&notice)).then_some(notice));
         }
@@ -280,6 +332,8 @@ impl<'s, 'a> Session<'s, 'a> {
             final_turn: self.is_final(),
             max_calls: self.spec.limits.max_calls_per_reply,
             turn: self.turn,
+            outside: &self.outside,
+            meta: self.meta.asked(),
             conversation: &self.conversation,
         }
     }
@@ -350,6 +404,9 @@ impl<'s, 'a> Session<'s, 'a> {
         });
         let body = body.to_string();
         self.ports.journal.save_snapshot(&Snapshot { kind: SNAPSHOT_KIND, session_id: &self.id, body: &body });
+        for event in self.meta.events(self.spec.role, &self.id, &ending.report) {
+            self.ports.journal.emit(&event);
+        }
         self.ports.journal.emit(&Event::SessionFinished {
             role: self.spec.role,
             session_id: self.id.clone(),
@@ -358,6 +415,7 @@ impl<'s, 'a> Session<'s, 'a> {
             result: ending.report.as_str().to_owned(),
             summary: ending.report.summary(),
             blocked_on: ending.report.blocked_on().to_vec(),
+            exit: ending.exit.as_str().to_owned(),
         });
         let on_test = matches!(&ending.report, FinalReport::Blocked { on, .. } if on.iter().any(|on| on.kind == BlockerKind::Test));
         let corrections = if on_test { self.toolroom.corrections } else { BTreeMap::new() };

@@ -44,6 +44,8 @@ mod github;
 #[cfg(test)]
 mod judge;
 #[cfg(test)]
+mod orchestration;
+#[cfg(test)]
 mod outputs;
 #[cfg(test)]
 mod portable;

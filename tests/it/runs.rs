@@ -4,6 +4,7 @@ mod added;
 mod corrections;
 mod guards;
 mod hangs;
+mod meta;
 mod needs;
 mod only;
 mod open_files;

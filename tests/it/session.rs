@@ -182,6 +182,7 @@ impl Bench {
                 run_tests: Some(Box::new(|_| Box::pin(self.run_tests()))),
                 run_command: None,
                 allow_commands: Vec::new(),
+                outside: None,
             },
             stop: self.stop.clone(),
             wrap_up: Stop::never(),
@@ -202,6 +203,7 @@ impl Bench {
             limits: self.limits.clone(),
             effort: None,
             temperature: None,
+            meta: Vec::new(),
         };
         let end = converse(spec, &mut ports).await;
         self.ended.set(Some((tokio::time::Instant::now(), Instant::now())));

@@ -83,6 +83,7 @@ async fn try_out(plan: &Plan, setup: &Setup<'_>, target: &ModelId, backend: Back
         spoken,
         side_model: None,
         prompt: PROMPT.to_owned(),
+        meta: Vec::new(),
         lineage: None,
         tree: workspace.snapshot().await?,
         by_products: BTreeSet::new(),

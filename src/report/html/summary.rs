@@ -59,6 +59,7 @@ pub(super) fn attention(view: &RunView) -> Markup {
     let review = words::review_heading(view).map(|heading| {
         html! { p { (say(&heading)) } (list(&words::review_issues(view)).unwrap_or_default()) }
     });
+    let blocks = words::meta(view);
     let corrections: Vec<_> = words::corrections(view).map(words::correction_sentence).collect();
     let proof = words::proof_heading(view).map(|heading| {
         html! {
@@ -75,6 +76,7 @@ pub(super) fn attention(view: &RunView) -> Markup {
     html! {
         @if let Some((heading, places)) = remarks { section #remarks .remarks { h2 { "⚠ " (heading) } (places) } }
         (section("review", "Review", review))
+        (section("meta", "In the models' words", list(&blocks)))
         (section("corrections", "Tests that a model calls wrong", list(&corrections)))
         (section("proof", "Proof", proof))
     }

@@ -8,6 +8,7 @@ use crate::domain::command::CommandAnswer;
 use crate::domain::correction::Correction;
 use crate::domain::event::FileStat;
 use crate::domain::leftover::Leftover;
+use crate::domain::meta::MetaReported;
 use crate::domain::proof::Evidence;
 use crate::domain::review::Review;
 use crate::domain::units::MicroUsd;
@@ -115,6 +116,10 @@ pub struct Document<'a> {
     /// where there are none.
     #[serde(skip_serializing_if = "<[Correction]>::is_empty")]
     pub corrections: &'a [Correction],
+    /// Data that roles gave beside their last reports: the `role`, its `session_id`, the valid `blocks` by name, and which required ones are
+    /// `missing` and `why`. Absent where none was asked for.
+    #[serde(skip_serializing_if = "<[MetaReported]>::is_empty")]
+    pub meta: &'a [MetaReported],
     /// Where the best patch of a failed run was kept.
     pub best_patch: Option<&'a str>,
     /// The rate limit that a parked run waits for: its host, and until when by the host's own words (null where it does not say).

@@ -17,7 +17,15 @@ fn follow(script: &Script, style: Style) -> String {
 
 fn tool(role: Role, name: &str, subject: &str, ok: bool) -> Event {
     let duration_ms = if name == "run_tests" { 4_100 } else { 3 };
-    Event::ToolFinished { role, turn: 1, name: name.into(), subject: subject.into(), ok, duration_ms }
+    Event::ToolFinished {
+        role,
+        turn: 1,
+        name: name.into(),
+        subject: subject.into(),
+        ok,
+        duration_ms,
+        exit: String::new(),
+    }
 }
 
 fn failed_receipt(script: &Script, error: &str) -> Event {
@@ -57,6 +65,7 @@ fn eventful(theirs: &str) -> Script {
         result: "done".into(),
         summary: format!("multiply() now uses a * b{theirs}"),
         blocked_on: Vec::new(),
+        exit: String::new(),
     });
     let tests = |kind, verdict, passed, failed| Event::TestsFinished {
         exit: Exit::Code { code: 101 },
@@ -148,6 +157,7 @@ fn a_vendors_error_is_told_by_the_call_that_failed_and_not_again() {
         result: "no_usable_target".into(),
         summary: "no model could be used: ollama/codellama: HTTP 503: no capacity\n→ Fix: wait".into(),
         blocked_on: Vec::new(),
+        exit: String::new(),
     });
     script.end_tier(0, TierExit::ProviderError, Some("ollama/codellama: HTTP 503: no capacity → Fix: wait"), 1);
     let text = follow(&script, Style::Plain);

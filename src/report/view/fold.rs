@@ -14,6 +14,7 @@ use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::correction::Correction;
 use crate::domain::event::{BaselineFinished, Event, RunFinished, RunStarted};
 use crate::domain::leftover::Leftover;
+use crate::domain::meta::MetaReported;
 use crate::domain::outcome::Outcome;
 use crate::domain::proof::Evidence;
 use crate::domain::receipt::{CallStatus, Receipt};
@@ -55,6 +56,7 @@ struct Fold {
     remarks: Vec<Remark>,
     corrections: Vec<Correction>,
     named_blockers: Vec<Blocker>,
+    meta: Vec<MetaReported>,
     invocations: u32,
     delivery: Delivery,
     commands: Vec<CommandView>,
@@ -117,6 +119,11 @@ impl Fold {
             Event::EvidenceGathered { proof, .. } => self.proof.clone_from(proof),
             Event::Remarked { remarks, .. } => self.remarks.clone_from(remarks),
             Event::CorrectionProposed(correction) => self.propose(correction),
+            Event::MetaReported(meta) => {
+                // What a role said of an earlier change says nothing of this one.
+                self.meta.retain(|earlier| earlier.role != meta.role);
+                self.meta.push(meta.clone());
+            }
             Event::Warning { message } => self.warn(message),
             Event::LeftoversRemoved { leftovers, more } => {
                 self.leftovers.extend_from_slice(leftovers);
@@ -283,6 +290,7 @@ impl Fold {
             remarks: self.remarks,
             corrections: self.corrections,
             named_blockers: self.named_blockers,
+            meta: self.meta,
             invocations: self.invocations,
             delivery: self.delivery,
             commands: self.commands,

@@ -19,7 +19,19 @@ fn reply(text: &str, calls: &[(&str, &str, Value)]) -> Reply {
 fn read_with(reply: &Reply, protocol: Protocol, final_turn: bool) -> Reading {
     let conversation = Conversation::begin("x");
     let offer = Offer { role: Role::Artisan, tests: true, commands: false };
-    read(reply, &Rules { offer, protocol, final_turn, max_calls: 3, turn: 2, conversation: &conversation })
+    read(
+        reply,
+        &Rules {
+            offer,
+            protocol,
+            final_turn,
+            max_calls: 3,
+            turn: 2,
+            outside: &[],
+            meta: Asked::No,
+            conversation: &conversation,
+        },
+    )
 }
 
 fn usable(reading: Reading) -> (Vec<Wish>, Vec<ToolCall>) {
@@ -95,6 +107,8 @@ fn repeated_missing_and_known_ids_are_made_unique() {
         final_turn: false,
         max_calls: 9,
         turn: 4,
+        outside: &[],
+        meta: Asked::No,
         conversation: &conversation,
     };
     let read_again = |id| (id, "read_file", json!({"path": "a"}));

@@ -17,6 +17,10 @@ fn anything() -> impl Strategy<Value = Step> {
         calls(&[("final_report", json!({"summary": "x"}))]),
         says(""),
         says("Hm."),
+        done(),
+        calls(&[("final_report", json!({"meta": {"risk": {"level": "low", "why": "one line"}}}))]),
+        says("META risk {\"level\": \"low\", \"why\": \"one line\"}"),
+        says("META risk {\"level\": \"none\"}"),
         says("calc.py\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE"),
         unusual(StopReason::Length),
         unusual(StopReason::Refusal),
@@ -43,6 +47,7 @@ proptest! {
         cap in 0u64..200_000,
         max_turns in 1u32..8,
         tools in any::<bool>(),
+        meta in any::<bool>(),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
         let refused = || fails(CallStatus::AuthError, false);
@@ -51,10 +56,14 @@ proptest! {
         bench.info("b/two").tools = tools;
         bench.cap = MicroUsd(cap);
         bench.limits.max_turns = max_turns;
+        let most_turns = if meta { max_turns + crate::session::meta::META_TURNS } else { max_turns };
+        if meta {
+            bench.meta = vec![blocks::risk()];
+        }
         bench.test_answers.borrow_mut().extend((0..30).map(|_| TestAnswer::Says("failed")));
         let end = runtime.block_on(bench.run());
         prop_assert!(end.cost.total() <= bench.cap, "{} of {}", end.cost.total(), bench.cap);
-        prop_assert!(end.turns <= max_turns);
+        prop_assert!(end.turns <= most_turns);
         let mut attempts: std::collections::BTreeMap<u32, u32> = BTreeMap::new();
         for receipt in bench.receipts() {
             *attempts.entry(receipt.scope.turn).or_default() += 1;

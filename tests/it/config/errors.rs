@@ -284,3 +284,27 @@ fn word() -> impl Strategy<Value = &'static str> {
         "---\n",
     ])
 }
+
+#[test]
+fn a_block_of_data_whose_schema_would_go_unchecked_is_refused() {
+    for (meta, place, message) in [
+        ("risk: {schema: {oneOf: []}}", "agent.meta.risk.schema", "`oneOf` is no keyword that is checked here"),
+        (
+            "own: {schema: {properties: {a: {type: text}}}}",
+            "agent.meta.own.schema",
+            "`properties.a.type` must be one of",
+        ),
+        ("own: {}", "agent.meta.own.schema", "is required"),
+        ("own: {schema: 3}", "agent.meta.own.schema", "a schema is a mapping, not number"),
+        ("'a b': {schema: {}}", "agent.meta.a b", "is no name of a block"),
+        ("risk: {role: writer}", "agent.meta.risk.role", "expected one of librarian, artisan, critic"),
+        ("risk: {schema: {}, needed: true}", "agent.meta.risk.needed", "unknown key"),
+    ] {
+        let told = told(&configured(&format!("agent: {{meta: {{{meta}}}}}\n")));
+        assert!(told.contains(place) && told.contains(message), "{meta}: {told}");
+    }
+    let plan =
+        plan(&configured("agent: {meta: {risk: {role: critic}, own: {required: false, schema: {type: string}}}}\n"));
+    let names: Vec<(&str, bool)> = plan.agent.meta.iter().map(|block| (block.name.as_str(), block.required)).collect();
+    assert_eq!(names, [("own", false), ("risk", true)]);
+}

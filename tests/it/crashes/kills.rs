@@ -69,9 +69,9 @@ pub(super) const REWRITING: Scenario = Scenario {
 /// The fix comes with a file that green does not need, which is dropped.
 pub(super) const MINIMISED: Scenario = Scenario {
     ladder: "claude-haiku-4-5 x1",
-    config: "safety: { minimise: drop }\n",
+    config: "safety: { minimise: drop }\nagent: { meta: { risk: { required: false } } }\n",
     script: mends_and_adds,
-    kills: &["patch_minimised:1"],
+    kills: &["patch_minimised:1", "meta_reported:1"],
 };
 
 /// The same where it stays and is named.

@@ -100,6 +100,8 @@ const REJECTED: (State, SessionExit) = (State::NoModel(GiveUp::Rejected), Sessio
 const REFUSED: (State, SessionExit) = (State::NoModel(GiveUp::Refused), SessionExit::AuthFailure);
 const LIMITED: (State, SessionExit) = (State::NoModel(GiveUp::Limited), SessionExit::NoLlmResponse);
 const UNREACHABLE: (State, SessionExit) = (State::NoModel(GiveUp::Unreachable), SessionExit::NoLlmResponse);
+const SILENT: (State, SessionExit) = (State::NoModel(GiveUp::Unreachable), SessionExit::InactivityTimeout);
+const UNKNOWN: (State, SessionExit) = (State::NoModel(GiveUp::Rejected), SessionExit::InvalidModel);
 const TROUBLED: (State, SessionExit) = (State::NoModel(GiveUp::Unreachable), SessionExit::ModelError);
 const TOO_LONG: (State, SessionExit) = (State::ContextFull, SessionExit::TokenLimit);
 
@@ -138,13 +140,13 @@ async fn status_403() {
 #[tokio::test]
 async fn status_404() {
     let answer = status(404, ["not_found_error", "model_not_found", "NOT_FOUND"], "no such model");
-    row(answer, REJECTED, (CallStatus::ModelError, Cost::Nothing)).await;
+    row(answer, UNKNOWN, (CallStatus::ModelError, Cost::Nothing)).await;
 }
 
 #[tokio::test]
 async fn status_408() {
     let answer = status(408, ["timeout_error", "timeout", "DEADLINE_EXCEEDED"], "too slow");
-    row(answer, UNREACHABLE, (CallStatus::Timeout, Cost::Booked)).await;
+    row(answer, SILENT, (CallStatus::Timeout, Cost::Booked)).await;
 }
 
 #[tokio::test]
@@ -247,7 +249,7 @@ async fn no_answer_in_time() {
         bench.limits.max_attempts = 1;
         bench.limits.reply_timeout = std::time::Duration::from_millis(200);
         let (end, receipts) = bench.converse(&server).await;
-        assert_eq!((state(&end), end.exit), UNREACHABLE, "{target}: {end:?}");
+        assert_eq!((state(&end), end.exit), SILENT, "{target}: {end:?}");
         check(&receipts[0], CallStatus::Timeout, Cost::Booked, server.billed(), target);
         server.finish();
     }

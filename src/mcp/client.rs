@@ -1,0 +1,167 @@
+//! A client of one server, and the life of that server.
+
+use std::convert::Infallible;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::inbox::Inbox;
+use super::trouble::{McpError, clip};
+use crate::domain::stop::Stop;
+use crate::process::{self, Spec};
+
+/// The version of the protocol that we ask for.
+const VERSION: &str = "2025-06-18";
+/// Those that we speak: they are the same for tools.
+const VERSIONS: [&str; 4] = ["2025-11-25", VERSION, "2025-03-26", "2024-11-05"];
+/// How long the greeting and the list of tools may take: an interpreter has to start.
+const OPENING: Duration = Duration::from_secs(30);
+/// The most pages of the list of tools.
+const MOST_PAGES: usize = 20;
+/// Characters of what a program said on standard error that a reason holds.
+const MAX_REASON: usize = 300;
+
+/// A client of one server.
+#[derive(Debug, Clone)]
+pub struct Client {
+    inbox: Arc<Mutex<Inbox>>,
+    say: UnboundedSender<Vec<u8>>,
+}
+
+impl Client {
+    /// A client, and the bytes that its server is to read.
+    #[must_use]
+    pub fn new() -> (Self, UnboundedReceiver<Vec<u8>>) {
+        let (say, words) = unbounded_channel();
+        (Self { inbox: Arc::default(), say }, words)
+    }
+
+    fn inbox(&self) -> MutexGuard<'_, Inbox> {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes what the server printed, and answers what it asks.
+    fn hear(&self, bytes: &[u8]) {
+        let answers = self.inbox().push(bytes);
+        answers.iter().for_each(|answer| self.tell(answer));
+    }
+
+    fn tell(&self, message: &Value) {
+        // A server that is gone hears nothing.
+        drop(self.say.send(format!("{message}\n").into_bytes()));
+    }
+
+    async fn ask(&self, method: &str, params: Value, limit: Duration) -> Result<Value, McpError> {
+        let (id, answer) = self.inbox().expect_answer()?;
+        self.tell(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        match tokio::time::timeout(limit, answer).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_dropped)) => Err(McpError::Lost("it ended".to_owned())),
+            Err(_elapsed) => {
+                self.inbox().forget(id);
+                let params = json!({"requestId": id, "reason": "its time is up"});
+                self.tell(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}));
+                Err(McpError::TimedOut(limit))
+            }
+        }
+    }
+
+    /// Greets the server and asks for all its tools, as it describes them.
+    ///
+    /// # Errors
+    /// Why there are none to be had.
+    pub async fn open(&self) -> Result<Vec<Value>, McpError> {
+        let client = json!({"name": "upshift", "version": env!("CARGO_PKG_VERSION")});
+        let params = json!({"protocolVersion": VERSION, "capabilities": {}, "clientInfo": client});
+        let greeting = self.ask("initialize", params, OPENING).await?;
+        let version = greeting.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
+        if !VERSIONS.contains(&version) {
+            return Err(McpError::Refused(format!("it speaks version `{}` of the protocol", clip(version, 20))));
+        }
+        self.tell(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        if greeting.pointer("/capabilities/tools").is_none() {
+            return Err(McpError::Refused("it has no tools".to_owned()));
+        }
+        let mut tools = Vec::new();
+        let mut params = json!({});
+        for _page in 0..MOST_PAGES {
+            let mut page = self.ask("tools/list", params, OPENING).await?;
+            if let Some(Value::Array(more)) = page.get_mut("tools").map(Value::take) {
+                tools.extend(more);
+            }
+            match page.get("nextCursor").and_then(Value::as_str) {
+                Some(cursor) => params = json!({"cursor": cursor}),
+                None => break,
+            }
+        }
+        Ok(tools)
+    }
+
+    /// Calls a tool by the server's own name for it. The text is the server's, whether it calls it a success or an error.
+    ///
+    /// # Errors
+    /// When the server is gone, does not answer in time, or refuses.
+    pub async fn call(&self, tool: &str, arguments: &Value, limit: Duration) -> Result<(String, bool), McpError> {
+        let arguments = if arguments.is_object() { arguments.clone() } else { json!({}) };
+        let result = self.ask("tools/call", json!({"name": tool, "arguments": arguments}), limit).await?;
+        let failed = result.get("isError").and_then(Value::as_bool).unwrap_or(false);
+        Ok((text_of(&result), !failed))
+    }
+}
+
+/// Runs a client's server until it ends. It never returns: what is asked of a server that is gone is refused, and whoever does not need the
+/// server any more drops this, with which all its processes end.
+pub async fn live(
+    client: Client,
+    keeper: &Path,
+    spec: Spec,
+    stop: Stop,
+    words: UnboundedReceiver<Vec<u8>>,
+) -> Infallible {
+    let mut sink = |bytes: &[u8]| client.hear(bytes);
+    let ended = process::run_talking(keeper, &spec, &stop, &mut sink, words).await;
+    let why = match ended {
+        Ok(finished) => {
+            let said = String::from_utf8_lossy(&finished.stderr);
+            let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+            let from = said.chars().count().saturating_sub(MAX_REASON);
+            let said: String = said.chars().skip(from).collect();
+            if said.is_empty() { finished.exit.to_string() } else { format!("{}: {said}", finished.exit) }
+        }
+        Err(error) => error.to_string(),
+    };
+    client.inbox().lose(&why);
+    std::future::pending().await
+}
+
+/// The text of a result. What is no text is named, not shown.
+fn text_of(result: &Value) -> String {
+    let items = result.get("content").and_then(Value::as_array);
+    let told = |item: &Value| {
+        let text = item.get("text").or_else(|| item.pointer("/resource/text")).and_then(Value::as_str);
+        text.map_or_else(
+            || {
+                let kind = item.get("type").and_then(Value::as_str).unwrap_or("something");
+                let uri = item.get("uri").or_else(|| item.pointer("/resource/uri")).and_then(Value::as_str);
+                format!(
+                    "[{}{}: not shown]",
+                    clip(kind, 40),
+                    uri.map(|uri| format!(" {}", clip(uri, 200))).unwrap_or_default()
+                )
+            },
+            str::to_owned,
+        )
+    };
+    let text = items.into_iter().flatten().map(told).collect::<Vec<_>>().join("\n");
+    match result.get("structuredContent") {
+        Some(structured) if text.is_empty() => structured.to_string(),
+        Some(_) | None => text,
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

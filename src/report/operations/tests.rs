@@ -1,0 +1,130 @@
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::*;
+use crate::domain::event::Event;
+use crate::domain::ladder::Role;
+use crate::domain::outcome::Outcome;
+use crate::report::fixtures::{self, Script};
+
+fn at(ms: i64) -> Timestamp {
+    Timestamp::from_unix_ms(1_771_338_181_456 + ms)
+}
+
+fn started(session: &str) -> Event {
+    Event::SessionStarted { role: Role::Artisan, session_id: session.to_owned(), target: "a/m".to_owned() }
+}
+
+fn finished(session: &str) -> Event {
+    Event::SessionFinished {
+        role: Role::Artisan,
+        session_id: session.to_owned(),
+        target: "a/m".to_owned(),
+        turns: 1,
+        result: "done".to_owned(),
+        summary: "so".to_owned(),
+        blocked_on: Vec::new(),
+        exit: "EXIT-FINAL-ANSWER".to_owned(),
+    }
+}
+
+fn tool(subject: &str) -> Event {
+    Event::ToolFinished {
+        role: Role::Artisan,
+        turn: 1,
+        name: "read_file".to_owned(),
+        subject: subject.to_owned(),
+        ok: true,
+        duration_ms: 3,
+        exit: String::new(),
+    }
+}
+
+/// One iteration of one session that calls a model and a tool.
+fn script() -> Vec<Event> {
+    let mut script = Script::new();
+    script.red().tier(0).begin(0, 1);
+    script.push(started("s"));
+    script.call(0, 1, Role::Artisan, 12);
+    script.push(tool("a.py<script>"));
+    script.push(finished("s"));
+    script.finish(Outcome::Exhausted, "no more", &[]);
+    script.events
+}
+
+fn folded(events: &[Event]) -> Fold {
+    let mut fold = Fold::default();
+    for (n, event) in (0..).zip(events) {
+        fold.hear(event, Some(&at(n * 10)));
+    }
+    fold
+}
+
+fn document(fold: &Fold) -> Value {
+    serde_json::from_str(&json(fold.run_id(), fold.operations())).unwrap()
+}
+
+#[test]
+fn a_call_hangs_below_its_turn_session_iteration_tier_and_run() {
+    let document = document(&folded(&script()));
+    let run = &document["trace"];
+    assert_eq!((&run["kind"], &run["operations"][0]["name"]), (&"run".into(), &"baseline".into()));
+    let session = &run["operations"][1]["operations"][0]["operations"][0];
+    assert_eq!((&session["name"], &session["exit"]), (&"invoke_agent artisan".into(), &"EXIT-FINAL-ANSWER".into()));
+    assert_eq!(session["agent_path"], "tier-1/iteration-1/artisan");
+    let calls = session["operations"][0]["operations"].as_array().unwrap();
+    let kinds: Vec<&Value> = calls.iter().map(|call| &call["kind"]).collect();
+    assert_eq!(kinds, ["model", "tool"]);
+    assert!(calls[0]["attributes"]["gen_ai.usage.input_tokens"].is_u64(), "{calls:?}");
+    assert_eq!(calls[1]["duration_ms"], 3);
+}
+
+#[test]
+fn a_session_whose_process_died_says_so_and_so_does_one_without_an_end() {
+    let mut script = Script::new();
+    script.red().tier(0).begin(0, 1);
+    script.push(started("a"));
+    script.push(Event::InvocationStarted { invocation: 2, pid: 7 });
+    script.push(started("b"));
+    script.finish(Outcome::Exhausted, "no more", &[]);
+    let fold = folded(&script.events);
+    let sessions: Vec<&str> =
+        fold.operations().iter().filter(|one| one.kind == Kind::Session).map(|one| one.exit.as_str()).collect();
+    assert_eq!(sessions, ["EXIT-UNCAUGHT-EXCEPTION", "EXIT-UNKNOWN"]);
+}
+
+#[test]
+fn a_page_holds_no_foreign_markup_and_no_more_operations_than_it_may() {
+    let mut events = script();
+    let end = events.pop().unwrap();
+    events.extend((0..MANY).map(|_| tool("</details><img src=x>")));
+    events.push(end);
+    let fold = folded(&events);
+    let page = page::render(fold.run_id(), fold.operations());
+    assert!(!page.contains("<img") && !page.contains("<script"), "foreign text is escaped");
+    assert!(page.contains(&format!("Shown are {} of {} operations", page::MOST, fold.operations().len())));
+    assert_eq!(page.matches("<summary>").count(), page::MOST);
+    assert!(page.contains("default-src 'none'"));
+}
+
+const MANY: usize = 6_000;
+
+proptest! {
+    #[test]
+    fn any_piece_of_a_run_makes_a_tree(picks in prop::collection::vec(0_usize..400, 0..60)) {
+        let events = fixtures::fixed().events;
+        let more = script();
+        let all: Vec<&Event> = events.iter().chain(&more).collect();
+        let mut fold = Fold::default();
+        for (n, pick) in (0..).zip(&picks) {
+            fold.hear(all[pick % all.len()], Some(&at(n)));
+        }
+        for (index, one) in fold.operations().iter().enumerate() {
+            prop_assert!(one.parent.is_none_or(|parent| parent < index), "a parent stands before its children");
+            prop_assert!(one.end_ms.is_none_or(|end| end >= one.begin_ms));
+        }
+        let ended = fold.take_ended();
+        prop_assert!(ended.iter().all(|index| fold.operations()[*index].end_ms.is_some()));
+        serde_json::from_str::<Value>(&json(fold.run_id(), fold.operations())).unwrap();
+    }
+}

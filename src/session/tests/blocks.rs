@@ -1,0 +1,122 @@
+//! Blocks of data beside a report (S1-12): asked for at most twice more, and never worth a report.
+
+use super::*;
+
+pub(super) fn risk() -> MetaBlock {
+    let schema = meta::built_in(meta::RISK).expect("built in");
+    MetaBlock { name: "risk".to_owned(), role: Role::Artisan, required: true, schema }
+}
+
+fn low() -> Value {
+    json!({"level": "low", "why": "one line"})
+}
+
+/// The report beside blocks.
+fn report_with(meta: &Value) -> Step {
+    calls(&[("final_report", json!({"summary": "Fixed the sign.", "status": "done", "meta": meta}))])
+}
+
+fn bench(steps: Vec<Step>) -> Bench {
+    let mut bench = Bench::new(steps);
+    bench.meta = vec![risk()];
+    bench
+}
+
+/// The blocks and the missing ones, as they were told.
+fn told(bench: &Bench) -> (BTreeMap<String, Value>, Vec<String>) {
+    let events = bench.events.borrow();
+    let meta = events.iter().find_map(|event| if let Event::MetaReported(meta) = event { Some(meta) } else { None });
+    let meta = meta.expect("told once");
+    (meta.blocks.clone(), meta.missing.iter().map(|missing| missing.why.clone()).collect())
+}
+
+fn exit_told(bench: &Bench) -> String {
+    match bench.events.borrow().last() {
+        Some(Event::SessionFinished { exit, .. }) => exit.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_report_with_its_block_ends_the_session_at_once() {
+    let mut bench = bench(vec![report_with(&json!({"risk": low(), "other": 1}))]);
+    let end = bench.run().await;
+    assert!(is_done(&end) && end.turns == 1, "{end:?}");
+    assert_eq!(told(&bench), (BTreeMap::from([("risk".to_owned(), low())]), Vec::new()));
+    assert_eq!(exit_told(&bench), "EXIT-FINAL-ANSWER");
+    let tools = serde_json::to_string(&bench.requests()[0].tools).unwrap();
+    assert!(tools.contains(r#""required":["risk"]"#), "the model is shown the schema: {tools}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_report_without_its_block_is_locked_until_that_comes() {
+    let other = ("final_report", json!({"summary": "Something else.", "status": "done", "meta": {"risk": low()}}));
+    let mut bench = bench(vec![done(), calls(&[edit_calc(), other])]);
+    let end = bench.run().await;
+    assert!(is_done(&end), "the first report stands: {end:?}");
+    assert_eq!((end.exit, end.turns), (SessionExit::FinalAnswer, 2));
+    assert_eq!(bench.file("calc.py"), CALC, "nothing else is carried out any more");
+    assert!(bench.told(1).contains("`risk`: it was not given"), "{}", bench.told(1));
+    assert!(told(&bench).1.is_empty());
+    assert_eq!(bench.requests()[0].tools, bench.requests()[1].tools);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_block_that_never_comes_costs_two_replies_and_not_the_report() {
+    let wrong = report_with(&json!({"risk": {"level": "none", "why": "x"}}));
+    let mut bench = bench(vec![wrong, says("No."), done()]);
+    let end = bench.run().await;
+    assert!(is_done(&end), "{end:?}");
+    assert_eq!((end.exit, end.turns, bench.requests().len()), (SessionExit::FinalMetaMissing, 3, 3));
+    let expected = r#"`level` must be one of "low", "medium", "high""#;
+    assert_eq!(told(&bench), (BTreeMap::new(), vec![expected.to_owned()]));
+    assert_eq!(exit_told(&bench), "EXIT-FINAL-META-MISSING");
+    let warned =
+        |event: &Event| matches!(event, Event::Warning { message } if message.contains("gave no valid META `risk`"));
+    assert!(bench.events.borrow().iter().any(warned));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_locked_report_survives_a_vendor_that_fails() {
+    let mut bench = bench(vec![done(), fails(CallStatus::AuthError, false)]);
+    let end = bench.run().await;
+    assert!(is_done(&end), "{end:?}");
+    assert_eq!(end.exit, SessionExit::FinalMetaMissing);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_block_is_not_asked_for_with_the_last_of_the_money() {
+    let mut bench = bench(vec![done()]);
+    bench.scripts[0].1[0] = Step::Reply(Reply { usage: None, ..reply("", &[report()]) });
+    bench.cap = MicroUsd(12_000);
+    let end = bench.run().await;
+    assert!(is_done(&end), "{end:?}");
+    assert_eq!((end.exit, bench.requests().len()), (SessionExit::FinalMetaMissing, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_blocked_owes_no_block() {
+    let blocked = json!({"summary": "No key.", "status": "blocked", "reason": "no key is set"});
+    let mut bench = bench(vec![calls(&[("final_report", blocked)])]);
+    assert_eq!(bench.run().await.exit, SessionExit::FinalAnswer);
+    assert!(told(&bench).1.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_without_tools_gives_blocks_in_lines() {
+    let words = "DONE Fixed the sign.\nMETA risk {\"level\": \"low\",\n  \"why\": \"one line\"}";
+    let mut bench = bench(vec![says("DONE Fixed the sign."), says(words)]).without_tools();
+    let end = bench.run().await;
+    assert!(is_done(&end), "{end:?}");
+    assert_eq!((end.exit, end.turns), (SessionExit::FinalAnswer, 2));
+    assert_eq!(told(&bench).0, BTreeMap::from([("risk".to_owned(), low())]));
+    assert!(bench.requests()[0].system.contains("META risk {…}, by this schema: "), "{}", bench.requests()[0].system);
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_roles_blocks_and_none_at_all_change_no_byte_of_a_request() {
+    let mut plain = Bench::new(vec![done()]);
+    plain.run().await;
+    assert!(!serde_json::to_string(&plain.requests()).unwrap().to_lowercase().contains("meta"));
+    assert!(!plain.events.borrow().iter().any(|event| matches!(event, Event::MetaReported(_))));
+}

@@ -1,0 +1,152 @@
+//! The settings of telemetry, by OpenTelemetry's own variables.
+
+use percent_encoding::percent_decode_str;
+use secrecy::{ExposeSecret as _, SecretString};
+use url::Url;
+
+use crate::redact::values;
+
+/// Where and how spans are sent.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The whole address of the collector.
+    pub endpoint: Url,
+    /// Headers of each request: most often a key.
+    pub headers: Vec<(String, SecretString)>,
+    /// The span of who started this process.
+    pub parent: Option<Parent>,
+    /// Attributes of this service.
+    pub resource: Vec<(String, String)>,
+}
+
+/// A span that another program began, by `TRACEPARENT` (W3C Trace Context).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parent {
+    /// Its trace, in hexadecimal.
+    pub trace_id: String,
+    /// Itself, in hexadecimal.
+    pub span_id: String,
+    is_sampled: bool,
+}
+
+impl Settings {
+    /// Reads the variables. `None` where nothing is to be sent.
+    ///
+    /// # Errors
+    /// The variable that cannot be used, and why. Nothing is sent then.
+    pub fn read(get: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, String> {
+        let endpoint = match (get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), get("OTEL_EXPORTER_OTLP_ENDPOINT")) {
+            (Some(whole), _) => whole,
+            (None, Some(base)) => format!("{}/v1/traces", base.trim_end_matches('/')),
+            (None, None) => return Ok(None),
+        };
+        let is = |name: &str, word: &str| get(name).is_some_and(|value| value.trim().eq_ignore_ascii_case(word));
+        let parent = get("TRACEPARENT").and_then(|text| Parent::read(&text));
+        let is_left_out = parent.as_ref().is_some_and(|parent| !parent.is_sampled);
+        if is("OTEL_SDK_DISABLED", "true") || is("OTEL_TRACES_EXPORTER", "none") || is_left_out {
+            return Ok(None);
+        }
+        let endpoint = Url::parse(&endpoint).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        // It may hold a key: it is not shown.
+        let endpoint = endpoint.ok_or("OTEL_EXPORTER_OTLP_ENDPOINT is no http(s) address")?;
+        let told = get("OTEL_EXPORTER_OTLP_TRACES_HEADERS").or_else(|| get("OTEL_EXPORTER_OTLP_HEADERS"));
+        let told = told.unwrap_or_default();
+        let headers = pairs(&told).map(|(name, value)| (name, SecretString::from(value)));
+        let service = get("OTEL_SERVICE_NAME").unwrap_or_else(|| "upshift".to_owned());
+        let mut resource = vec![
+            ("service.name".to_owned(), service),
+            ("service.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+        ];
+        let more = get("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default();
+        resource.extend(pairs(&more).filter(|(name, _)| name != "service.name" && name != "service.version"));
+        Ok(Some(Self { endpoint, headers: headers.collect(), parent, resource }))
+    }
+}
+
+impl Settings {
+    /// What of the headers is secret: each word of a value, but for those that are plainly none (`Bearer`).
+    #[must_use]
+    pub fn secrets(&self) -> Vec<SecretString> {
+        let words = self.headers.iter().flat_map(|(_, value)| value.expose_secret().split_whitespace());
+        words.flat_map(values::secret_parts).map(SecretString::from).collect()
+    }
+}
+
+/// `name=value` pairs, parted by commas, percent-encoded as in W3C Baggage.
+fn pairs(text: &str) -> impl Iterator<Item = (String, String)> {
+    let plain = |text: &str| percent_decode_str(text.trim()).decode_utf8_lossy().into_owned();
+    let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
+    pairs.map(move |(name, value)| (plain(name), plain(value))).filter(|(name, _)| !name.is_empty())
+}
+
+/// Whether a text is an id of so many hexadecimal digits, not all of them zero.
+pub(super) fn is_id(text: &str, length: usize) -> bool {
+    let is_hex = text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+    text.len() == length && is_hex && text.bytes().any(|byte| byte != b'0')
+}
+
+impl Parent {
+    /// Reads `00-TRACE-SPAN-FLAGS`. `None` for anything else, which is to be ignored.
+    fn read(text: &str) -> Option<Self> {
+        let mut parts = text.trim().split('-');
+        let (version, trace_id, span_id) = (parts.next()?, parts.next()?, parts.next()?);
+        let flags = u8::from_str_radix(parts.next()?, 16).ok()?;
+        let is_sound = version.len() == 2 && version != "ff" && is_id(trace_id, 32) && is_id(span_id, 16);
+        let (trace_id, span_id) = (trace_id.to_owned(), span_id.to_owned());
+        is_sound.then_some(Self { trace_id, span_id, is_sampled: flags & 1 == 1 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(pairs: &[(&str, &str)]) -> Result<Option<Settings>, String> {
+        Settings::read(|name| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
+    }
+
+    const ENDPOINT: (&str, &str) = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318/");
+    const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+
+    #[test]
+    fn nothing_is_sent_unless_a_collector_is_named() {
+        assert!(read(&[]).unwrap().is_none());
+        assert!(read(&[ENDPOINT, ("OTEL_SDK_DISABLED", "TRUE")]).unwrap().is_none());
+        assert!(read(&[ENDPOINT, ("OTEL_TRACES_EXPORTER", "none")]).unwrap().is_none());
+        let unsampled = format!("00-{TRACE}-b7ad6b7169203331-00");
+        assert!(read(&[ENDPOINT, ("TRACEPARENT", &unsampled)]).unwrap().is_none(), "who began the trace left it out");
+        assert_eq!(
+            read(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "grpc://secret@x")]).unwrap_err(),
+            "OTEL_EXPORTER_OTLP_ENDPOINT is no http(s) address"
+        );
+    }
+
+    #[test]
+    fn the_customary_variables_are_read() {
+        let sampled = format!("00-{TRACE}-b7ad6b7169203331-01");
+        let headers = ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20abc, x-team = a");
+        let settings =
+            read(&[ENDPOINT, headers, ("TRACEPARENT", &sampled), ("OTEL_SERVICE_NAME", "ci")]).unwrap().unwrap();
+        assert_eq!(settings.endpoint.as_str(), "http://127.0.0.1:4318/v1/traces");
+        let told: Vec<(&str, &str)> =
+            settings.headers.iter().map(|(name, value)| (name.as_str(), value.expose_secret())).collect();
+        assert_eq!(told, [("authorization", "Bearer abc"), ("x-team", "a")]);
+        assert_eq!(settings.parent.unwrap().trace_id, TRACE);
+        assert_eq!(settings.resource[0], ("service.name".to_owned(), "ci".to_owned()));
+        let whole = read(&[ENDPOINT, ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "https://c.example/x")]).unwrap().unwrap();
+        assert_eq!(whole.endpoint.as_str(), "https://c.example/x");
+    }
+
+    #[test]
+    fn a_parent_that_is_none_is_ignored() {
+        for text in [
+            "",
+            "00",
+            "00-0-0-01",
+            &format!("ff-{TRACE}-b7ad6b7169203331-01"),
+            &format!("00-{TRACE}-0000000000000000-01"),
+        ] {
+            assert_eq!(Parent::read(text), None, "{text}");
+        }
+    }
+}

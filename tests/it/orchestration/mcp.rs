@@ -1,0 +1,180 @@
+//! Servers of tools (MCP) that a librarian uses: one of the tests' own, and the reference server for files as npm has it (`.ci/mcp`).
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::{TIERS, brief, full_mode};
+use crate::world::log::Log;
+use crate::world::model_server::{ModelServer, Request, Say, Scripted};
+use crate::world::program::{Program, Said};
+use crate::world::project::Project;
+
+/// The value of a variable that the server is given by name.
+const NAMED: &str = "tw-9f8e7d6c5b4a3210";
+
+/// A run with a server of tools, and what became of it.
+struct Run {
+    said: Said,
+    log: Log,
+    requests: Vec<Request>,
+    project: Project,
+    /// The word by which a child of the server is known.
+    mark: String,
+}
+
+impl Run {
+    /// With the tests' own server, `more` of its settings and arguments.
+    fn with(settings: &str, argument: &str, librarian: impl Fn(&Request) -> Scripted + Send + 'static) -> Self {
+        let project = Project::python();
+        let mark = format!("sleep-{}", project.path().file_name().expect("a name").to_string_lossy());
+        project.write("tools/server.py", include_str!("server.py"));
+        let command = format!("[python3, tools/server.py, {mark}{argument}]");
+        Self::of(project, &format!("agent: {{mcp: {{own: {{command: {command}{settings}}}}}}}\n"), &mark, librarian)
+    }
+
+    fn of(
+        project: Project,
+        config: &str,
+        mark: &str,
+        librarian: impl Fn(&Request) -> Scripted + Send + 'static,
+    ) -> Self {
+        project.write(".github/upshift.yml", config);
+        project.commit();
+        let server = ModelServer::start(full_mode((project.source, project.wrong, project.right), librarian));
+        let database = project.path().parent().expect("a parent").join(format!("{mark}.db"));
+        let path = database.to_str().expect("text");
+        let program = Program::with_anthropic(&server.url()).with("TEAM_WORD", NAMED);
+        let args = ["run", "--tiers", TIERS, "--audit-db", path, "--test-command", project.test_command];
+        let said = program.run(project.path(), &args);
+        let requests = server.requests();
+        server.finish();
+        Self { said, log: Log::open(&database), requests, project, mark: mark.to_owned() }
+    }
+
+    /// The tools that ended otherwise than well or with a word to the model.
+    fn exits(&self) -> Vec<Vec<String>> {
+        self.log.rows(
+            "SELECT json_extract(body, '$.name'), json_extract(body, '$.exit') FROM events
+             WHERE kind = 'tool_finished' AND json_extract(body, '$.exit') IS NOT NULL ORDER BY seq",
+        )
+    }
+
+    /// The answer to the librarian's nth call, as its next request brings it.
+    fn told(&self, nth: usize) -> String {
+        let mut librarian = self.requests.iter().filter(|request| request.system().contains("You brief"));
+        let next = librarian.nth(nth + 1).expect("a request after the call");
+        next.tool_results().last().expect("a result").content.clone()
+    }
+
+    fn assert_nobody_lives(&self) {
+        let found = Command::new("ps").args(["-eo", "args"]).output().expect("ps");
+        let found = String::from_utf8_lossy(&found.stdout).into_owned();
+        assert!(!found.contains(&self.mark), "a process of the server lives on: {found}");
+    }
+}
+
+fn call(tool: &str, arguments: Value) -> Scripted {
+    Say::call(tool, arguments).usage(500, 20).into()
+}
+
+#[test]
+fn a_librarian_reads_through_a_confined_server_that_ends_with_its_session() {
+    let run = Run::with(", env: [TEAM_WORD]", "", |request| match request.turn() {
+        0 => call("mcp__own__look", json!({ "path": "shop/cart.py" })),
+        1 => call("mcp__own__reach", json!({})),
+        2 => call("mcp__own__long", json!({})),
+        3 => call("mcp__own__look", json!({ "path": "nowhere.py" })),
+        _ => brief(),
+    });
+    assert_eq!(run.said.code, 0, "{}", run.said.all());
+    let tools = run.requests[0].tools();
+    let offered: Vec<&String> = tools.iter().filter(|name| name.starts_with("mcp__")).collect();
+    assert_eq!(
+        offered,
+        ["mcp__own__look", "mcp__own__reach", "mcp__own__slow", "mcp__own__die", "mcp__own__long"],
+        "both pages, and none that may write"
+    );
+    assert!(run.told(0).contains("def total") && run.told(0).contains("sum(prices) - 1"), "{}", run.told(0));
+    assert!(run.told(1).contains(r#""keys": []"#) && run.told(1).contains("read only"), "{}", run.told(1));
+    assert!(!run.told(1).contains(r#""named": null"#), "it was given the variable that is named: {}", run.told(1));
+    assert!(!run.told(1).contains(NAMED), "whose value is a secret in what a model is told: {}", run.told(1));
+    assert!(run.told(2).contains("read_output") && run.told(2).len() < 14_000, "a long answer stands behind a handle");
+    assert!(run.told(3).contains("No such file"), "{}", run.told(3));
+    let artisan = run.requests.iter().find(|request| request.system().contains("edit")).expect("an artisan");
+    assert!(!artisan.tools().iter().any(|name| name.starts_with("mcp__")), "the artisan was given none");
+    assert!(!run.project.read("shop/cart.py").contains("# changed"));
+    assert_eq!(run.exits(), Vec::<Vec<String>>::new());
+    run.assert_nobody_lives();
+}
+
+#[test]
+fn a_tool_whose_time_is_up_and_a_server_that_dies_cost_their_answers_alone() {
+    let run = Run::with(", timeoutSeconds: 1", "", |request| match request.turn() {
+        0 => call("mcp__own__slow", json!({})),
+        1 => call("mcp__own__die", json!({})),
+        2 => call("mcp__own__look", json!({ "path": "shop/cart.py" })),
+        3 => call("mcp__own__change", json!({})),
+        _ => brief(),
+    });
+    assert_eq!(run.said.code, 0, "{}", run.said.all());
+    let exits = [
+        ["mcp__own__slow", "EXIT-TOOL-TIMEOUT"],
+        ["mcp__own__die", "EXIT-MCP-CONNECTION-LOST"],
+        ["mcp__own__look", "EXIT-MCP-CONNECTION-LOST"],
+        ["mcp__own__change", "EXIT-TOOL-NOT-AVAILABLE"],
+    ];
+    assert_eq!(run.exits(), exits);
+    assert!(run.told(0).contains("no answer within 1 s"), "{}", run.told(0));
+    assert!(run.told(1).contains("the server is gone") && run.told(1).contains("no more"), "{}", run.told(1));
+    run.assert_nobody_lives();
+}
+
+#[test]
+fn a_server_that_does_not_start_costs_its_tools_alone() {
+    let run = Run::with("", ", --broken", |_| brief());
+    assert_eq!(run.said.code, 0, "{}", run.said.all());
+    assert!(
+        run.said.all().contains("the server of tools `own` cannot be used: the server is gone: "),
+        "{}",
+        run.said.all()
+    );
+    assert!(run.said.all().contains("no such database"), "{}", run.said.all());
+    assert_eq!(run.exits(), [["mcp__own", "EXIT-MCP-INIT-FAILED"]]);
+    assert!(run.requests.iter().all(|request| !request.tools().iter().any(|name| name.starts_with("mcp__"))));
+}
+
+#[test]
+fn a_tool_that_does_not_say_that_it_reads_is_offered_where_it_is_allowed_by_name() {
+    let run = Run::with(", allow: [change]", "", |_| brief());
+    assert!(run.requests[0].tools().contains(&"mcp__own__change".to_owned()), "{:?}", run.requests[0].tools());
+}
+
+#[test]
+#[ignore = "needs the reference server: run by .ci/mcp"]
+fn the_reference_server_for_files_is_used_by_a_librarian() {
+    let program = installed();
+    let project = Project::python();
+    let tree = project.path().canonicalize().expect("a place");
+    let config = format!("agent: {{mcp: {{files: {{command: [{}, {}]}}}}}}\n", program.display(), tree.display());
+    let inside = tree.join("shop/cart.py").display().to_string();
+    let run = Run::of(project, &config, "reference", move |request| match request.turn() {
+        0 => call("mcp__files__read_text_file", json!({ "path": inside })),
+        1 => call("mcp__files__read_text_file", json!({ "path": "/etc/passwd" })),
+        2 => call("mcp__files__search_files", json!({ "path": tree.display().to_string(), "pattern": "**/*.py" })),
+        _ => brief(),
+    });
+    assert_eq!(run.said.code, 0, "{}", run.said.all());
+    let tools = run.requests[0].tools();
+    assert!(tools.contains(&"mcp__files__read_text_file".to_owned()), "{tools:?}: {}", run.said.all());
+    assert!(!tools.iter().any(|name| name.contains("write") || name.contains("move")), "{tools:?}");
+    assert!(run.told(0).contains("sum(prices) - 1"), "{}", run.told(0));
+    assert!(run.told(1).to_lowercase().contains("denied"), "{}", run.told(1));
+    assert!(run.told(2).contains("cart.py"), "{}", run.told(2));
+    run.assert_nobody_lives();
+}
+
+fn installed() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("target/ci-tools/mcp/node_modules/.bin/mcp-server-filesystem")
+}

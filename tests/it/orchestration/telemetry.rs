@@ -1,0 +1,201 @@
+//! Telemetry to a collector on loopback, whose requests are read by the schema of OTLP's JSON form.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use super::{TIERS, brief, full_mode};
+use crate::world::model_server::ModelServer;
+use crate::world::program::{Program, Said};
+use crate::world::project::Project;
+
+const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+const PARENT: &str = "b7ad6b7169203331";
+
+/// What a collector was sent: head and body of each request.
+type Seen = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
+
+/// A collector that answers each request with this status.
+fn collector(status: &'static str) -> (String, Seen) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let seen = Seen::default();
+    let kept = Arc::clone(&seen);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let kept = Arc::clone(&kept);
+            std::thread::spawn(move || {
+                let mut reader = BufReader::new(stream);
+                loop {
+                    let (mut head, mut line) = (String::new(), String::new());
+                    while reader.read_line(&mut line).is_ok_and(|read| read > 0) && line != "\r\n" {
+                        head.push_str(&std::mem::take(&mut line));
+                    }
+                    let length = head.lines().find_map(|line| {
+                        line.to_ascii_lowercase().strip_prefix("content-length: ")?.trim().parse().ok()
+                    });
+                    let Some(length) = length else { return };
+                    let mut body = vec![0_u8; length];
+                    reader.read_exact(&mut body).expect("a body");
+                    kept.lock().unwrap().push((head, body));
+                    let answer =
+                        format!("HTTP/1.1 {status}\r\ncontent-length: 2\r\ncontent-type: application/json\r\n\r\n{{}}");
+                    reader.get_mut().write_all(answer.as_bytes()).expect("an answer");
+                }
+            });
+        }
+    });
+    (url, seen)
+}
+
+/// A run in full mode with these variables.
+fn run(variables: &[(&str, &str)]) -> (Said, usize) {
+    let project = Project::python();
+    let server = ModelServer::start(full_mode((project.source, project.wrong, project.right), |_| brief()));
+    let program = Program::with_anthropic(&server.url());
+    let program = variables.iter().fold(program, |program, (name, value)| program.with(name, value));
+    let args = ["run", "--tiers", TIERS, "--audit-db", "audit.db", "--test-command", project.test_command];
+    let said = program.run(project.path(), &args);
+    let calls = server.requests().len();
+    server.finish();
+    (said, calls)
+}
+
+/// An attribute's value as text.
+fn attribute(span: &Value, key: &str) -> Option<String> {
+    let found = span["attributes"].as_array()?.iter().find(|one| one["key"] == key)?;
+    let (_, value) = found["value"].as_object()?.iter().next()?;
+    Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+}
+
+/// All spans, each checked by what OTLP says of its fields.
+fn spans(seen: &Seen) -> Vec<Value> {
+    let mut spans = Vec::new();
+    for (head, body) in seen.lock().unwrap().iter() {
+        assert!(head.starts_with("POST /v1/traces HTTP/1.1"), "{head}");
+        assert!(head.contains("content-type: application/json"), "{head}");
+        let body: Value = serde_json::from_slice(body).expect("JSON");
+        for resource in body["resourceSpans"].as_array().expect("resourceSpans") {
+            assert_eq!(attribute(&resource["resource"], "service.name").as_deref(), Some("upshift"));
+            for scope in resource["scopeSpans"].as_array().expect("scopeSpans") {
+                spans.extend(scope["spans"].as_array().expect("spans").iter().cloned());
+            }
+        }
+    }
+    for span in &spans {
+        let is_hex = |value: &Value, length| {
+            value.as_str().is_some_and(|id: &str| id.len() == length && id.bytes().all(|b| b.is_ascii_hexdigit()))
+        };
+        assert!(is_hex(&span["traceId"], 32) && is_hex(&span["spanId"], 16), "{span}");
+        let time = |key: &str| span[key].as_str().expect("text").parse::<u64>().expect("nanoseconds");
+        assert!(time("startTimeUnixNano") <= time("endTimeUnixNano"), "{span}");
+        assert!([1, 3].map(Value::from).contains(&span["kind"]), "{span}");
+        let known = [
+            "traceId",
+            "spanId",
+            "parentSpanId",
+            "name",
+            "kind",
+            "startTimeUnixNano",
+            "endTimeUnixNano",
+            "attributes",
+            "status",
+        ];
+        assert!(span.as_object().unwrap().keys().all(|key| known.contains(&key.as_str())), "{span}");
+    }
+    spans
+}
+
+#[test]
+fn a_collector_gets_every_operation_below_the_span_of_who_started_us() {
+    let (url, seen) = collector("200 OK");
+    let parent = format!("00-{TRACE}-{PARENT}-01");
+    let headers = "authorization=Bearer%20collector-key-4711";
+    let (said, calls) = run(&[
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", &url),
+        ("TRACEPARENT", &parent),
+        ("OTEL_EXPORTER_OTLP_HEADERS", headers),
+    ]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(!said.all().contains("collector-key"), "{}", said.all());
+    assert!(seen.lock().unwrap().iter().all(|(head, _)| head.contains("authorization: Bearer collector-key-4711")));
+    let spans = spans(&seen);
+    let by_id: BTreeMap<&str, &Value> = spans.iter().map(|span| (span["spanId"].as_str().unwrap(), span)).collect();
+    assert_eq!(by_id.len(), spans.len(), "each span is sent once");
+    assert!(spans.iter().all(|span| span["traceId"] == TRACE));
+    let roots: Vec<&Value> = spans.iter().filter(|span| span["parentSpanId"] == PARENT).collect();
+    assert_eq!((roots.len(), &roots[0]["name"]), (1, &json!("run")));
+    for span in spans.iter().filter(|span| span["parentSpanId"] != PARENT) {
+        assert!(
+            by_id.contains_key(span["parentSpanId"].as_str().expect("a parent")),
+            "a parent that never came: {span}"
+        );
+    }
+    let chats: Vec<&Value> = spans.iter().filter(|span| span["name"] == "chat claude-haiku-4-5").collect();
+    assert_eq!(chats.len(), calls);
+    let has = |key| attribute(chats[0], key);
+    assert_eq!(has("gen_ai.provider.name").as_deref(), Some("anthropic"));
+    assert_eq!(has("gen_ai.operation.name").as_deref(), Some("chat"));
+    assert!(has("gen_ai.usage.input_tokens").is_some() && chats[0]["kind"] == 3);
+    let agents: Vec<Option<String>> = spans
+        .iter()
+        .filter(|span| span["name"].as_str().unwrap().starts_with("invoke_agent"))
+        .map(|span| attribute(span, "ai.agent.call_path"))
+        .collect();
+    assert_eq!(agents.len(), 3);
+    check_with_protobuf(&seen);
+}
+
+#[test]
+fn a_collector_that_refuses_or_is_not_there_costs_nothing_but_a_notice() {
+    let (refusing, _) = collector("503 Service Unavailable");
+    let gone = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    for (url, why) in [(refusing, "it answered 503"), (format!("http://{gone}"), "telemetry: ")] {
+        let (said, _) = run(&[("OTEL_EXPORTER_OTLP_ENDPOINT", &url)]);
+        assert_eq!(said.code, 0, "{}", said.all());
+        assert!(said.err.contains("⚠ telemetry: ") && said.err.contains(why), "{}", said.err);
+    }
+    let (said, _) = run(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "no address")]);
+    assert!(
+        said.code == 0 && said.err.contains("no telemetry is sent: OTEL_EXPORTER_OTLP_ENDPOINT is no"),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
+fn a_collector_that_never_answers_does_not_hold_the_end_of_a_run() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let (said, _) = run(&[("OTEL_EXPORTER_OTLP_ENDPOINT", &url)]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(said.err.contains("did not take everything in time"), "{}", said.err);
+    drop(listener);
+}
+
+/// Reads the requests with the official schema, where it is installed (`.ci/mcp`).
+fn check_with_protobuf(seen: &Seen) {
+    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/ci-tools/otel/bin/python");
+    if !python.exists() {
+        return;
+    }
+    let script = "import json, sys
+from google.protobuf import json_format
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+for line in sys.stdin:
+    read = json_format.Parse(line, ExportTraceServiceRequest())
+    assert read.resource_spans[0].scope_spans[0].spans[0].start_time_unix_nano > 0
+";
+    let mut child = Command::new(python).args(["-c", script]).stdin(Stdio::piped()).spawn().expect("python");
+    let mut input = child.stdin.take().expect("a pipe");
+    for (_, body) in seen.lock().unwrap().iter() {
+        input.write_all(body).and_then(|()| input.write_all(b"\n")).expect("written");
+    }
+    drop(input);
+    assert!(child.wait().expect("an end").success(), "the official schema takes it");
+}
