@@ -1,6 +1,6 @@
-//! `upshift init`: a workflow file and a starter configuration.
+//! `upshift init`: workflow files and a starter configuration.
 //!
-//! Invariant: never overwrites a file without being told to, and writes both files or says which one it could not.
+//! Invariant: never overwrites a file without being told to, and writes all files or says which one it could not.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -23,6 +23,12 @@ const RESUME: &str = include_str!("init/resume.yml");
 
 /// The template of the configuration.
 pub const CONFIG: &str = include_str!("init/upshift.yml");
+
+/// The workflow that tells upshift's of reviews.
+pub const REVIEW_PATH: &str = ".github/workflows/upshift-review.yml";
+
+/// The content of that workflow.
+pub const REVIEW: &str = include_str!("init/review.yml");
 
 /// The workflow that judges pull requests.
 pub const JUDGE_PATH: &str = ".github/workflows/judge.yml";
@@ -86,13 +92,13 @@ fn it(paths: &[&str]) -> &'static str {
     if paths.len() == 1 { "it" } else { "them" }
 }
 
-/// Writes both files below `root` and says what to do next.
+/// Writes all files below `root` and says what to do next.
 ///
 /// # Errors
 /// [`InitError::Exists`] before anything is written. [`InitError::Write`] when the file system refuses.
 pub fn write(root: &Path, overwrite: Overwrite, schedule: Schedule) -> Result<String, InitError> {
     let workflow = workflow(schedule);
-    put_all(root, overwrite, &[(WORKFLOW_PATH, workflow.as_str()), (CONFIG_PATH, CONFIG)])?;
+    put_all(root, overwrite, &[(WORKFLOW_PATH, workflow.as_str()), (REVIEW_PATH, REVIEW), (CONFIG_PATH, CONFIG)])?;
     Ok(next_steps(schedule))
 }
 
@@ -142,7 +148,7 @@ fn next_steps(schedule: Schedule) -> String {
         Schedule::HalfHourly => "",
     };
     let steps = format!(
-        "Wrote {WORKFLOW_PATH} and {CONFIG_PATH}.\n\
+        "Wrote {WORKFLOW_PATH}, {REVIEW_PATH} and {CONFIG_PATH}.\n\
          \n\
          Next:\n  \
          1. Put a key into the repository's secrets: gh secret set ANTHROPIC_API_KEY\n  \

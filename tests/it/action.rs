@@ -26,6 +26,7 @@ mod scheduled;
 pub(crate) mod step;
 mod trouble;
 mod unblocked;
+mod waits;
 mod weather;
 mod woken;
 mod workflows;

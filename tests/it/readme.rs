@@ -84,7 +84,9 @@ fn the_readme_is_short_and_its_workflow_is_a_part_of_the_one_that_init_writes() 
         workflows.map(|fence| serde_yaml::from_str::<Value>(&fence.text).expect("YAML")).next().expect("a workflow");
     let whole: Value = serde_yaml::from_str(upshift::cli::init::WORKFLOW).expect("YAML");
     assert_eq!(short["permissions"], whole["permissions"]);
-    assert_eq!(short["on"]["workflow_run"], whole["on"]["workflow_run"]);
+    let followed = |workflow: &Value| workflow["on"]["workflow_run"].clone();
+    assert_eq!(followed(&short)["types"], followed(&whole)["types"]);
+    assert_eq!(followed(&short)["workflows"][0], followed(&whole)["workflows"][0], "reviews are for the longer one");
     assert_eq!(short["on"].as_mapping().map(serde_yaml::Mapping::len), Some(1));
     let (short, whole) = (&short["jobs"]["fix"], &whole["jobs"]["fix"]);
     for key in ["runs-on", "timeout-minutes", "permissions", "steps"] {

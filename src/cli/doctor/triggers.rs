@@ -79,6 +79,12 @@ pub(super) fn examine(ours: &Workflow, all: &[Workflow]) -> Vec<Finding> {
     findings
 }
 
+/// Whether the end of another workflow starts it.
+pub(super) fn follows(workflow: &Value, other: &Workflow) -> bool {
+    let followed = workflow.get("on").and_then(|on| on.get("workflow_run")?.get("workflows")?.as_sequence());
+    followed.into_iter().flatten().any(|name| name.as_str() == Some(&other.name()))
+}
+
 /// Whether it runs when a pull request is opened or pushed to.
 fn judges_pulls(workflow: &Value) -> bool {
     let Some(on) = workflow.get("on") else { return false };

@@ -43,8 +43,8 @@ impl Waits {
 }
 
 /// The problems of one that runs upshift.
-pub(super) fn examine(ours: &Workflow, waits: Waits) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = merge(ours, waits).into_iter().collect();
+pub(super) fn examine(ours: &Workflow, all: &[Workflow], waits: Waits) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = merge(ours, all, waits).into_iter().collect();
     let jobs = ours.text.get("jobs").and_then(Value::as_mapping).into_iter().flatten();
     findings
         .extend(jobs.filter(|(_, job)| triggers::runs_upshift(job)).filter_map(|(_, job)| deadline(ours, job, waits)));
@@ -52,22 +52,25 @@ pub(super) fn examine(ours: &Workflow, waits: Waits) -> Vec<Finding> {
 }
 
 /// A run that waits for a merge without a job is woken by these events alone.
-fn merge(ours: &Workflow, waits: Waits) -> Option<Finding> {
+fn merge(ours: &Workflow, all: &[Workflow], waits: Waits) -> Option<Finding> {
     let is_for_merge = waits.is_for_merge || triggers::inputs(&ours.text, "wait-for").any(|value| value == "merge");
     if !is_for_merge || !triggers::pushes(&ours.text) {
         return None;
     }
-    let wanted = [("pull_request", "closed"), ("pull_request_review", "submitted")];
-    let missing: Vec<String> = wanted
-        .into_iter()
-        .filter(|(event, kind)| !starts_at(&ours.text, event, kind))
-        .map(|(event, kind)| format!("`{event}: types: [{kind}]`"))
-        .collect();
+    let followed = all.iter().filter(|other| triggers::follows(&ours.text, other));
+    let hears_reviews = followed.into_iter().any(|other| starts_at(&other.text, "pull_request_review", "submitted"));
+    let closed = (!starts_at(&ours.text, "pull_request", "closed"))
+        .then(|| "add `pull_request: types: [closed]` to its triggers".to_owned());
+    let reviewed = (!hears_reviews).then(|| {
+        "have it follow a workflow of `pull_request_review: types: [submitted]` (a review's own job keeps nothing that is believed)"
+            .to_owned()
+    });
+    let missing: Vec<String> = closed.into_iter().chain(reviewed).collect();
     (!missing.is_empty()).then(|| {
         Finding::problem(
             ABOUT,
             format!("{}: a merge, or a review, starts no job for a run that waits for the merge", ours.file),
-            format!("add {} to its triggers, as the workflow of `upshift init` has them", missing.join(" and ")),
+            format!("{}, as `upshift init` writes them", missing.join(", and ")),
         )
     })
 }

@@ -57,7 +57,7 @@ fn look(workflow: &Workflow, all: &[Workflow], waits: Waits) -> Vec<Finding> {
     // One that has nothing to do with upshift has nothing found in it.
     if !findings.is_empty() {
         findings.extend(triggers::examine(workflow, all));
-        findings.extend(waits::examine(workflow, waits));
+        findings.extend(waits::examine(workflow, all, waits));
     }
     findings
 }

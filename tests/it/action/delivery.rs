@@ -13,7 +13,7 @@ use crate::world::log::Log;
 use crate::world::model_server::{ModelServer, Request, Say, Scripted};
 
 /// A broken project.
-const FILES: [(&str, &str); 5] = [
+pub(super) const FILES: [(&str, &str); 5] = [
     ("shop/__init__.py", ""),
     ("shop/cart.py", "def total(prices):\n    return sum(prices) - 1\n"),
     (

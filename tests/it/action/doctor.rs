@@ -142,14 +142,19 @@ fn lines_where(more: &[(&str, &str)], about: &str, workflows: &[(&str, &str)]) -
     said.out.lines().filter(|line| line.contains(&about)).map(str::to_owned).collect()
 }
 
+/// The workflow beside ours that tells of reviews.
+const REVIEW: (&str, &str) = ("upshift-review.yml", upshift::cli::init::REVIEW);
+
 #[test]
 fn triggers_that_would_never_wake_a_run_are_named() {
     let ours = ("upshift.yml", upshift::cli::init::WORKFLOW);
+    let lines_about =
+        |about: &str, others: &[(&str, &str)]| super::doctor::lines_about(about, &[&[REVIEW], others].concat());
     assert_eq!(lines_about("triggers", &[ours, ("ci.yml", "name: CI\non: push\n")]), Vec::<String>::new());
     let [missing] =
         lines_about("triggers", &[ours, ("tests.yml", "name: Tests\non: push\n")]).try_into().expect("a line");
     assert!(missing.contains("it follows the workflow `CI`, and none here is called so → Fix: "), "{missing}");
-    assert!(missing.ends_with("as its `name:` has it: `Tests`"), "{missing}");
+    assert!(missing.contains("as its `name:` has it: ") && missing.contains("`Tests`"), "{missing}");
     let lint = ("lint.yml", "name: Lint\non: { pull_request: { branches: [main] } }\n");
     let others =
         [("ci.yml", "name: CI\non: push\n"), lint, ("labels.yml", "on: { pull_request: { types: [labeled] } }\n")];
@@ -166,14 +171,13 @@ fn a_merge_that_would_wake_nobody_and_a_job_that_ends_in_a_wait_are_named() {
     let merge = [("UPSHIFT_WAIT_FOR", "merge")];
     let inits = upshift::cli::init::WORKFLOW;
     let ci = ("ci.yml", "name: CI\non: push\n");
-    let named = |more: &[(&str, &str)], text: &str| lines_where(more, "triggers", &[("upshift.yml", text), ci]);
+    let named = |more: &[(&str, &str)], text: &str| lines_where(more, "triggers", &[("upshift.yml", text), ci, REVIEW]);
     assert_eq!(named(&merge, inits), Vec::<String>::new(), "fifteen, thirty and sixty minutes of 120");
-    let deaf =
-        inits.replace("types: [labeled, closed]", "types: [labeled]").replace("types: [submitted]", "types: [edited]");
+    let deaf = inits.replace("types: [labeled, closed]", "types: [labeled]").replace("[CI, upshift-review]", "[CI]");
     let [line] = named(&merge, &deaf).try_into().expect("a line");
     for part in [
         "starts no job for a run that waits for the merge",
-        "`pull_request: types: [closed]` and `pull_request_review: ",
+        "add `pull_request: types: [closed]` to its triggers, and have it follow a workflow of `pull_request_review: ",
     ] {
         assert!(line.contains(part), "{line}");
     }

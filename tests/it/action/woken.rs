@@ -11,14 +11,14 @@ use crate::world::log::Log;
 use crate::world::model_server::{Request, Say, Scripted};
 
 /// Ten years: after any push of this test.
-const LATER_MS: u64 = 10 * 365 * 24 * 3_600_000;
+pub(super) const LATER_MS: u64 = 10 * 365 * 24 * 3_600_000;
 
 fn number(repository: &Repository) -> u64 {
     repository.site.github.world().pulls.last().expect("a pull request").number
 }
 
 /// Mends the bug, then does what a reviewer asks for.
-fn obeys(request: &Request) -> Scripted {
+pub(super) fn obeys(request: &Request) -> Scripted {
     if !request.all_text().contains("a reviewer asks for changes") {
         return mends(request);
     }
@@ -32,36 +32,85 @@ fn obeys(request: &Request) -> Scripted {
     }
 }
 
-/// CI of the proposed fix ends, and a reviewer asks for changes: the event of that.
+/// CI of the proposed fix ends, and a reviewer asks for changes: the event of the end of the workflow that tells of it.
 fn reviewed(repository: &mut Repository) -> Value {
     let number = number(repository);
     let by_ci = repository.job(&repository.ci_ends_on(number));
     assert_eq!(by_ci.output("outcome"), "parked", "{}", by_ci.said());
-    let mut payload = repository.pull_is(number, "open");
-    payload["action"] = json!("submitted");
-    payload["review"] = json!({ "id": 5, "state": "changes_requested", "body": "Say what it adds up.",
-        "user": { "login": "ada", "type": "User" } });
-    let review = Review { id: 5, pull: number, author: "ada".to_owned(), at_ms: LATER_MS, ..Review::default() };
-    let branch = repository.site.github.world().pulls.last().expect("a pull request").head_branch.clone();
-    let review = Review { sha: repository.site.server.head(&branch), ..review };
+    let mut payload = repository.ci_ends_on(number);
+    let run = &mut payload["workflow_run"];
+    (run["id"], run["name"], run["event"]) = (json!(56), json!("upshift-review"), json!("pull_request_review"));
+    let sha = run["head_sha"].as_str().expect("a commit").to_owned();
+    let told = json!({ "id": 56, "name": "upshift-review", "workflowId": 9, "attempt": 1, "event": "pull_request_review",
+        "path": ".github/workflows/upshift-review.yml", "sha": sha, "branch": run["head_branch"], "status": "completed",
+        "conclusion": "success" });
+    repository.site.github.world().runs.push(serde_json::from_value(told).expect("a run"));
+    let review = Review { id: 5, pull: number, author: "ada".to_owned(), at_ms: LATER_MS, sha, ..Review::default() };
     let words = "Say what it adds up.".to_owned();
     repository.site.github.world().reviews =
         vec![Review { state: "CHANGES_REQUESTED".to_owned(), body: words, ..review }];
+    for user in ["actor", "triggering_actor"] {
+        payload["workflow_run"][user] = json!({ "login": "ada", "type": "User" });
+    }
     payload
 }
 
+/// The review is older than the push that heeds it: a test's clock may leap over what lies between.
+fn is_heeded(repository: &Repository) {
+    repository.site.github.world().reviews[0].at_ms = 0;
+}
+
+/// Nobody waits in a job: the review's next iteration is pushed and the run parked, until CI, and then the merge.
 #[test]
 fn a_review_that_requests_changes_wakes_the_run_that_waits_for_the_merge() {
     let (mut repository, first) = proposing_with(obeys);
     let payload = reviewed(&mut repository);
-    let woken = repository.job_for("pull_request_review", &payload, &[]);
+    let woken = repository.job(&payload);
     assert_eq!(
         (woken.output("checkout").as_str(), woken.output("outcome").as_str(), woken.output("run-id")),
         ("true", "parked", first.output("run-id")),
         "{}",
         woken.said()
     );
+    assert!(!woken.said().contains("waited for 30 minutes"), "it ends with its push: {}", woken.said());
     assert_eq!((repository.site.server.pushes(), repository.models.requests().len()), (2, 4), "{}", woken.said());
+    is_heeded(&repository);
+    let number = number(&repository);
+    let by_ci = repository.job(&repository.ci_ends_on(number));
+    assert_eq!(
+        (by_ci.output("checkout"), by_ci.output("outcome")),
+        ("false".into(), "parked".into()),
+        "{}",
+        by_ci.said()
+    );
+    let last = repository.job_for("pull_request", &repository.pull_is(number, "merged"), &[]);
+    assert_eq!(
+        (last.output("outcome"), last.output("run-id")),
+        ("fixed".into(), first.output("run-id")),
+        "{}",
+        last.said()
+    );
+    let _world = repository.finish();
+}
+
+/// A workflow of the older shape, whose own job the review starts: it goes on, and waits in the job, since nothing would be believed of it.
+#[test]
+fn a_job_that_a_review_starts_goes_on_too() {
+    let (mut repository, first) = proposing_with(obeys);
+    let _by_workflow = reviewed(&mut repository);
+    let mut payload = repository.pull_is(number(&repository), "open");
+    payload["action"] = json!("submitted");
+    payload["review"] = json!({ "id": 5, "state": "changes_requested", "body": "Say what it adds up.",
+        "user": { "login": "ada", "type": "User" } });
+    let woken = repository.job_for("pull_request_review", &payload, &[]);
+    assert_eq!(
+        (woken.output("checkout"), woken.output("run-id")),
+        ("true".into(), first.output("run-id")),
+        "{}",
+        woken.said()
+    );
+    assert_eq!((repository.site.server.pushes(), repository.models.requests().len()), (2, 4), "{}", woken.said());
+    assert!(woken.said().contains("waited for 30 minutes"), "{}", woken.said());
     let _world = repository.finish();
 }
 
@@ -124,6 +173,37 @@ fn killed_where_it_is_blocked_or_taken_up_a_run_pushes_pays_and_comments_once() 
         (2, Effect::CommentEdited, 1),
     ] {
         blocked_and_killed(at, effect, count);
+    }
+}
+
+#[test]
+fn killed_where_a_review_has_it_taken_up_a_run_pushes_pays_and_comments_once() {
+    for (effect, count) in
+        [(Effect::CommentEdited, 1), (Effect::ModelAsked, 1), (Effect::ModelAsked, 2), (Effect::Pushed, 1)]
+    {
+        let (mut repository, first) = proposing_with(obeys);
+        let payload = reviewed(&mut repository);
+        let number = number(&repository);
+        repository.trap.arm(effect, count);
+        let killed = repository.job(&payload);
+        assert!(!repository.trap.disarm() && killed.was_killed(), "{effect:?} {count}: {}", killed.said());
+        let again = repository.again(&killed, ("workflow_run", &payload), &[]);
+        is_heeded(&repository);
+        // Behind its push the head has moved: then the end of CI goes on, not the review.
+        let by_ci = repository.job(&repository.ci_ends_on(number));
+        let last = repository.job_for("pull_request", &repository.pull_is(number, "merged"), &[]);
+        let said = [&killed, &again, &by_ci, &last].map(Ended::said).concat();
+        let said = format!("{effect:?} {count}: {said}");
+        assert_eq!(
+            (last.output("outcome"), last.output("run-id")),
+            ("fixed".to_owned(), first.output("run-id")),
+            "{said}"
+        );
+        let mid_air = usize::from(effect == Effect::ModelAsked);
+        assert_eq!((repository.site.server.pushes(), repository.models.requests().len()), (2, 4 + mid_air), "{said}");
+        let comments = repository.site.github.world().comments.clone();
+        assert_eq!(comments.iter().filter(|comment| comment.issue == number).count(), 1, "{said}");
+        let _world = repository.finish();
     }
 }
 

@@ -64,7 +64,7 @@ fn check_shows_control_characters_and_does_not_send_them() {
 }
 
 #[test]
-fn init_writes_two_files_that_load_and_says_what_is_next() {
+fn init_writes_files_that_load_and_says_what_is_next() {
     let root = tempfile::tempdir().unwrap();
     let said = init::write(root.path(), Overwrite::No, Schedule::No).unwrap();
     insta::assert_snapshot!(said);
@@ -73,6 +73,10 @@ fn init_writes_two_files_that_load_and_says_what_is_next() {
     let workflow = fs::read_to_string(root.path().join(init::WORKFLOW_PATH)).unwrap();
     let workflow: serde_json::Value = serde_yaml::from_str(&workflow).unwrap();
     assert_eq!(workflow["permissions"], serde_json::json!({}), "no more than it needs");
+    let review = fs::read_to_string(root.path().join(init::REVIEW_PATH)).unwrap();
+    let review: serde_json::Value = serde_yaml::from_str(&review).unwrap();
+    assert_eq!(workflow["on"]["workflow_run"]["workflows"][1], review["name"], "one follows the other by its name");
+    assert_eq!((&review["permissions"], review["jobs"]["told"].get("permissions")), (&serde_json::json!({}), None));
     let rights = serde_json::json!({
         "actions": "read", "checks": "read", "contents": "write", "issues": "read", "pull-requests": "write",
         "statuses": "read"
