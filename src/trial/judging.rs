@@ -10,7 +10,7 @@ use super::set_aside::Added;
 use super::settle;
 use crate::domain::foreign::Foreign;
 use crate::domain::remark::Remark;
-use crate::domain::test_report::{RunKind, TestCase, TestReport, TestStatus};
+use crate::domain::test_report::{Problem, RunKind, TestCase, TestReport, TestStatus};
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
 use crate::policy::candidate::Candidate;
@@ -171,8 +171,16 @@ pub(super) fn judged_by(bench: &Bench<'_>, run: &TestRun) -> Judgement {
 pub fn explained(verdict: &Verdict, report: &TestReport) -> Verdict {
     let unexplained = *verdict == Verdict::Red { reason: None } && report.failing().next().is_none();
     let problem = report.problems.first().filter(|_| unexplained);
-    let headline = problem.and_then(|problem| problem.message.lines().find(|line| !line.trim().is_empty()));
-    headline.map_or_else(|| verdict.clone(), |line| Verdict::Red { reason: Some(line.trim().to_owned()) })
+    problem.and_then(headline).map_or_else(|| verdict.clone(), |line| Verdict::Red { reason: Some(line) })
+}
+
+/// The line of a problem that says most. Of output that nobody understood that is its last one, whatever stood before.
+fn headline(problem: &Problem) -> Option<String> {
+    let mut lines = problem.message.lines().map(str::trim).filter(|line| !line.is_empty());
+    if problem.kind == RunKind::Unreadable {
+        return lines.next_back().map(|line| format!("the run ended without a result; its last line: {line}"));
+    }
+    lines.next().map(str::to_owned)
 }
 
 /// The start's measure. It holds nothing to compare with when that guard is off.
@@ -274,4 +282,25 @@ pub fn signature(report: &TestReport, verdict: &Verdict) -> String {
         parts.extend(verdict.reason().map(str::to_owned));
     }
     parts.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Verdict, explained};
+
+    #[test]
+    fn a_passing_test_is_never_the_reason() {
+        let exit = Some(testlog::Exit::Code { code: 101 });
+        let said = |log: &str| {
+            let report = testlog::read(log.as_bytes(), exit).expect("read");
+            match explained(&Verdict::Red { reason: None }, &report) {
+                Verdict::Red { reason } => reason.unwrap_or_default(),
+                other => panic!("{other:?}"),
+            }
+        };
+        let cut = "running 3 tests\ntest a::first ... ok\ntest a::second ... ok\n";
+        assert_eq!(said(cut), "the run ended without a result; its last line: test a::second ... ok");
+        let why = "error[E0425]: cannot find value `x` in this scope\n --> src/lib.rs:1:1\n";
+        assert_eq!(said(why), "error[E0425]: cannot find value `x` in this scope");
+    }
 }

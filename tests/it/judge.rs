@@ -199,6 +199,24 @@ fn a_head_that_breaks_what_passed_is_not_proven() {
 }
 
 #[test]
+fn of_a_run_that_dies_in_the_middle_no_test_is_called_gone() {
+    let dies = CART.replace("    return sum", "    import os\n    os._exit(3)\n    return sum");
+    let tests = TESTS.replace("count, total", "count");
+    let repository = Repository::with(&[
+        ("shop/__init__.py", ""),
+        ("shop/cart.py", &dies),
+        ("tests/__init__.py", ""),
+        ("tests/test_cart.py", &tests),
+    ]);
+    repository.write(&[("tests/test_cart.py", &format!("{TESTS}{TEST_TOTAL}"))]);
+    let (finding, code) = python(&repository);
+    assert_eq!((finding["standing"].as_str(), code), (Some("not_proven"), 1), "{finding}");
+    assert_eq!(names(&finding, "removed"), [""; 0], "{finding}");
+    assert_eq!(finding["reason"], "exit code 3", "{finding}");
+    assert!(finding["notes"].to_string().contains("did not come to its end"), "{finding}");
+}
+
+#[test]
 fn tests_that_are_gone_skipped_or_expect_less_are_named() {
     let tests =
         format!("{TESTS}{TEST_TOTAL}\n    def test_type(self):\n        self.assertIsInstance(count([]), int)\n");
