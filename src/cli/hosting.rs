@@ -22,7 +22,7 @@ use crate::domain::spoken::Spoken;
 use crate::domain::stop::Stop;
 use crate::hosted::{self, Hosting};
 use crate::model::relay::Relay;
-use crate::process::environment::child_environment;
+use crate::process::environment::{child_environment, withheld};
 use crate::process::{self, Confinement, Program, Spec};
 use crate::streams::Streams;
 
@@ -67,7 +67,7 @@ impl Setup<'_> {
             network: plan.safety.network,
             checkout,
             env: env.map_err(|error| Failure::usage(error.to_string()))?,
-            named: named(plan, setup.environment),
+            named: named(plan, setup.environment)?,
             kept_out,
             state: state.join(AGENTS),
             helper: std::env::current_exe()?,
@@ -80,9 +80,14 @@ impl Setup<'_> {
 }
 
 /// The variables that servers of tools get by name.
-fn named(plan: &Plan, environment: &Environment) -> BTreeMap<String, OsString> {
-    let names = plan.agent.mcp.iter().flat_map(|server| &server.env);
-    names.filter_map(|name| Some((name.clone(), OsString::from(environment.get(name)?)))).collect()
+fn named(plan: &Plan, environment: &Environment) -> anyhow::Result<BTreeMap<String, OsString>> {
+    let names = || plan.agent.mcp.iter().flat_map(|server| &server.env);
+    if let Some((name, why)) = names().find_map(|name| Some((name, withheld(name, &[])?))) {
+        return Err(Failure::usage(format!(
+            "`agent.mcp` names {name}, {why}: programs that a model has run never get it\n→ Fix: give the server a variable of its own"
+        )));
+    }
+    Ok(names().filter_map(|name| Some((name.clone(), OsString::from(environment.get(name)?)))).collect())
 }
 
 /// The targets of the roles that speak.

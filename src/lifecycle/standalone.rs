@@ -174,15 +174,22 @@ async fn measure_by_names(
     ends: &Ends,
     finding: &mut Finding,
 ) -> Result<Names, LifecycleError> {
-    let mut passing = Vec::new();
+    let mut ends_of = Vec::new();
     for tree in [&ends.base.0, &ends.head.0] {
         context.world.workspace.restore(tree).await?;
         let run = test_run::run(&measured.setup.tests, None, &context.world.stop).await?;
-        passing.push(Baseline::from_report(&run.report, Vec::new(), true).passing);
+        let counts_none = run.report.total.is_none() && run.report.passed.is_none();
+        ends_of.push((Baseline::from_report(&run.report, Vec::new(), true).passing, counts_none));
     }
-    let (Some(at_head), Some(at_base)) = (passing.pop(), passing.pop()) else { return Ok(Names::Told) };
-    if at_head.is_empty() && at_base.is_empty() {
-        finding.notes.push("the command names no test: its exit alone tells base and head apart".to_owned());
+    let (Some((at_head, no_count)), Some((at_base, none_before))) = (ends_of.pop(), ends_of.pop()) else {
+        return Ok(Names::Told);
+    };
+    // A runner that counts its tests and does not name them is asked no more than before: what does not compile may be a new name alone.
+    if at_head.is_empty() && at_base.is_empty() && no_count && none_before {
+        finding.notes.push(
+            "the command names no test: by its exit alone, the head's tests fail over the base and pass at the head"
+                .to_owned(),
+        );
         return Ok(Names::None);
     }
     let measure = &mut measured.baseline;

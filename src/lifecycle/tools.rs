@@ -5,8 +5,9 @@
 //! but its tools.
 
 use std::convert::Infallible;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::future::Future;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
@@ -136,8 +137,19 @@ fn start(context: &Context<'_>, server: &McpServer) -> Result<Started, String> {
     let program = find(name, path, &hosting.checkout).ok_or_else(|| format!("`{name}` was not found"))?;
     let room = hosting.room(&program, true).map_err(|error| error.to_string())?;
     let mut env = room.confined.env;
+    let mut cwd = hosting.checkout.clone();
+    if !server.env.is_empty() {
+        apart(&program, arguments, &hosting.checkout)?;
+        // Where it starts, too, nothing of the tree may lie that it would take for a part of itself.
+        cwd = env.get(OsStr::new("HOME")).map(PathBuf::from).ok_or("it has no folder of its own")?;
+        for steers in ["PYTHONPATH", "NODE_PATH", "NODE_OPTIONS"] {
+            env.remove(OsStr::new(steers));
+        }
+    }
     for variable in &server.env {
-        env.extend(hosting.named.get(variable).map(|value| (OsString::from(variable), value.clone())));
+        if let Some(value) = hosting.named.get(variable) {
+            env.entry(OsString::from(variable)).or_insert_with(|| value.clone());
+        }
     }
     if matches!(room.confined.confinement, Confinement::None) {
         tracing::info!(server = %server.name, "the server of tools is not confined, as the configuration says");
@@ -145,7 +157,7 @@ fn start(context: &Context<'_>, server: &McpServer) -> Result<Started, String> {
     let words = std::iter::once(program.into_os_string()).chain(arguments.iter().map(OsString::from));
     let spec = Spec {
         program: Program::Argv(words.collect()),
-        cwd: hosting.checkout.clone(),
+        cwd,
         env,
         stdin: Vec::new(),
         timeout: LONGEST,
@@ -163,6 +175,19 @@ fn start(context: &Context<'_>, server: &McpServer) -> Result<Started, String> {
         mcp::live(server, &keeper, spec, stop, words).await
     });
     Ok((client, life))
+}
+
+/// Refuses a server with a secret of which a part lies in the tree: a model writes there, and whoever opened the pull request did.
+fn apart(program: &Path, arguments: &[String], checkout: &Path) -> Result<(), String> {
+    let root = checkout.canonicalize().unwrap_or_else(|_gone| checkout.to_owned());
+    let is_inside = |path: &Path| path.canonicalize().is_ok_and(|real| real.starts_with(&root) && real.is_file());
+    let part = std::iter::once(program.to_owned())
+        .chain(arguments.iter().map(|word| checkout.join(word)))
+        .find(|path| is_inside(path));
+    match part {
+        Some(path) => Err(format!("it has variables of its own, and `{}` is a file of the tree", path.display())),
+        None => Ok(()),
+    }
 }
 
 async fn keep_all(lives: &mut [Life]) -> Infallible {

@@ -23,6 +23,8 @@ const OPENING: Duration = Duration::from_secs(30);
 const MOST_PAGES: usize = 20;
 /// Characters of what a program said on standard error that a reason holds.
 const MAX_REASON: usize = 300;
+/// Tools of a server that are looked at.
+const MOST_TOOLS: usize = 1_000;
 
 /// A client of one server.
 #[derive(Debug, Clone)]
@@ -90,7 +92,10 @@ impl Client {
         for _page in 0..MOST_PAGES {
             let mut page = self.ask("tools/list", params, OPENING).await?;
             if let Some(Value::Array(more)) = page.get_mut("tools").map(Value::take) {
-                tools.extend(more);
+                tools.extend(more.into_iter().take(MOST_TOOLS.saturating_sub(tools.len())));
+            }
+            if tools.len() >= MOST_TOOLS {
+                break;
             }
             match page.get("nextCursor").and_then(Value::as_str) {
                 Some(cursor) => params = json!({"cursor": cursor}),

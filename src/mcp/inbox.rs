@@ -11,6 +11,8 @@ use super::trouble::{McpError, clip};
 const MAX_LINE: usize = 4 * 1024 * 1024;
 /// Notices of a server that go to the log of a process: one that talks all day must not fill it.
 const MOST_NOTICES: u32 = 50;
+/// Requests of a server that are answered. We offer nothing that it could ask for but a sign of life.
+const MOST_REQUESTS: u32 = 1_000;
 /// Characters of a notice.
 const MAX_NOTICE: usize = 500;
 /// JSON-RPC: there is no such method.
@@ -25,6 +27,7 @@ pub(super) struct Inbox {
     waiting: BTreeMap<u64, oneshot::Sender<Answer>>,
     asked: u64,
     notices: u32,
+    requests: u32,
     gone: Option<String>,
 }
 
@@ -78,6 +81,13 @@ impl Inbox {
     fn take(&mut self, mut message: Value) -> Option<Value> {
         let method = message.get("method").and_then(Value::as_str).map(str::to_owned);
         let id = message.get("id").cloned().filter(|id| !id.is_null());
+        if method.is_some() && id.is_some() {
+            self.requests += 1;
+        }
+        if self.requests > MOST_REQUESTS {
+            self.lose("it asks without end");
+            return None;
+        }
         match (method, id) {
             (Some(method), Some(id)) if method == "ping" => Some(json!({"jsonrpc": "2.0", "id": id, "result": {}})),
             // We offered nothing that a server could ask for.

@@ -92,7 +92,7 @@ pub fn child_environment(
     pass_env: &[String],
     model_keys: &[String],
 ) -> Result<BTreeMap<OsString, OsString>, RefusedVariable> {
-    if let Some((name, why)) = pass_env.iter().find_map(|name| Some((name, refusal(name, model_keys)?))) {
+    if let Some((name, why)) = pass_env.iter().find_map(|name| Some((name, withheld(name, model_keys)?))) {
         return Err(RefusedVariable { name: name.clone(), why });
     }
     let asked =
@@ -123,7 +123,7 @@ pub fn is_harmless(name: &OsStr, value: &OsStr) -> bool {
 fn passes_unasked(name: &OsStr, value: &OsStr, model_keys: &[String]) -> bool {
     let Some(name) = name.to_str() else { return false };
     let listed = lists(NAMES, name) || begins(PREFIXES, name) || cfg!(windows) && lists(NAMES_ON_WINDOWS, name);
-    listed && !looks_secret(name) && !holds_password(&value.to_string_lossy()) && refusal(name, model_keys).is_none()
+    listed && !looks_secret(name) && !holds_password(&value.to_string_lossy()) && withheld(name, model_keys).is_none()
 }
 
 fn lists(words: &str, name: &str) -> bool {
@@ -141,7 +141,9 @@ fn is_same_name(one: &str, other: &str) -> bool {
     if cfg!(windows) { one.eq_ignore_ascii_case(other) } else { one == other }
 }
 
-fn refusal(name: &str, model_keys: &[String]) -> Option<&'static str> {
+/// Why no program that a model has run may have a variable, whatever a configuration names.
+#[must_use]
+pub fn withheld(name: &str, model_keys: &[String]) -> Option<&'static str> {
     let upper = name.to_ascii_uppercase();
     if lists(MODEL_KEYS, &upper) || model_keys.iter().any(|key| key.eq_ignore_ascii_case(name)) {
         return Some("which holds a model's key");

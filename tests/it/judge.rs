@@ -160,7 +160,10 @@ fn a_command_that_names_no_test_tells_base_and_head_apart_by_its_exit() {
     repository.write(&[("greet.sh", "echo \"Hello, ${1:-world}\"\n")]);
     let (finding, code) = repository.finding(&["--test-command", "make -s test"]);
     assert_eq!((finding["standing"].as_str(), code), (Some("proven"), 0), "{finding}");
-    assert_eq!(finding["notes"][0], "the command names no test: its exit alone tells base and head apart");
+    assert_eq!(
+        finding["notes"][0],
+        "the command names no test: by its exit alone, the head's tests fail over the base and pass at the head"
+    );
     let held = |name: &str| {
         let proof = finding["proof"].as_array().expect("a list");
         proof.iter().any(|one| one["evidence"] == name && one["status"] == "held")
@@ -170,6 +173,30 @@ fn a_command_that_names_no_test_tells_base_and_head_apart_by_its_exit() {
     repository.write(&[("README", "Greets everybody.\n")]);
     let (green, code) = repository.finding(&["--base", "HEAD", "--test-command", "make -s test"]);
     assert_eq!((green["standing"].as_str(), code), (Some("nothing_to_prove"), 0), "green at both ends: {green}");
+}
+
+/// A name that is new alone: it proves nothing also where the runner counts its tests and names none.
+#[test]
+fn a_new_name_is_no_proof_where_a_runner_counts_and_names_nothing() {
+    let manifest = "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
+    let lock = "version = 4\n\n[[package]]\nname = \"shop\"\nversion = \"0.1.0\"\n";
+    let files = |name: &str| {
+        let source = format!("pub fn {name}(prices: &[u32]) -> u32 {{\n    prices.iter().sum()\n}}\n");
+        let test = format!("#[test]\nfn sums() {{\n    assert_eq!(shop::{name}(&[1, 2]), 3);\n}}\n");
+        [("src/lib.rs", source), ("tests/total.rs", test)]
+    };
+    let [(source, code), (tests, test)] = files("total");
+    let repository = Repository::with(&[
+        ("Cargo.toml", manifest),
+        ("Cargo.lock", lock),
+        (".gitignore", "target\n"),
+        (source, &code),
+        (tests, &test),
+    ]);
+    let [(source, code), (tests, test)] = files("sum");
+    repository.write(&[(source, &code), (tests, &test)]);
+    let (finding, code) = repository.finding(&["--test-command", "cargo test -q --offline"]);
+    assert_eq!((finding["standing"].as_str(), code), (Some("nothing_to_prove"), 0), "{finding}");
 }
 
 #[test]

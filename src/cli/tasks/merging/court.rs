@@ -59,7 +59,7 @@ pub(in crate::cli::tasks) async fn go_back(
         WayBack::Went => say("⚠ an earlier merge was killed here; the files that it had changed are back"),
         WayBack::Barred(theirs) => {
             return Err(Failure::usage(format!(
-                "an earlier merge was killed here, and files were changed since: {}\n→ Fix: commit them, stash them (`git stash                  --include-untracked`) or put them back; the same command goes on",
+                "an earlier merge was killed here, and files were changed since: {}\n→ Fix: commit them, stash them (`git stash --include-untracked`) or put them back; the same command goes on",
                 named(&theirs)
             )));
         }
