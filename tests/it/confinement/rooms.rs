@@ -153,8 +153,8 @@ fn the_folders_of_services_are_not_shown() {
     assert!(seen.is_empty(), "{seen:?}");
 }
 
-/// What a child is and may, as it finds it itself. The limit on locks is the family's mark, that on processes grows with the machine's.
-const RIGHTS: &str = "grep -E '^(NoNewPrivs|Seccomp|Cap|Sig|Groups|Umask)' /proc/self/status; grep -v 'locks\\|processes' /proc/self/limits; \
+/// What a child is and may, as it finds it itself. The limit on locks is the family's mark, that on processes grows with the machine's, and `SigQ` counts the user's.
+const RIGHTS: &str = "grep -E '^(NoNewPrivs|Seccomp|Cap|Sig[A-Z][a-z]|Groups|Umask)' /proc/self/status; grep -v 'locks\\|processes' /proc/self/limits; \
      ls /proc/self/fd; readlink /proc/self/fd/0; id; umask; pwd; cat /etc/shadow 2>&1; cat \"$1/state\" 2>&1; \
      echo x > /etc/mark; kill -0 $PPID 2>&1; cat /proc/$PPID/environ 2>&1; unshare --user true 2>&1; cat";
 

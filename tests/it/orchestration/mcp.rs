@@ -29,8 +29,18 @@ impl Run {
     fn with(settings: &str, argument: &str, librarian: impl Fn(&Request) -> Scripted + Send + 'static) -> Self {
         let project = Project::python();
         let mark = format!("sleep-{}", project.path().file_name().expect("a name").to_string_lossy());
-        project.write("tools/server.py", include_str!("server.py"));
-        let command = format!("[python3, tools/server.py, {mark}{argument}]");
+        // A server with variables of its own has no part in the tree, and is told where that lies.
+        let outside = tempfile::Builder::new().prefix("server-").tempdir().expect("a folder");
+        let command = if settings.contains("env:") {
+            use std::os::unix::fs::PermissionsExt as _;
+            let path = outside.path().join("server");
+            std::fs::write(&path, format!("#!/usr/bin/env python3\n{}", include_str!("server.py"))).expect("written");
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("set");
+            format!("[{}, {mark}, --root={}]", path.display(), project.path().display())
+        } else {
+            project.write("tools/server.py", include_str!("server.py"));
+            format!("[python3, tools/server.py, {mark}{argument}]")
+        };
         Self::of(project, &format!("agent: {{mcp: {{own: {{command: {command}{settings}}}}}}}\n"), &mark, librarian)
     }
 
@@ -68,15 +78,34 @@ impl Run {
         next.tool_results().last().expect("a result").content.clone()
     }
 
+    /// A process that was killed is there for a moment more: it is looked for until it is gone.
     fn assert_nobody_lives(&self) {
-        let found = Command::new("ps").args(["-eo", "args"]).output().expect("ps");
-        let found = String::from_utf8_lossy(&found.stdout).into_owned();
-        assert!(!found.contains(&self.mark), "a process of the server lives on: {found}");
+        let mut found = String::new();
+        for _look in 0..100 {
+            let listed = Command::new("ps").args(["-eo", "args"]).output().expect("ps");
+            found = String::from_utf8_lossy(&listed.stdout).into_owned();
+            if !found.contains(&self.mark) {
+                return;
+            }
+        }
+        panic!("a process of the server lives on: {found}");
     }
 }
 
 fn call(tool: &str, arguments: Value) -> Scripted {
     Say::call(tool, arguments).usage(500, 20).into()
+}
+
+/// Whoever opened the pull request wrote the tree, and a model writes there.
+#[test]
+fn a_server_with_variables_of_its_own_has_no_part_in_the_tree() {
+    let project = Project::python();
+    project.write("tools/server.py", include_str!("server.py"));
+    let config = "agent: {mcp: {own: {command: [python3, tools/server.py, sleep-none], env: [TEAM_WORD]}}}\n";
+    let run = Run::of(project, config, "sleep-none", |_| brief());
+    assert_eq!(run.said.code, 0, "{}", run.said.all());
+    assert!(run.said.all().contains("is a file of the tree"), "{}", run.said.all());
+    assert!(run.requests[0].tools().iter().all(|name| !name.starts_with("mcp__")));
 }
 
 #[test]

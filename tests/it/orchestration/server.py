@@ -49,6 +49,9 @@ def call(name, arguments):
     return None
 
 
+for word in sys.argv:
+    if word.startswith("--root="):
+        os.chdir(word.removeprefix("--root="))
 if "--broken" in sys.argv:
     sys.stderr.write("no such database\n")
     sys.exit(1)
