@@ -19,7 +19,7 @@ use crate::lifecycle::history::artifact_name;
 use crate::policy::guard::Guards;
 use crate::redact::{Redactor, values};
 use crate::report::whereabouts::{Artifact, Whereabouts};
-use crate::telemetry::Settings;
+use crate::telemetry;
 use crate::workspace::dotenv_secrets;
 
 /// The folder under the state home that holds the recorded trees of each checkout.
@@ -156,8 +156,7 @@ fn secrets(environment: &Environment, plan: Option<&Plan>) -> Vec<SecretString> 
         .filter_map(|name| environment.get(name));
     let passed = passed.flat_map(values::secret_parts).map(SecretString::from);
     // Most often a key for a collector.
-    let of_telemetry = Settings::read(|name| environment.get(name).map(str::to_owned)).ok().flatten();
-    let of_telemetry = of_telemetry.into_iter().flat_map(|settings| settings.secrets());
+    let of_telemetry = telemetry::secrets(|name| environment.get(name).map(str::to_owned));
     environment
         .secrets()
         .into_iter()

@@ -140,3 +140,33 @@ fn only_what_says_that_it_reads_or_is_allowed_is_offered() {
     assert_eq!(left_out.len(), 2);
     assert_eq!(left_out[1], "not said to only read, and not under `allow`: write, bare");
 }
+
+#[test]
+fn a_server_that_asks_without_end_is_given_up_and_hears_no_more() {
+    let (client, mut words) = Client::new();
+    let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n".repeat(5_000);
+    client.hear(ping.as_bytes());
+    client.hear(ping.as_bytes());
+    let mut answers = 0;
+    while words.try_recv().is_ok() {
+        answers += 1;
+    }
+    assert_eq!(answers, 1_000);
+    assert!(client.inbox().expect_answer().is_err(), "it is lost");
+}
+
+#[tokio::test]
+async fn no_more_tools_are_looked_at_than_anybody_could_be_offered() {
+    let many: Vec<Value> = (0..600).map(|number| json!({ "name": number.to_string() })).collect();
+    let (tools, heard) = with_server(
+        |message| match message["method"].as_str() {
+            Some("initialize") => result(message, &greeting()),
+            Some("tools/list") => result(message, &json!({ "tools": many, "nextCursor": "more" })),
+            _ => Vec::new(),
+        },
+        async |client| client.open().await.unwrap(),
+    )
+    .await;
+    assert_eq!(tools.len(), MOST_TOOLS);
+    assert_eq!(heard.iter().filter(|message| message["method"] == "tools/list").count(), 2);
+}

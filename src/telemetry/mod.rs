@@ -17,7 +17,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-pub use self::settings::{Parent, Settings};
+pub use self::settings::{Parent, Settings, secrets};
 
 use self::span::Identity;
 use crate::domain::clock::Timestamp;

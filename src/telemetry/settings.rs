@@ -1,7 +1,7 @@
 //! The settings of telemetry, by OpenTelemetry's own variables.
 
 use percent_encoding::percent_decode_str;
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::SecretString;
 use url::Url;
 
 use crate::redact::values;
@@ -63,13 +63,19 @@ impl Settings {
     }
 }
 
-impl Settings {
-    /// What of the headers is secret: each word of a value, but for those that are plainly none (`Bearer`).
-    #[must_use]
-    pub fn secrets(&self) -> Vec<SecretString> {
-        let words = self.headers.iter().flat_map(|(_, value)| value.expose_secret().split_whitespace());
-        words.flat_map(values::secret_parts).map(SecretString::from).collect()
-    }
+/// The secrets among the customary variables, whether anything is sent or not: each word of a header's value but for those that are
+/// plainly none (`Bearer`), and a collector's address with its password and the values of its query.
+pub fn secrets(get: impl Fn(&str) -> Option<String>) -> Vec<SecretString> {
+    let told = ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"].into_iter().filter_map(&get);
+    let headers = told.flat_map(|told| pairs(&told).map(|(_name, value)| value).collect::<Vec<_>>());
+    let addresses = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"].into_iter().filter_map(&get);
+    let of_address = addresses.flat_map(|address| {
+        let url = Url::parse(&address).ok();
+        let query = url.iter().flat_map(Url::query_pairs).map(|(_name, value)| value.into_owned()).collect::<Vec<_>>();
+        std::iter::once(address).chain(query)
+    });
+    let words = headers.flat_map(|value| value.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+    words.chain(of_address).flat_map(|word| values::secret_parts(&word)).map(SecretString::from).collect()
 }
 
 /// `name=value` pairs, parted by commas, percent-encoded as in W3C Baggage.
@@ -99,6 +105,8 @@ impl Parent {
 
 #[cfg(test)]
 mod tests {
+    use secrecy::ExposeSecret as _;
+
     use super::*;
 
     fn read(pairs: &[(&str, &str)]) -> Result<Option<Settings>, String> {
@@ -135,6 +143,22 @@ mod tests {
         assert_eq!(settings.resource[0], ("service.name".to_owned(), "ci".to_owned()));
         let whole = read(&[ENDPOINT, ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "https://c.example/x")]).unwrap().unwrap();
         assert_eq!(whole.endpoint.as_str(), "https://c.example/x");
+    }
+
+    #[test]
+    fn secrets_are_known_also_where_nothing_is_sent() {
+        let set = [
+            ("OTEL_SDK_DISABLED", "true"),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20canary-one-7f3a9b1c"),
+            ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "x-key=canary-two-7f3a9b1c"),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "https://u:canary-three-7f3a9b1c@c.example/?key=canary-four-7f3a9b1c"),
+        ];
+        let get = |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        let found: Vec<String> = secrets(get).iter().map(|one| one.expose_secret().to_owned()).collect();
+        for number in ["one", "two", "three", "four"] {
+            assert!(found.contains(&format!("canary-{number}-7f3a9b1c")), "{number}: {found:?}");
+        }
+        assert!(!found.iter().any(|one| one == "Bearer"), "{found:?}");
     }
 
     #[test]
