@@ -106,6 +106,27 @@ impl Workspace {
         Ok(Some(Some(Entry { content, ..now })))
     }
 
+    fn holds_secret(&self, path: &RelPath, bytes: &[u8]) -> bool {
+        let is_cut = matches!(self.redactor.redact(&String::from_utf8_lossy(bytes)), std::borrow::Cow::Owned(_));
+        is_cut || looks_secret(path.as_path())
+    }
+
+    /// The first file of a change between two states that would hold a secret, or lead out of the checkout.
+    ///
+    /// # Errors
+    /// When a state cannot be read.
+    pub fn secret_in(&self, from: &TreeId, to: &TreeId) -> Result<Option<String>, WorkspaceError> {
+        let store = self.states.store();
+        let (from, to) = (store.load(from)?, store.load(to)?);
+        for (path, entry) in to.iter().filter(|&(path, entry)| from.get(path) != Some(entry)) {
+            let bytes = store.content(&entry.content)?;
+            if self.holds_secret(path, &bytes) || (entry.form == Form::Link && leads_out(path, &bytes)) {
+                return Ok(Some(path.to_string()));
+            }
+        }
+        Ok(None)
+    }
+
     /// A file as the log wants it, with the permissions that it has here.
     fn taken_over(
         &self,
@@ -115,8 +136,7 @@ impl Workspace {
         now: Option<Entry>,
     ) -> Result<Entry, RebuildError> {
         let bytes = contents.get(&version.content).ok_or_else(|| RebuildError::Missing(path.to_string()))?;
-        let holds_secret = matches!(self.redactor.redact(&String::from_utf8_lossy(bytes)), std::borrow::Cow::Owned(_));
-        if holds_secret || looks_secret(path.as_path()) {
+        if self.holds_secret(path, bytes) {
             return Err(refused(path, "would hold a secret"));
         }
         if version.form == FileForm::Link && leads_out(path, bytes) {

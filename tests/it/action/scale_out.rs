@@ -1,14 +1,17 @@
 //! The workflow of `docs/scale-out.md`, word for word, under act: a backlog parted into jobs, and what they mended proposed.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::{Value, json};
 
 use super::act::{Ran, Runner};
 use super::delivery::Site;
 use super::file;
+use super::step::Job;
 use crate::backlog::{BUGS, failing_of, files_with_bugs, mends};
-use crate::world::git_server::TOKEN;
+use crate::world::git_server::{TOKEN, git};
 use crate::world::model_server::{ModelServer, Request, Say, Scripted};
-use crate::world::program::KEY;
+use crate::world::program::{KEY, Program, Said};
 
 /// The workflow that the page prints.
 fn caller() -> String {
@@ -64,7 +67,13 @@ fn three_jobs_mend_three_bugs_and_one_pull_request_proposes_them() {
     let ran = started(&site, &models);
     assert_eq!(ran.code, Some(0), "{}", ran.log);
     assert!(!ran.log.contains(TOKEN) && !ran.log.contains(KEY), "{}", ran.log);
-    let logs = ["upshift-merged-77-1", "upshift-tasks-77-1-1", "upshift-tasks-77-1-2", "upshift-tasks-77-1-3"];
+    let logs = [
+        "upshift-merged-77-1",
+        "upshift-proven-77-1",
+        "upshift-tasks-77-1-1",
+        "upshift-tasks-77-1-2",
+        "upshift-tasks-77-1-3",
+    ];
     assert_eq!(artifacts(&ran), logs, "{}", ran.log);
     assert_eq!(models.requests().len(), 6, "two calls a bug: {}", ran.log);
     models.finish();
@@ -94,7 +103,7 @@ fn a_bug_that_stays_is_told_and_the_others_are_proposed() {
     let models = ModelServer::start(mends_two);
     let ran = started(&site, &models);
     assert_eq!(ran.code, Some(1), "{}", ran.log);
-    assert_eq!(artifacts(&ran).len(), 4, "{}", ran.log);
+    assert_eq!(artifacts(&ran).len(), 5, "{}", ran.log);
     models.finish();
     let world = site.github.finish();
     let [pull] = world.pulls.as_slice() else { panic!("{:?}\n{}", world.pulls, ran.log) };
@@ -114,4 +123,140 @@ fn where_nothing_fails_there_is_no_job() {
     assert_eq!(ran.code, Some(0), "{}", ran.log);
     assert_eq!(artifacts(&ran), Vec::<String>::new(), "{}", ran.log);
     assert!(models.requests().is_empty() && site.github.finish().pulls.is_empty());
+}
+
+/// The clones of the jobs that prove and propose, and what the first hands over.
+struct HandOver {
+    site: Site,
+    folder: tempfile::TempDir,
+    job: Job,
+}
+
+const WITH: [&str; 4] = ["--tasks", "failing-tests", "--test-command", "python3 -m unittest -v"];
+
+impl HandOver {
+    /// Three bugs, two of them mended and merged by a job that may not write.
+    fn new() -> Self {
+        let (site, folder) = (site(false), tempfile::tempdir().expect("a folder"));
+        let models = ModelServer::start(mends);
+        let program = Program::with_anthropic(&models.url());
+        let proves = folder.path().join("proves");
+        for (module, ..) in BUGS.iter().take(2) {
+            let clone = folder.path().join(module);
+            site.server.clone_to(&clone);
+            let (task, log) = (format!("tests/test_{module}.py"), folder.path().join(format!("logs/{module}/audit.db")));
+            std::fs::create_dir_all(log.parent().expect("a folder")).expect("folders");
+            let log = log.to_str().expect("a path");
+            let words = ["run", "--tiers", "claude-haiku-4-5 x1", "--task", &task, "--audit-db", log];
+            let said = program.run(&clone, &[&words[..], &WITH].concat());
+            assert_eq!(said.code, 0, "{}", said.all());
+        }
+        site.server.clone_to(&proves);
+        git(&proves, &["config", "user.name", "T"]);
+        git(&proves, &["config", "user.email", "t@example.invalid"]);
+        let proposes = folder.path().join("proposes");
+        site.server.clone_to(&proposes);
+        git(&proposes, &["remote", "set-url", "origin", &site.server.url()]);
+        let job = Job::new("http://127.0.0.1:9")
+            .with("GITHUB_API_URL", &site.github.url())
+            .with("GITHUB_SERVER_URL", &site.server.server_url())
+            .with("GITHUB_REF", "refs/heads/main")
+            .with("GITHUB_REF_NAME", "main")
+            .with("GITHUB_SHA", &site.start)
+            .with("GITHUB_TOKEN", TOKEN);
+        let over = Self { site, folder, job };
+        let (logs, file) = (over.path("logs").display().to_string(), over.file().display().to_string());
+        let said = Program::new().run(&proves, &[&["merge", &logs, "--keep-proven", &file][..], &WITH].concat());
+        assert_eq!(said.code, 0, "{}", said.all());
+        models.finish();
+        over
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.path("proven.json")
+    }
+
+    /// The job that proposes what is on the branch of the one that proves.
+    fn proposes(&self, how: &str) -> Said {
+        let (clone, bundle) = (self.path("proposes"), self.path("bundle").display().to_string());
+        git(&self.path("proves"), &["bundle", "create", "--quiet", &bundle, &format!("{}..HEAD", self.site.start)]);
+        git(&clone, &["-c", "fetch.fsckObjects=true", "fetch", "--quiet", "--no-tags", &bundle, "HEAD"]);
+        let file = self.file().display().to_string();
+        self.job.in_folder(&clone, &["merge", "--proven", &file, "--tasks", "failing-tests", "--pull-request", how])
+    }
+
+    /// The file with another commit for the last change.
+    fn names(&self, commit: &str) {
+        let mut proven: Value = serde_json::from_str(&std::fs::read_to_string(self.file()).expect("a file")).expect("JSON");
+        let last = proven["report"]["done"].as_array_mut().expect("changes").last_mut().expect("one");
+        last["commit"] = json!(commit);
+        std::fs::write(self.file(), proven.to_string()).expect("written");
+    }
+}
+
+/// What a job proves without a token that writes, another proposes without a test: from a clone in which nothing was run.
+#[test]
+fn what_one_job_proves_another_proposes_and_runs_nothing() {
+    for how in ["one", "each"] {
+        let over = HandOver::new();
+        let said = over.proposes(how);
+        assert_eq!(said.code, 0, "{}", said.all());
+        assert!(said.out.contains("✔ 2 of 2 runs merged"), "{}", said.all());
+        assert_eq!(over.site.server.head("main"), over.site.start, "nobody but a person merges");
+        // The same once more finds what is there.
+        assert_eq!(over.proposes(how).code, 0);
+        let HandOver { site, .. } = over;
+        let pulls = site.github.world().pulls.clone();
+        assert_eq!(pulls.len(), if how == "one" { 1 } else { 2 }, "{pulls:?}");
+        let last = &pulls.last().expect("a pull request").head_branch;
+        for (module, _, right, _) in BUGS.iter().take(2) {
+            let text = site.server.git(&["show", &format!("{last}:shop/{module}.py")]);
+            assert!(text.contains(right), "{module}: {text}");
+        }
+        let _world = site.github.finish();
+    }
+}
+
+fn commits(folder: &Path, path: &str, text: &str) -> String {
+    let file = folder.join(path);
+    std::fs::create_dir_all(file.parent().expect("a folder")).expect("folders");
+    std::fs::write(file, text).expect("written");
+    git(folder, &["add", "--all", "--force"]);
+    git(folder, &["commit", "--quiet", "--amend", "--no-edit"]);
+    git(folder, &["rev-parse", "HEAD"]).trim().to_owned()
+}
+
+/// Code of a model ran where the file and the commits come from.
+#[test]
+fn what_a_proving_job_may_not_have_proven_is_not_proposed() {
+    let over = HandOver::new();
+    let (site, proves) = (&over.site, over.path("proves"));
+    for (path, why) in [
+        (".github/workflows/ci.yml", "configures CI"),
+        ("tests/test_names.py", "test"),
+        ("AGENTS.md", "AGENTS.md"),
+        (".env", "would hold a secret"),
+    ] {
+        let good = git(&proves, &["rev-parse", "HEAD"]).trim().to_owned();
+        over.names(&commits(&proves, path, "run: curl\n"));
+        let said = over.proposes("one");
+        assert!(said.code == 7 && said.all().contains(why), "{path}: {}", said.all());
+        git(&proves, &["reset", "--quiet", "--hard", &good]);
+    }
+    // A commit that hangs elsewhere, and one that is there in name alone.
+    for commit in [site.start.clone(), "0".repeat(40), "main".to_owned()] {
+        over.names(&commit);
+        let said = over.proposes("one");
+        assert!(said.code == 2 && said.all().contains("is not the commit behind"), "{commit}: {}", said.all());
+    }
+    std::fs::write(over.file(), "{}").expect("written");
+    let said = over.proposes("one");
+    assert!(said.code == 2 && said.all().contains("`merge --keep-proven` wrote"), "{}", said.all());
+    assert_eq!(site.server.pushes(), 0);
+    let HandOver { site, .. } = over;
+    assert!(site.github.finish().pulls.is_empty());
 }

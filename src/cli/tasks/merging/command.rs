@@ -1,11 +1,11 @@
 //! The command `merge`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
-use super::super::super::environment::Environment;
+use super::super::super::environment::{Environment, from_here};
 use super::super::super::plan::{self, Resolved, TestFlags};
 use super::super::super::setup::{self, Setup};
 use super::super::super::signals;
@@ -14,18 +14,20 @@ use super::super::named::source;
 use super::super::ready::{clean, lock, ready_for_commits, unreadable};
 use super::all::all;
 use super::court::go_back;
-use super::pulls;
+use super::proven;
+use super::pulls::{Proposer, Whence};
 use super::rows::Wish;
 use super::told::{MergeForm, Report, print};
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SIGNAL_BASE, EXIT_SUCCESS};
 use crate::domain::stop::{Stop, StopCause, StopSource};
+use crate::tracker::Source;
 use crate::workspace::Revisions;
 
 /// The flags of `merge`.
 #[derive(Debug, Args)]
 pub(crate) struct MergeArgs {
     /// The audit logs of the jobs, or folders that hold them
-    #[arg(value_name = "LOG", required = true)]
+    #[arg(value_name = "LOG", required_unless_present = "proven")]
     logs: Vec<PathBuf>,
     /// Where the tasks come from: what proves each is taken from there, and from no log
     #[arg(long, value_name = "SOURCE")]
@@ -33,6 +35,12 @@ pub(crate) struct MergeArgs {
     /// Propose what was merged
     #[arg(long, value_enum, default_value = "none")]
     pull_request: PullRequest,
+    /// Keep what was merged in this file, for another job that proposes it
+    #[arg(long, value_name = "FILE", conflicts_with = "proven")]
+    keep_proven: Option<PathBuf>,
+    /// Propose what another job merged and kept in this file: nothing is run here
+    #[arg(long, value_name = "FILE", conflicts_with = "logs")]
+    proven: Option<PathBuf>,
     /// The audit log that they are joined into [default: .upshift/audit.db]
     #[arg(long, value_name = "PATH")]
     audit_db: Option<String>,
@@ -68,6 +76,9 @@ async fn merge(
     (environment, whole): (&Environment, &Environment),
 ) -> anyhow::Result<u8> {
     let from = args.tasks.as_deref().map(source).transpose()?;
+    if let Some(file) = &args.proven {
+        return proven(&args, (file, from.as_ref()), resolved, (environment, whole)).await;
+    }
     let into = plan::audit_path(args.audit_db.as_deref(), environment, &resolved.checkout);
     let setup = Setup::new(&resolved.checkout, environment, Some(&resolved.plan), None);
     let (raises, stop) = StopSource::new();
@@ -86,15 +97,47 @@ async fn merge(
     let wish = Wish { logs: &args.logs, source: from.as_ref(), tasks: &tasks, into: &into };
     let mut report = all(&wish, &setup, resolved, (&revisions, &stop)).await?;
     if !report.is_stopped() {
-        let setup = Setup::new(&resolved.checkout, whole, Some(&resolved.plan), None);
-        match args.pull_request {
-            PullRequest::None => {}
-            PullRequest::One => pulls::one(&setup, resolved, &revisions, &mut report).await?,
-            PullRequest::Each => pulls::each(&setup, resolved, &revisions, &mut report).await?,
+        if let Some(file) = &args.keep_proven {
+            proven::keep(&revisions, &report, &from_here(&resolved.checkout, &file.to_string_lossy())).await?;
         }
+        propose(args.pull_request, (whole, from.as_ref()), resolved, (&revisions, Whence::Branch), &mut report).await?;
     }
     print(&report, args.format, &setup)?;
     Ok(exit_code(&report, &stop))
+}
+
+/// Proposes with the job's own token and addresses.
+async fn propose(
+    how: PullRequest,
+    (whole, source): (&Environment, Option<&Source>),
+    resolved: &Resolved,
+    (revisions, whence): (&Revisions<'_>, Whence),
+    report: &mut Report,
+) -> anyhow::Result<()> {
+    let setup = Setup::new(&resolved.checkout, whole, Some(&resolved.plan), None);
+    let proposer = Proposer { setup: &setup, resolved, revisions, source, whence };
+    match how {
+        PullRequest::None => Ok(()),
+        PullRequest::One => proposer.one(report).await,
+        PullRequest::Each => proposer.each(report).await,
+    }
+}
+
+/// Proposes what another job merged.
+async fn proven(
+    args: &MergeArgs,
+    (file, source): (&Path, Option<&Source>),
+    resolved: &Resolved,
+    (environment, whole): (&Environment, &Environment),
+) -> anyhow::Result<u8> {
+    let setup = Setup::new(&resolved.checkout, environment, Some(&resolved.plan), None);
+    let (_raises, stop) = StopSource::new();
+    let revisions = Revisions::open(&resolved.checkout, environment.raw(), &stop).await.map_err(unreadable)?;
+    clean(&revisions).await?;
+    let mut report = proven::read(&revisions, &from_here(&resolved.checkout, &file.to_string_lossy())).await?;
+    propose(args.pull_request, (whole, source), resolved, (&revisions, Whence::Base), &mut report).await?;
+    print(&report, args.format, &setup)?;
+    Ok(EXIT_SUCCESS)
 }
 
 /// The exit code by what came of a merge.

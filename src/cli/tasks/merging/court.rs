@@ -1,6 +1,7 @@
 //! This checkout's court: a change or the sum of all is judged in it, and its files are put back.
 
 use std::cell::Cell;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::super::super::left_behind::{Pulse, named};
@@ -79,6 +80,13 @@ pub(super) fn check_name(number: usize) -> String {
     if number == 0 { TASK_CHECK.to_owned() } else { format!("{TASK_CHECK}-{number}") }
 }
 
+/// Protects the files by which later tasks are proven and guided: they are no change's to make.
+pub(super) fn guard(plan: &mut Plan, source: Option<&Source>, checkout: &Path) {
+    let list = source.map(|source| load::places(source, checkout)).into_iter().flatten();
+    let guidance = INSTRUCTIONS.iter().map(|&path| path.to_owned());
+    plan.safety.protected_paths.extend(list.chain(guidance));
+}
+
 impl<'c> Court<'c> {
     pub(super) fn new(
         setup: &'c Setup<'c>,
@@ -114,10 +122,7 @@ impl<'c> Court<'c> {
         if self.is_set_up.replace(true) {
             plan.test.setup_command = None;
         }
-        // What later tasks are proven and guided by is no change's to make.
-        let list = self.wish.source.map(|source| load::places(source, &self.resolved.checkout)).into_iter().flatten();
-        let guidance = INSTRUCTIONS.iter().map(|&path| path.to_owned());
-        plan.safety.protected_paths.extend(list.chain(guidance));
+        guard(&mut plan, self.wish.source, &self.resolved.checkout);
         for (number, proof) in proofs.iter().enumerate() {
             match proof {
                 Proof::Tests(names) => plan.test.only.extend(names.iter().cloned()),

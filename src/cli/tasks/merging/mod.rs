@@ -2,11 +2,13 @@
 //!
 //! Invariant: nothing in a log is believed. Each change is judged here, by the tests and the court of this checkout on top of the changes
 //! that are merged already. No command is taken from a log, and a file that a run may not write is refused. `policy::merging` decides.
+//! No token that writes has to be where tests run: [`proven`] hands what was merged over to a job that proposes it and runs nothing.
 
 mod all;
 mod command;
 mod court;
 mod logs;
+mod proven;
 mod pulls;
 mod queue;
 mod rows;

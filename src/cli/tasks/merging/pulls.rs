@@ -7,6 +7,7 @@ use super::super::super::plan::Resolved;
 use super::super::super::setup::{self, Setup};
 use super::super::super::{Failure, delivery, say, work};
 use super::super::ready::unreadable;
+use super::court::guard;
 use super::rows::Done;
 use super::told::{self, Report};
 use crate::config::{Origin, Plan, Push};
@@ -19,6 +20,7 @@ use crate::lifecycle::outside::{self, Outside};
 use crate::lifecycle::state::RunState;
 use crate::report::markdown::quoted;
 use crate::report::plain;
+use crate::tracker::Source;
 use crate::workspace::publish::{Author, Onto, Order, Surroundings};
 use crate::workspace::{Revisions, Workspace};
 
@@ -35,39 +37,99 @@ struct Part<'p> {
     body: String,
 }
 
-/// Proposes all changes in one pull request.
-pub(super) async fn one(
-    setup: &Setup<'_>,
-    resolved: &Resolved,
-    revisions: &Revisions<'_>,
-    report: &mut Report,
-) -> anyhow::Result<()> {
-    let done = report.done.clone();
-    let count = done.len();
-    let title = if count == 1 { "fix: 1 task".to_owned() } else { format!("fix: {count} tasks") };
-    let part = Part { branch: branch_of(&done, report), done: &done, title, body: told::markdown(report) };
-    propose(setup, resolved, revisions, vec![part], report).await
+/// The place of the merged changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whence {
+    /// They are on the branch that is checked out.
+    Branch,
+    /// They hang on the commit that is checked out.
+    Base,
 }
 
-/// Proposes each change in a pull request of its own, onto the branch of the one before.
-pub(super) async fn each(
-    setup: &Setup<'_>,
-    resolved: &Resolved,
-    revisions: &Revisions<'_>,
-    report: &mut Report,
-) -> anyhow::Result<()> {
-    let done = report.done.clone();
-    let part = |at: usize| {
-        let one = done.get(at..=at).unwrap_or_default();
-        let task = one.first().map(|done| &done.task);
-        let id = task.map(|task| task.id.as_str()).unwrap_or_default();
-        let title: String = format!("fix: {}", plain::line(id)).chars().take(72).collect();
-        let onto = if at == 0 { "" } else { "\n\nIt goes onto the branch of the one before: merge that first." };
-        let body = format!("{}{onto}\n", quoted(task.map(|task| task.title.as_str()).unwrap_or_default()));
-        Part { branch: branch_of(one, report), done: one, title, body }
-    };
-    let parts: Vec<Part<'_>> = (0..done.len()).map(part).collect();
-    propose(setup, resolved, revisions, parts, report).await
+/// Proposes merged changes.
+pub(super) struct Proposer<'p> {
+    pub(super) setup: &'p Setup<'p>,
+    pub(super) resolved: &'p Resolved,
+    pub(super) revisions: &'p Revisions<'p>,
+    pub(super) source: Option<&'p Source>,
+    pub(super) whence: Whence,
+}
+
+impl Proposer<'_> {
+    /// Proposes all changes in one pull request.
+    pub(super) async fn one(&self, report: &mut Report) -> anyhow::Result<()> {
+        let done = report.done.clone();
+        let count = done.len();
+        let title = if count == 1 { "fix: 1 task".to_owned() } else { format!("fix: {count} tasks") };
+        let part = Part { branch: branch_of(&done, report), done: &done, title, body: told::markdown(report) };
+        self.propose(vec![part], report).await
+    }
+
+    /// Proposes each change in a pull request of its own, onto the branch of the one before.
+    pub(super) async fn each(&self, report: &mut Report) -> anyhow::Result<()> {
+        let done = report.done.clone();
+        let part = |at: usize| {
+            let one = done.get(at..=at).unwrap_or_default();
+            let task = one.first().map(|done| &done.task);
+            let id = task.map(|task| task.id.as_str()).unwrap_or_default();
+            let title: String = format!("fix: {}", plain::line(id)).chars().take(72).collect();
+            let onto = if at == 0 { "" } else { "\n\nIt goes onto the branch of the one before: merge that first." };
+            let body = format!("{}{onto}\n", quoted(task.map(|task| task.title.as_str()).unwrap_or_default()));
+            Part { branch: branch_of(one, report), done: one, title, body }
+        };
+        let parts: Vec<Part<'_>> = (0..done.len()).map(part).collect();
+        self.propose(parts, report).await
+    }
+
+    async fn propose(&self, parts: Vec<Part<'_>>, report: &mut Report) -> anyhow::Result<()> {
+        let Self { setup, resolved, revisions, .. } = *self;
+        let Some(first) = parts.first().and_then(|part| part.done.first()) else { return Ok(()) };
+        if self.whence == Whence::Branch {
+            ends_in_a_change(revisions, report).await?;
+        }
+        let never = Stop::never();
+        let way = way(setup, resolved, &never)?;
+        let base = revisions.commit(&format!("{}^", first.commit.0)).await.map_err(unreadable)?;
+        let folder = setup::working_directory(&resolved.checkout, &resolved.plan)?;
+        let (test_command, _) = work::test_command(&resolved.plan, &folder)?;
+        let mut guarded = resolved.plan.clone();
+        guard(&mut guarded, self.source, &resolved.checkout);
+        let workspace = setup.open_workspace(&guarded, &test_command, None).await?;
+        let (mut parent, mut from) = (base.clone(), tree_of(&workspace, revisions, &base).await?);
+        let mut onto = way.destination.branch.clone();
+        for part in &parts {
+            let Some(last) = part.done.last() else { continue };
+            let to = tree_of(&workspace, revisions, &last.commit).await?;
+            if let Some(path) = workspace.secret_in(&from, &to)? {
+                return Err(failed(&format!("{path} would hold a secret, or a link that leads out of the checkout")));
+            }
+            let order = Order {
+                remote: &way.outside.remote,
+                branch: &part.branch,
+                onto: Onto::New,
+                parent: &parent,
+                from: &from,
+                to: &to,
+                author: &way.author,
+                message: &format!("{}\n", part.title),
+                at: revisions.committed_at(&last.commit).await.map_err(unreadable)?,
+            };
+            let around = Surroundings { environment: setup.environment.raw(), stop: &never };
+            let published = workspace.publish(&order, around).await;
+            let published = published.map_err(|error| failed(&format!("{} could not be pushed: {error}", part.branch)))?;
+            let url = open(&way, part, &onto).await?;
+            for done in part.done {
+                if let Some(row) = report.rows.get_mut(done.row) {
+                    row.pull_request = Some(url.clone());
+                }
+            }
+            say(&format!("◆ Proposed {} in {url}", part.branch));
+            report.pull_requests.push(url);
+            (parent, from) = (published.commit, to);
+            onto.clone_from(&part.branch);
+        }
+        Ok(())
+    }
 }
 
 /// The same changes have the same branch, so that a merge that was killed finds it again.
@@ -78,69 +140,25 @@ fn branch_of(done: &[Done], report: &Report) -> String {
     format!("{BRANCH_PREFIX}{}", hex.chars().take(DIGITS).collect::<String>())
 }
 
+/// Refuses a branch whose newest commit is none of the merged changes: one that was taken back, or somebody's commit, is in no part of it.
+pub(super) async fn ends_in_a_change(revisions: &Revisions<'_>, report: &Report) -> anyhow::Result<()> {
+    let head = revisions.commit("HEAD").await.map_err(unreadable)?;
+    if report.done.last().map(|done| &done.commit) == Some(&head) {
+        return Ok(());
+    }
+    Err(Failure::with_code(
+        EXIT_BROKEN,
+        "what was merged is on the branch that is checked out, and not proposed: it holds more than that, since a change was taken \
+         back or somebody committed meanwhile\n→ Fix: look at it, push it and open the pull request by hand",
+    ))
+}
+
 /// All that a proposal needs of the outside.
 struct Way {
     destination: Destination,
     outside: Outside,
     author: Author,
     readiness: Readiness,
-}
-
-async fn propose(
-    setup: &Setup<'_>,
-    resolved: &Resolved,
-    revisions: &Revisions<'_>,
-    parts: Vec<Part<'_>>,
-    report: &mut Report,
-) -> anyhow::Result<()> {
-    let Some(first) = parts.first().and_then(|part| part.done.first()) else { return Ok(()) };
-    let head = revisions.commit("HEAD").await.map_err(unreadable)?;
-    let newest = parts.last().and_then(|part| part.done.last()).map(|done| &done.commit);
-    if newest != Some(&head) {
-        // A change that was taken back, or somebody's commit, is on the branch and in no part.
-        return Err(Failure::with_code(
-            EXIT_BROKEN,
-            "what was merged is on the branch that is checked out, and not proposed: it holds more than that, since a change was taken \
-             back or somebody committed meanwhile\n→ Fix: look at it, push it and open the pull request by hand",
-        ));
-    }
-    let never = Stop::never();
-    let way = way(setup, resolved, &never)?;
-    let base = revisions.commit(&format!("{}^", first.commit.0)).await.map_err(unreadable)?;
-    let folder = setup::working_directory(&resolved.checkout, &resolved.plan)?;
-    let (test_command, _) = work::test_command(&resolved.plan, &folder)?;
-    let workspace = setup.open_workspace(&resolved.plan, &test_command, None).await?;
-    let (mut parent, mut from) = (base.clone(), tree_of(&workspace, revisions, &base).await?);
-    let mut onto = way.destination.branch.clone();
-    for part in &parts {
-        let Some(last) = part.done.last() else { continue };
-        let to = tree_of(&workspace, revisions, &last.commit).await?;
-        let order = Order {
-            remote: &way.outside.remote,
-            branch: &part.branch,
-            onto: Onto::New,
-            parent: &parent,
-            from: &from,
-            to: &to,
-            author: &way.author,
-            message: &format!("{}\n", part.title),
-            at: revisions.committed_at(&last.commit).await.map_err(unreadable)?,
-        };
-        let around = Surroundings { environment: setup.environment.raw(), stop: &never };
-        let published = workspace.publish(&order, around).await;
-        let published = published.map_err(|error| failed(&format!("{} could not be pushed: {error}", part.branch)))?;
-        let url = open(&way, part, &onto).await?;
-        for done in part.done {
-            if let Some(row) = report.rows.get_mut(done.row) {
-                row.pull_request = Some(url.clone());
-            }
-        }
-        say(&format!("◆ Proposed {} in {url}", part.branch));
-        report.pull_requests.push(url);
-        (parent, from) = (published.commit, to);
-        onto.clone_from(&part.branch);
-    }
-    Ok(())
 }
 
 async fn open(way: &Way, part: &Part<'_>, onto: &str) -> anyhow::Result<String> {

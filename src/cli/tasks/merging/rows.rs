@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use crate::audit::Segment;
 use crate::domain::units::{Charge, CommitSha, RunId};
 use crate::lifecycle::Claimed;
@@ -21,9 +23,10 @@ pub(in crate::cli::tasks) struct Wish<'w> {
 }
 
 /// The runs that the logs held.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Logs {
     /// Every run that is in the joined log now, in the order of the logs.
+    #[serde(skip)]
     pub(super) segments: Vec<Segment>,
     /// Runs and logs that were not taken: the log, the run if it is known, and why.
     pub(super) refused: Vec<(String, Option<RunId>, String)>,
@@ -47,7 +50,7 @@ pub(super) struct Candidate {
 }
 
 /// A merged change.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Done {
     /// Where it is told of.
     pub(super) row: usize,
@@ -58,7 +61,8 @@ pub(super) struct Done {
 }
 
 /// How a run of a log stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Standing {
     /// Its turn has not come.
     Waiting,
@@ -99,7 +103,8 @@ impl Standing {
 }
 
 /// How all that was merged stands together.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum SumStanding {
     #[default]
     /// Nobody looked: there is one change at most, or it was stopped.
@@ -113,7 +118,7 @@ pub(super) enum SumStanding {
 }
 
 /// A run of a log.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Row {
     pub(super) run: RunId,
     pub(super) task: Option<String>,

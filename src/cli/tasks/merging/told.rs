@@ -1,6 +1,7 @@
 //! One report over all jobs.
 
 use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::super::output;
@@ -22,7 +23,7 @@ pub(in crate::cli::tasks) enum MergeForm {
 }
 
 /// The end of a merge.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(in crate::cli::tasks) struct Report {
     logs: Logs,
     pub(super) rows: Vec<Row>,
