@@ -81,10 +81,25 @@ impl Revisions<'_> {
         Ok(!out.is_empty())
     }
 
+    /// Refuses files that a filter would store in another form (Git LFS, git-crypt): as they stand they are nothing to be committed.
+    async fn refuse_filters(&self, names: &[String]) -> Result<(), RevisionError> {
+        let words: Vec<&str> =
+            ["check-attr", "-z", "filter", "--"].into_iter().chain(names.iter().map(String::as_str)).collect();
+        let said = self.ask(&words).await?;
+        let said = String::from_utf8_lossy(&said).into_owned();
+        let mut words = said.split('\0');
+        while let (Some(path), Some(_), Some(filter)) = (words.next(), words.next(), words.next()) {
+            if !matches!(filter, "unspecified" | "unset") {
+                return Err(RevisionError::Filtered { path: path.to_owned(), filter: filter.to_owned() });
+            }
+        }
+        Ok(())
+    }
+
     /// Commits the named files as they stand, also where they are gone. Paths are from the top.
     ///
     /// # Errors
-    /// When git refuses: nothing to commit, a lock of another git, a full disk.
+    /// When git refuses: nothing to commit, a lock of another git, a full disk. [`RevisionError::Filtered`] for a file that a filter stores.
     pub async fn commit_files(
         &self,
         files: &[PathBuf],
@@ -95,6 +110,7 @@ impl Revisions<'_> {
         let with = |words: &[&'static str]| -> Vec<String> {
             words.iter().map(|&word| word.to_owned()).chain(names.iter().cloned()).collect()
         };
+        self.refuse_filters(&names).await?;
         // Files that are ignored were changed all the same.
         self.act(&with(&["add", "--all", "--force", "--"])).await?;
         let message = format!("--message={message}");

@@ -1,7 +1,7 @@
 //! Commits of the user's own repository, read: which files two of them differ in, and what one of them has there.
 //!
 //! Invariant: git is only asked (commits are made by `commits`). It gets no secret, writes nothing, fetches nothing, and runs no hook,
-//! filter, pager or monitor of the repository. It is asked before any code under test has run.
+//! filter, merge driver, pager or monitor of the repository: such a program may lie in the tree, where a model writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -65,6 +65,17 @@ pub enum RevisionError {
         /// Git's message.
         said: String,
     },
+    /// A program of the repository's would store a file in another form, and none is run.
+    #[error(
+        "`{path}` passes git's filter `{filter}` on its way into a commit, and no program of a repository is run\n→ Fix: commit such files \
+         by hand, and list them under `safety.protectedPaths`"
+    )]
+    Filtered {
+        /// The file.
+        path: String,
+        /// The filter's name, from `.gitattributes`.
+        filter: String,
+    },
     /// The run was stopped.
     #[error("stopped")]
     Stopped,
@@ -120,12 +131,9 @@ impl<'a> Revisions<'a> {
         ] {
             env.insert(name.into(), value.into());
         }
-        env.insert("GIT_CONFIG_COUNT".into(), SETTINGS.len().to_string().into());
-        for (index, (key, value)) in SETTINGS.into_iter().enumerate() {
-            env.insert(format!("GIT_CONFIG_KEY_{index}").into(), key.into());
-            env.insert(format!("GIT_CONFIG_VALUE_{index}").into(), value.into());
-        }
-        let revisions = Self { top: top.to_owned(), env, stop };
+        let settings = SETTINGS.map(|(key, value)| (key.to_owned(), value)).to_vec();
+        let mut revisions = Self { top: top.to_owned(), env, stop };
+        revisions.set(&settings);
         let inside = revisions.ask(&["rev-parse", "--show-cdup"]).await;
         let above = match inside {
             Ok(out) => String::from_utf8_lossy(&out).trim().to_owned(),
@@ -133,12 +141,44 @@ impl<'a> Revisions<'a> {
             Err(other) => return Err(other),
         };
         if above.is_empty() {
+            let programs = revisions.programs().await?;
+            revisions.set(&[settings, programs].concat());
             return Ok(revisions);
         }
         Err(RevisionError::Place(format!(
             "{} is not the top of its repository\n→ Fix: start in {above}, and name the folder of the tests with --working-directory",
             top.display()
         )))
+    }
+
+    /// Settings that come before those of the repository.
+    fn set(&mut self, settings: &[(String, &'static str)]) {
+        self.env.insert("GIT_CONFIG_COUNT".into(), settings.len().to_string().into());
+        for (index, (key, value)) in settings.iter().enumerate() {
+            self.env.insert(format!("GIT_CONFIG_KEY_{index}").into(), key.into());
+            self.env.insert(format!("GIT_CONFIG_VALUE_{index}").into(), (*value).into());
+        }
+    }
+
+    /// The repository's own settings that name a program for some of its files, each with the value that runs none.
+    async fn programs(&self) -> Result<Vec<(String, &'static str)>, RevisionError> {
+        let found = match self.ask(&["config", "--null", "--name-only", "--get-regexp", r"^(filter|merge)\..*\."]).await {
+            Ok(found) => String::from_utf8_lossy(&found).into_owned(),
+            // There is none.
+            Err(RevisionError::Git { .. }) => String::new(),
+            Err(other) => return Err(other),
+        };
+        let of = |key: &str| {
+            let (driver, last) = key.rsplit_once('.')?;
+            let value = match (driver.split('.').next(), last) {
+                // Nothing passes a filter without a name. A driver of merges that fails leaves a conflict.
+                (Some("filter"), "clean" | "smudge" | "process") => "",
+                (Some("filter"), "required") | (Some("merge"), "driver") => "false",
+                _ => return None,
+            };
+            Some((key.to_owned(), value))
+        };
+        Ok(found.split('\0').filter_map(of).collect())
     }
 
     /// Its top.

@@ -1,5 +1,6 @@
 //! Backlogs: many tasks, a run and a commit each, killed anywhere and gone on with.
 
+mod harm;
 mod issues;
 mod kills;
 mod languages;
@@ -11,6 +12,8 @@ mod trust;
 mod unseen;
 mod words;
 mod workers;
+
+pub(crate) use ledger::ROWS;
 
 use std::process::Command;
 

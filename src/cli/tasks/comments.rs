@@ -29,11 +29,33 @@ pub(super) struct Ear {
     number: u64,
     since: String,
     last: u64,
-    not_before_ms: u64,
+    rhythm: Rhythm,
     ranks: BTreeMap<String, Rank>,
     clock: Arc<dyn Clock>,
     /// The first trouble.
     trouble: Option<String>,
+}
+
+/// The times of the looks.
+#[derive(Debug, Default)]
+struct Rhythm {
+    not_before_ms: u64,
+}
+
+impl Rhythm {
+    /// Whether it is time for a look, which is taken then.
+    const fn is_time(&mut self, now: u64) -> bool {
+        let is_time = now >= self.not_before_ms;
+        if is_time {
+            self.not_before_ms = now.saturating_add(LOOK_MS);
+        }
+        is_time
+    }
+
+    /// A look failed.
+    const fn failed(&mut self, now: u64) {
+        self.not_before_ms = now.saturating_add(PAUSE_MS);
+    }
 }
 
 /// A comment that is to be answered.
@@ -77,22 +99,21 @@ impl Ear {
         let since = now.split('.').next().unwrap_or_default().to_owned() + "Z";
         let last = context.comment.as_ref().map_or(0, |comment| comment.id);
         let (clock, ranks) = (Arc::clone(clock), BTreeMap::new());
-        Some(Self { github, number, since, last, not_before_ms: 0, ranks, clock, trouble: None })
+        Some(Self { github, number, since, last, rhythm: Rhythm::default(), ranks, clock, trouble: None })
     }
 
     /// The wishes since the last look, where it is time to look.
     pub(super) async fn listen(&mut self) -> Vec<Asked> {
         let now = self.clock.monotonic_ms();
-        if now < self.not_before_ms {
+        if !self.rhythm.is_time(now) {
             return Vec::new();
         }
-        self.not_before_ms = now.saturating_add(LOOK_MS);
         match tokio::time::timeout(PATIENCE, self.look()).await {
             Ok(Ok(asked)) => return asked,
             Ok(Err(error)) => self.complain(error.to_string()),
             Err(_late) => self.complain("the forge did not answer in time".to_owned()),
         }
-        self.not_before_ms = now.saturating_add(PAUSE_MS);
+        self.rhythm.failed(now);
         Vec::new()
     }
 
@@ -162,5 +183,26 @@ fn wish(said: Said, rank: Rank, is_edited: bool) -> Wish {
         Said::Command(Command::Fix | Command::Retry) => Wish::UnderWay,
         Said::Command(Command::Escalate) => Wish::Refused,
         Said::Unknown | Said::Nothing => Wish::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conversation_is_read_every_fifteen_seconds_and_after_a_failure_in_a_minute() {
+        let mut rhythm = Rhythm::default();
+        let mut looks = Vec::new();
+        // As often as the work on a task looks for orders.
+        for now in (0..120_000).step_by(250) {
+            if rhythm.is_time(now) {
+                looks.push(now / 1_000);
+                if now == 45_000 {
+                    rhythm.failed(now);
+                }
+            }
+        }
+        assert_eq!(looks, [0, 15, 30, 45, 105]);
     }
 }
