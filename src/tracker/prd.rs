@@ -122,9 +122,26 @@ fn task(story: &Value) -> Result<Task, TaskFault> {
     })
 }
 
+/// Programs that run a project's checks, by which a command is known that stands in no backticks.
+const RUNNERS: [&str; 27] = [
+    "npm", "pnpm", "yarn", "bun", "npx", "deno", "node", "tsc", "eslint", "make", "just", "cargo", "go", "uv",
+    "poetry", "ruff", "mypy", "python", "python3", "bundle", "rake", "mvn", "gradle", "dotnet", "composer", "mix",
+    "sbt",
+];
+
+/// The command of a criterion in the manner of ralph-tui's own documentation: "pnpm lint passes", with a program that is known and plain
+/// words alone.
+fn bare_command(criterion: &str) -> Option<&str> {
+    let command = criterion.trim().strip_suffix(" passes")?;
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || " ._/:@=+-".contains(letter);
+    let first = command.split(' ').next().unwrap_or_default();
+    (RUNNERS.contains(&first) && command.chars().all(plain)).then_some(command)
+}
+
 /// The proof that the criteria of a story name, as far as it can be run.
 fn proof(criteria: &[String]) -> Proof {
-    let commands: Vec<&str> = criteria.iter().filter_map(|criterion| command_in(criterion)).collect();
+    let named = |criterion: &'_ String| command_in(criterion).or_else(|| bare_command(criterion)).map(str::to_owned);
+    let commands: Vec<String> = criteria.iter().filter_map(named).collect();
     if !commands.is_empty() {
         // A comment in one must not take the next along.
         let [one] = commands.as_slice() else {
@@ -132,7 +149,7 @@ fn proof(criteria: &[String]) -> Proof {
                 commands.iter().map(|command| format!("( {command}\n)")).collect::<Vec<_>>().join(" && "),
             );
         };
-        return Proof::Command((*one).to_owned());
+        return Proof::Command(one.clone());
     }
     let test = |criterion: &String| {
         let name = criterion.strip_prefix("the test ")?.strip_suffix(" passes")?;
@@ -205,6 +222,18 @@ mod tests {
             of(&["`make x # all` passes", "`make y` succeeds"]),
             Proof::Command("( make x # all\n) && ( make y\n)".to_owned())
         );
+    }
+
+    #[test]
+    fn a_command_of_a_known_program_needs_no_backticks() {
+        let of = |criteria: &[&str]| proof(&criteria.iter().map(|&one| one.to_owned()).collect::<Vec<_>>());
+        assert_eq!(
+            of(&["It is shown", "pnpm typecheck passes", "pnpm lint passes"]),
+            Proof::Command("( pnpm typecheck\n) && ( pnpm lint\n)".to_owned())
+        );
+        for none in ["Migration passes", "make sure that; rm -rf passes", "npm test", "typecheck passes"] {
+            assert_eq!(of(&[none]), Proof::Nothing, "{none}");
+        }
     }
 
     #[test]

@@ -162,7 +162,8 @@ impl<'a> Revisions<'a> {
 
     /// The repository's own settings that name a program for some of its files, each with the value that runs none.
     async fn programs(&self) -> Result<Vec<(String, &'static str)>, RevisionError> {
-        let found = match self.ask(&["config", "--null", "--name-only", "--get-regexp", r"^(filter|merge)\..*\."]).await {
+        let found = match self.ask(&["config", "--null", "--name-only", "--get-regexp", r"^(filter|merge)\..*\."]).await
+        {
             Ok(found) => String::from_utf8_lossy(&found).into_owned(),
             // There is none.
             Err(RevisionError::Git { .. }) => String::new(),

@@ -45,7 +45,7 @@ const SHAPE: [&str; 6] = ["mode", "command", "binary", "sha256", "head-sha", "ag
 /// Inputs that are no setting: secrets.
 const TOKENS: [&str; 2] = ["github-token", "push-token"];
 
-fn file(name: &str) -> String {
+pub(crate) fn file(name: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).expect(name)
 }
 

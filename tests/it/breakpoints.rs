@@ -12,6 +12,8 @@ mod signing;
 mod superseded;
 mod waiting;
 
+pub(crate) use ledger::ROWS;
+
 use std::path::PathBuf;
 
 use serde_json::json;

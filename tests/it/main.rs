@@ -60,6 +60,8 @@ mod reports;
 #[cfg(test)]
 mod runs;
 #[cfg(test)]
+mod seeds;
+#[cfg(test)]
 mod session;
 #[cfg(test)]
 mod targets;

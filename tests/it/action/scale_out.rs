@@ -144,7 +144,8 @@ impl HandOver {
         for (module, ..) in BUGS.iter().take(2) {
             let clone = folder.path().join(module);
             site.server.clone_to(&clone);
-            let (task, log) = (format!("tests/test_{module}.py"), folder.path().join(format!("logs/{module}/audit.db")));
+            let (task, log) =
+                (format!("tests/test_{module}.py"), folder.path().join(format!("logs/{module}/audit.db")));
             std::fs::create_dir_all(log.parent().expect("a folder")).expect("folders");
             let log = log.to_str().expect("a path");
             let words = ["run", "--tiers", "claude-haiku-4-5 x1", "--task", &task, "--audit-db", log];
@@ -191,7 +192,8 @@ impl HandOver {
 
     /// The file with another commit for the last change.
     fn names(&self, commit: &str) {
-        let mut proven: Value = serde_json::from_str(&std::fs::read_to_string(self.file()).expect("a file")).expect("JSON");
+        let mut proven: Value =
+            serde_json::from_str(&std::fs::read_to_string(self.file()).expect("a file")).expect("JSON");
         let last = proven["report"]["done"].as_array_mut().expect("changes").last_mut().expect("one");
         last["commit"] = json!(commit);
         std::fs::write(self.file(), proven.to_string()).expect("written");

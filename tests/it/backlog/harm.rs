@@ -61,7 +61,8 @@ fn a_file_that_passes_a_filter_is_not_committed_in_another_form() {
 fn five() -> Project {
     let project = neighbours();
     project.write("shop/pair.py", "def one(): return 10\ndef two(): return 20\n");
-    let mut list = "tasks:\n  - {id: aa, title: Make aa, command: 'ls | grep -q ^aa && ! ls | grep -q ^cc'}\n".to_owned();
+    let mut list =
+        "tasks:\n  - {id: aa, title: Make aa, command: 'ls | grep -q ^aa && ! ls | grep -q ^cc'}\n".to_owned();
     for id in ["bb", "cc", "dd", "ee"] {
         list.push_str(&format!("  - {{id: {id}, title: Make {id}, command: 'ls | grep -q ^{id}'}}\n"));
     }

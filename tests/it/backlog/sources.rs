@@ -193,3 +193,32 @@ fn a_list_behind_a_link_is_the_lists_own_and_the_link_stays() {
     assert_eq!(git(&project, &["status", "--porcelain"]), "");
     server.finish();
 }
+
+/// The form in which ralph-tui writes the file.
+fn as_ralph_tui_writes(text: &str) -> String {
+    const SCRIPT: &str = "process.stdout.write(JSON.stringify(JSON.parse(process.argv[1]), null, 2) + '\\n')";
+    let said = std::process::Command::new("node").args(["-e", SCRIPT, text]).output().expect("node");
+    String::from_utf8(said.stdout).expect("text")
+}
+
+#[test]
+#[ignore = "needs the package of ralph-tui, which .ci/frameworks fetches"]
+fn the_files_of_ralph_tuis_own_documentation_are_read_and_written_as_it_writes_them() {
+    let home = std::env::var_os("UPSHIFT_TEST_FRAMEWORKS").expect("UPSHIFT_TEST_FRAMEWORKS");
+    let page = std::path::Path::new(&home).join("ralph-tui/package/dist/skills/ralph-tui-create-json/SKILL.md");
+    let page = std::fs::read_to_string(page).expect("the page");
+    // The page also shows what is wrong: those are no whole files.
+    let blocks = page.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let whole = blocks.filter(|text| text.contains("\"acceptanceCriteria\"") && text.contains("\"userStories\""));
+    let whole: Vec<String> = whole.map(as_ralph_tui_writes).filter(|text| text.len() > 10).collect();
+    assert!(whole.len() >= 2, "{page}");
+    for text in whole {
+        let project = project();
+        project.write("prd.json", &text.replacen("\"passes\": false", "\"passes\": true", 1));
+        let program = Program::new();
+        let listed = program.run(project.path(), &["tasks", "list", "--tasks", "prd.json"]);
+        assert!(listed.out.contains("✔ US-001") && listed.out.contains("( pnpm typecheck"), "{}", listed.all());
+        let reset = program.run(project.path(), &["tasks", "reset", "--tasks", "prd.json", "US-001"]);
+        assert_eq!((reset.code, project.read("prd.json")), (0, text), "{}", reset.all());
+    }
+}

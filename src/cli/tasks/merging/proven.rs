@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::super::super::Failure;
 use super::super::super::output::say;
-use super::super::ready::unreadable;
 use super::super::load;
+use super::super::ready::unreadable;
 use super::pulls::ends_in_a_change;
 use super::told::Report;
 use crate::domain::units::CommitSha;
@@ -52,7 +52,9 @@ pub(super) async fn keep(revisions: &Revisions<'_>, report: &Report, file: &Path
 pub(super) async fn read(revisions: &Revisions<'_>, file: &Path) -> anyhow::Result<Report> {
     let shown = file.display();
     let unusable = |why: &str| {
-        Failure::usage(format!("{shown} cannot be proposed: {why}\n→ Fix: name the file that `merge --keep-proven` wrote"))
+        Failure::usage(format!(
+            "{shown} cannot be proposed: {why}\n→ Fix: name the file that `merge --keep-proven` wrote"
+        ))
     };
     let size = std::fs::metadata(file).map_err(|error| unusable(&error.to_string()))?.len();
     if size > MOST_BYTES {

@@ -116,7 +116,8 @@ impl Proposer<'_> {
             };
             let around = Surroundings { environment: setup.environment.raw(), stop: &never };
             let published = workspace.publish(&order, around).await;
-            let published = published.map_err(|error| failed(&format!("{} could not be pushed: {error}", part.branch)))?;
+            let published =
+                published.map_err(|error| failed(&format!("{} could not be pushed: {error}", part.branch)))?;
             let url = open(&way, part, &onto).await?;
             for done in part.done {
                 if let Some(row) = report.rows.get_mut(done.row) {

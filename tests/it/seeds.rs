@@ -1,0 +1,54 @@
+//! The page that says, row by row, which tests show what the seeds describe, and where a part is settled otherwise.
+
+use crate::action::file;
+use crate::{backlog, breakpoints, tidy};
+
+/// The variable with which the page is written anew.
+const WRITE: &str = "UPSHIFT_WRITE_PAGES";
+
+/// A row of the specification: its number, what it says, what of it is settled otherwise and where, and its tests.
+pub(crate) struct Row(
+    pub(crate) usize,
+    pub(crate) &'static str,
+    pub(crate) &'static str,
+    pub(crate) &'static [&'static str],
+);
+
+fn table(section: &str, rows: &[Row]) -> String {
+    let line = |Row(number, says, settled, tests): &Row| {
+        let tests: Vec<String> = tests.iter().map(|name| format!("`{name}`")).collect();
+        format!("| {section}-{number} | {says} | {} | {settled} |\n", tests.join("<br>"))
+    };
+    let head = "| row | says | shown by | settled otherwise |\n|---|---|---|---|\n";
+    head.to_owned() + &rows.iter().map(line).collect::<String>()
+}
+
+#[test]
+fn the_page_of_rows_names_the_tests_of_each() {
+    let page = format!(
+        "# What shows it\n\nThe lifecycle between a run and its CI, and the work on many tasks, row by row as the specification numbers them. Each test \
+         fails where the program falls short of its row.\n\nThis page is written by `{WRITE}=1 cargo test --test it -- seeds::` from the \
+         lists in `tests/it`, and compared with them by the same test.\n\n## Waiting and going on\n\n{}\n## Many tasks\n\n{}",
+        table("S4", &breakpoints::ROWS),
+        table("S3", &backlog::ROWS)
+    );
+    if std::env::var_os(WRITE).is_some() {
+        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/requirements.md"), &page).expect("written");
+    }
+    assert_eq!(file("docs/requirements.md"), page, "written anew with {WRITE}=1");
+}
+
+#[test]
+fn every_row_has_its_tests_or_its_settlement() {
+    let sources = tidy::text_of_everything();
+    for (section, rows) in [("S4", &breakpoints::ROWS[..]), ("S3", &backlog::ROWS[..])] {
+        for Row(number, row, settled, tests) in rows {
+            assert!(!tests.is_empty() || !settled.is_empty(), "{section}-{number}, {row}: neither shown nor settled");
+            for name in *tests {
+                assert!(sources.contains(&format!("fn {name}(")), "{section}-{number}, {row}: no test is named {name}");
+            }
+        }
+    }
+    assert_eq!(breakpoints::ROWS.map(|row| row.0).to_vec(), (1..=11).collect::<Vec<_>>());
+    assert_eq!(backlog::ROWS.map(|row| row.0), [1, 2, 3, 4, 5, 6, 13, 14, 15, 16, 17, 18, 19, 20]);
+}
