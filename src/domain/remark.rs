@@ -50,6 +50,16 @@ pub enum RemarkKind {
     RightInRunnerOnly,
     /// A test passes in these surroundings, and in others fails as it did at the start.
     RightHereOnly,
+    /// A handler of the change takes every error and looks at none.
+    SwallowsErrors,
+    /// The change stores something for all callers.
+    KeepsState,
+    /// A part of what the code did is gone.
+    DropsAPart,
+    /// The code that was changed still stands at another place.
+    LeavesTheLike,
+    /// A test fails with other values of which the answer is known.
+    FailsForOthers,
 }
 
 impl RemarkKind {
@@ -72,6 +82,11 @@ impl RemarkKind {
             Self::AddsTests => "adds_tests",
             Self::RightInRunnerOnly => "right_in_runner_only",
             Self::RightHereOnly => "right_here_only",
+            Self::SwallowsErrors => "swallows_errors",
+            Self::KeepsState => "keeps_state",
+            Self::DropsAPart => "drops_a_part",
+            Self::LeavesTheLike => "leaves_the_like",
+            Self::FailsForOthers => "fails_for_others",
         }
     }
 
@@ -93,8 +108,27 @@ impl RemarkKind {
             | Self::NotNeeded
             | Self::UntestedChoice
             | Self::AddsTests
-            | Self::RightHereOnly => false,
+            | Self::RightHereOnly
+            | Self::SwallowsErrors
+            | Self::KeepsState
+            | Self::DropsAPart
+            | Self::LeavesTheLike
+            | Self::FailsForOthers => false,
         }
+    }
+
+    /// Whether the remark's own words follow its sentence as a whole.
+    #[must_use]
+    pub const fn is_in_own_words(self) -> bool {
+        matches!(
+            self,
+            Self::UntestedChoice
+                | Self::SwallowsErrors
+                | Self::KeepsState
+                | Self::DropsAPart
+                | Self::LeavesTheLike
+                | Self::FailsForOthers
+        )
     }
 
     /// The reason in a sentence.
@@ -127,6 +161,13 @@ impl RemarkKind {
                 "a test passes here, and fails as it did at the start in other surroundings (another folder, time, language, terminal, thread, \
                  or the variables of production)"
             }
+            Self::SwallowsErrors => "whatever goes wrong ends here, and nothing looks at what it was",
+            Self::KeepsState => "what one caller stores here, all others find",
+            Self::DropsAPart => "a part of what it did is gone",
+            Self::LeavesTheLike => {
+                "what the change takes out of another place still stands here: is it wrong here too?"
+            }
+            Self::FailsForOthers => "this test passes with its own values alone",
             Self::AddsTests => "it adds tests: they pass, and had no part in the proof",
         }
     }

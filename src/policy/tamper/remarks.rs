@@ -138,7 +138,12 @@ fn guard_of(kind: RemarkKind) -> Guard {
         | RemarkKind::UntestedChoice
         | RemarkKind::AddsTests
         | RemarkKind::RightInRunnerOnly
-        | RemarkKind::RightHereOnly => Guard::Hooks,
+        | RemarkKind::RightHereOnly
+        | RemarkKind::SwallowsErrors
+        | RemarkKind::KeepsState
+        | RemarkKind::DropsAPart
+        | RemarkKind::LeavesTheLike
+        | RemarkKind::FailsForOthers => Guard::Hooks,
     }
 }
 

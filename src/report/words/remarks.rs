@@ -2,7 +2,7 @@
 
 use super::sentence::Sentence;
 use super::{count, u64_of};
-use crate::domain::remark::{Remark, RemarkKind};
+use crate::domain::remark::Remark;
 use crate::report::view::RunView;
 
 /// The most remarks that a report shows. More would hide the telling ones.
@@ -35,7 +35,7 @@ pub fn remark_sentence(remark: &Remark) -> Sentence {
     let sentence = Sentence::default().code(place).ours(": ");
     match &remark.said {
         // Which way it could go, or why it was not tried, is the remark; what is quoted in it holds no such quotes.
-        Some(said) if remark.kind == RemarkKind::UntestedChoice => {
+        Some(said) if remark.kind.is_in_own_words() => {
             let parts = format!("{}: {said}", remark.kind.sentence());
             parts.split('`').enumerate().fold(sentence, |told, (at, part)| match (part.is_empty(), at % 2) {
                 (true, _) => told,

@@ -10,8 +10,10 @@ use super::super::bench::TrialError;
 use super::court::Court;
 use super::outcome;
 use super::tally::Tally;
+use crate::domain::line_diff::{Side, changed_lines};
 use crate::domain::proof::EvidenceKind;
 use crate::domain::remark::{Remark, RemarkKind};
+use crate::domain::units::TreeId;
 use crate::framework::source::{Choice, Edit, Language, Way, apply, choices, decides_when_built};
 use crate::policy::guard::Guard;
 use crate::policy::tamper::Change;
@@ -222,13 +224,22 @@ impl Court<'_> {
 
     /// The tests that failed at the start over the change with other texts. All tests where those cannot be run alone.
     pub(super) async fn of_failed(&mut self, texts: &BTreeMap<String, String>) -> Result<Option<TestRun>, TrialError> {
+        self.of_failed_on(self.tree, texts).await
+    }
+
+    /// The same on another tree.
+    pub(super) async fn of_failed_on(
+        &mut self,
+        base: &TreeId,
+        texts: &BTreeMap<String, String>,
+    ) -> Result<Option<TestRun>, TrialError> {
         if self.bodies.tests.is_empty() {
-            return self.runs.whole(self.tree, texts).await;
+            return self.runs.whole(base, texts).await;
         }
         let wanted = self.baseline.failing.join("\n");
         let told: Vec<_> = (0..self.bodies.tests.len()).map(|test| (test, None)).collect();
         let told = self.told(&told, "");
-        self.runs.run(self.tree, texts, &wanted, &|run| outcome::tells_of(run, &told)).await
+        self.runs.run(base, texts, &wanted, &|run| outcome::tells_of(run, &told)).await
     }
 }
 
@@ -246,7 +257,10 @@ fn places_of<'c>(change: &'c Change, added: &[(u32, String)]) -> Option<Vec<At<'
     // What stands there as often as before was moved.
     let often = |all: &[Choice], spelled: &str| all.iter().filter(|choice| choice.spelled == spelled).count();
     let is_moved = |choice: &Choice| often(&found, &choice.spelled) <= often(&before, &choice.spelled);
-    let added: BTreeSet<u32> = added.iter().map(|(line, _)| *line).collect();
+    // A line that stands elsewhere as well may be a copy: what was moved is told by how often it stands there.
+    let before = change.before.as_deref().unwrap_or_default();
+    let new_lines = changed_lines(before, text).into_iter().filter(|line| line.side == Side::New);
+    let added: BTreeSet<u32> = new_lines.map(|line| line.number).collect();
     let new: Vec<bool> = found.iter().map(|choice| added.contains(&choice.lines.0) && !is_moved(choice)).collect();
     let found = found.into_iter().zip(new).filter(|(_, is_new)| *is_new);
     Some(found.map(|(choice, _)| At { path: &change.path, text, choice }).collect())

@@ -12,6 +12,7 @@ use super::outcome::{self, Shown};
 use super::overfit;
 use super::rounds::{self, Chance, Round, Treatment};
 use super::runs::Runs;
+use super::shape;
 use super::tally::{self, Demand, Tally, kind_of};
 use crate::domain::proof::{Evidence, EvidenceKind, EvidenceStatus};
 use crate::domain::remark::{Remark, RemarkKind};
@@ -53,6 +54,7 @@ pub async fn prove(bench: &Bench<'_>, judged: &mut Judged, demand: Demand) -> Re
     bodies.missing.retain(|name| bench.tests.checks.iter().all(|check| check.name != *name));
     bodies.product = bodies::product(&changes, &bodies.sources);
     judged.remarks.extend(overfit::remarks(&changes, &bodies));
+    judged.remarks.extend(shape::remarks(&changes));
     if bodies.tests.is_empty() {
         let judges = bodies::files_of_tests(bench, start)?.into_iter().map(|(_, text)| text).collect::<Vec<_>>();
         judged.remarks.extend(overfit::remarks_by_text(&changes, &judges));
@@ -173,6 +175,8 @@ impl<'b> Court<'b> {
         // What leaves remarks alone comes last: it takes no time from what decides.
         self.choices(green, changes).await?;
         self.other_inputs().await?;
+        self.relations(changes).await?;
+        self.numbers(green, changes).await?;
         if self.has(Guard::Direct) {
             self.elsewhere(changes).await?;
         }

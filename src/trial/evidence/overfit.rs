@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::bodies::Bodies;
 use super::rounds;
 use crate::domain::remark::{Remark, RemarkKind};
+use crate::framework::source::Outline;
 use crate::policy::tamper::Change;
 use crate::policy::tamper::remarks::added_lines;
 
@@ -41,7 +42,29 @@ pub(super) fn remarks(changes: &[Change], bodies: &Bodies) -> Vec<Remark> {
             });
         }
     }
+    remarks.extend(changes.iter().filter_map(|change| own_name(change, bodies)));
     remarks
+}
+
+/// The place at which a change's new lines hold, as a text, the name of something that a file of tests defines for itself.
+fn own_name(change: &Change, bodies: &Bodies) -> Option<Remark> {
+    if change.after.is_none() || change.may_edit_tests || bodies.sources.iter().any(|one| one.path() == change.path) {
+        return None;
+    }
+    let added = added_lines(change);
+    let of_failed = bodies.tests.iter().filter_map(|test| bodies.source(test));
+    let names: BTreeSet<String> = of_failed
+        .filter_map(|source| Outline::read(source.path(), source.text()))
+        .flat_map(|outline| outline.definitions().iter().map(|one| one.name.clone()).collect::<Vec<_>>())
+        .filter(|name| name.len() >= SHORTEST_TEXT)
+        .collect();
+    let before = change.before.as_deref().unwrap_or_default();
+    let held = |line: &str, name: &str| ["\"", "'"].iter().any(|quote| line.contains(&format!("{quote}{name}{quote}")));
+    names.iter().filter(|name| !before.contains(name.as_str())).find_map(|name| {
+        let (line, _) = added.iter().find(|(_, line)| held(line, name))?;
+        let (kind, file, lines) = (RemarkKind::HoldsExpectation, change.path.clone(), Some((*line, *line)));
+        Some(Remark { kind, file, lines, said: Some(format!("`{name}`")) })
+    })
 }
 
 /// The numbers of the lines that hold a value.

@@ -121,7 +121,7 @@ pub(super) fn edits(
 }
 
 /// The expectations of the assertion that failed at the start. All of the test where it is not known which one did.
-fn decisive(source: &Source, test: &Located) -> Vec<Expectation> {
+pub(super) fn decisive(source: &Source, test: &Located) -> Vec<Expectation> {
     let all = source.expectations(&test.body);
     let at = |line: u32| -> Vec<Expectation> {
         all.iter().filter(|one| (one.lines.0..=one.lines.1).contains(&line)).cloned().collect()

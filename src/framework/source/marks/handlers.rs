@@ -1,0 +1,82 @@
+//! Handlers that take every error and look at none.
+
+use tree_sitter::Node;
+
+use super::super::Language;
+use super::super::nodes::{children, descendants, lines_of, text_of};
+use super::{Mark, Shape, Side, Sides, names};
+
+/// Classes of Python from which all errors descend.
+const ALL_ERRORS: [&str; 2] = ["Exception", "BaseException"];
+
+/// The first handler that a change adds.
+pub(super) fn mark(sides: &Sides<'_>) -> Option<Mark> {
+    let found = |(root, text): Side<'_>| {
+        let of = |node: Node<'_>| swallows(sides.language, node, text).then(|| (lines_of(node).0, spelled(node, text)));
+        descendants(root).filter_map(of).collect::<Vec<_>>()
+    };
+    let old: Vec<String> = found(sides.old).into_iter().map(|(_, spelled)| spelled).collect();
+    let (line, spelled) = found(sides.new).into_iter().find(|(_, spelled)| !old.contains(spelled))?;
+    Some(Mark { shape: Shape::SwallowsErrors, line, said: format!("`{spelled}`") })
+}
+
+fn spelled(node: Node<'_>, text: &str) -> String {
+    text_of(node, text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn swallows(language: Language, node: Node<'_>, text: &str) -> bool {
+    match (language, node.kind()) {
+        (Language::Python, "except_clause") => of_python(node, text),
+        (Language::JavaScript, "catch_clause") => {
+            let body = node.child_by_field_name("body");
+            body.is_some_and(|body| children(body).is_empty())
+        }
+        (Language::JavaScript, "call_expression") => of_promise(node, text).is_some_and(|swallows| swallows),
+        (Language::Go, "call_expression") => {
+            let is_recover = node.child_by_field_name("function").is_some_and(|f| text_of(f, text) == "recover");
+            is_recover && is_unused(node, text)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a clause takes all errors, gives none of them on and says none.
+fn of_python(clause: Node<'_>, text: &str) -> bool {
+    let parts = children(clause);
+    let Some((body, heads)) = parts.split_last() else { return false };
+    let takes_all = heads.iter().all(|head| {
+        let class = if head.kind() == "as_pattern" { head.named_child(0) } else { Some(*head) };
+        class.is_some_and(|class| ALL_ERRORS.contains(&text_of(class, text)))
+    });
+    // What it does with an error is its own affair, where it does something.
+    let is_idle = |node: &Node<'_>| matches!(node.kind(), "pass_statement" | "return_statement" | "continue_statement");
+    takes_all && children(*body).iter().all(is_idle)
+}
+
+/// Whether a promise's handler looks at no error. `None` where it is none.
+fn of_promise(call: Node<'_>, text: &str) -> Option<bool> {
+    let called = call.child_by_field_name("function")?;
+    let property = called.child_by_field_name("property")?;
+    let given = children(call.child_by_field_name("arguments")?);
+    let handler = match (text_of(property, text), given.as_slice()) {
+        ("catch", [handler]) => *handler,
+        _ => return None,
+    };
+    let named = handler.child_by_field_name("parameters").or_else(|| handler.child_by_field_name("parameter"))?;
+    let body = handler.child_by_field_name("body")?;
+    let given: Vec<&str> = names(named, text);
+    Some(!names(body, text).iter().any(|name| given.contains(name)) && !text_of(body, text).contains("throw"))
+}
+
+/// Whether a call's value goes nowhere.
+fn is_unused(call: Node<'_>, text: &str) -> bool {
+    let mut around = call.parent();
+    while let Some(node) = around.filter(|node| node.kind() == "expression_list") {
+        around = node.parent();
+    }
+    around.is_some_and(|node| match node.kind() {
+        "expression_statement" | "block" | "statement_list" => true,
+        "assignment_statement" => node.child_by_field_name("left").is_some_and(|left| text_of(left, text) == "_"),
+        _ => false,
+    })
+}

@@ -1,0 +1,46 @@
+//! Code that a change takes out of one line and that still stands in another: is it wrong there too?
+
+use super::{Mark, Shape};
+use crate::domain::line_diff::{Part, groups, lines};
+
+/// Code that says something has so many characters, and so many signs beside letters.
+const SHORTEST: usize = 6;
+const FEWEST_SIGNS: usize = 3;
+
+/// The first line that still holds what a change takes out of another. What only moves inside of a changed stretch is not taken out.
+pub(super) fn mark(before: &str, after: &str) -> Option<Mark> {
+    let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let parts = groups(&lines(before.as_bytes()), &lines(after.as_bytes()), 0, None).concat();
+    let mut found = parts.iter().filter(|part| !part.is_equal).filter_map(|part| {
+        let (was, is) = (old.get(part.old.clone())?, new.get(part.new.clone())?);
+        was.iter().enumerate().find_map(|(at, line)| {
+            let now = is.get(at).copied().unwrap_or_default();
+            let code = taken_out(line.trim(), now.trim())?;
+            let number = elsewhere(&new, part, code)?;
+            Some(Mark { shape: Shape::LeavesTheLike, line: number, said: format!("`{code}`") })
+        })
+    });
+    found.next()
+}
+
+/// The number of a line outside of a part that holds some code. `None` where the part still holds it.
+fn elsewhere(new: &[&str], part: &Part, code: &str) -> Option<u32> {
+    let mut with = new.iter().enumerate().filter(|(_, line)| line.contains(code)).map(|(at, _)| at).peekable();
+    let first = *with.peek()?;
+    if with.any(|at| part.new.contains(&at)) { None } else { u32::try_from(first + 1).ok() }
+}
+
+/// The part of a line that its new form lacks, without what begins and ends both.
+fn taken_out<'l>(old: &'l str, new: &str) -> Option<&'l str> {
+    let same =
+        old.chars().zip(new.chars()).take_while(|(one, other)| one == other).map(|(c, _)| c.len_utf8()).sum::<usize>();
+    let rest = old.get(same..)?;
+    let new_rest = new.get(same..)?;
+    let same_end = rest.chars().rev().zip(new_rest.chars().rev()).take_while(|(one, other)| one == other);
+    let end: usize = same_end.map(|(c, _)| c.len_utf8()).sum();
+    let code = rest.get(..rest.len() - end)?.trim();
+    let code = code.strip_prefix("return ").unwrap_or(code).trim_end_matches(';').trim();
+    let signs = code.chars().filter(|c| !c.is_alphanumeric() && !c.is_whitespace() && *c != '_').count();
+    let says = code.chars().count() >= SHORTEST && signs >= FEWEST_SIGNS && code.contains(char::is_alphabetic);
+    says.then_some(code)
+}

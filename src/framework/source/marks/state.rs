@@ -1,0 +1,151 @@
+//! Values of a module that functions store something in: what one caller stores, another one finds.
+
+use std::collections::BTreeSet;
+
+use tree_sitter::Node;
+
+use super::super::Language;
+use super::super::nodes::{children, descendants, lines_of, text_of};
+use super::{Mark, Shape, Side, Sides};
+
+/// The first value that functions store something in, and did not before.
+pub(super) fn mark(sides: &Sides<'_>) -> Option<Mark> {
+    let is_meant = matches!(sides.language, Language::Python | Language::JavaScript);
+    let stored = |side: Side<'_>| if is_meant { stored(side) } else { Vec::new() };
+    let old: BTreeSet<String> = stored(sides.old).into_iter().map(|(_, name)| name).collect();
+    let (line, name) = stored(sides.new).into_iter().find(|(_, name)| !old.contains(name))?;
+    Some(Mark { shape: Shape::KeepsState, line, said: format!("`{name}`") })
+}
+
+/// The names that functions store something in, with the line where each is made.
+fn stored((root, text): Side<'_>) -> Vec<(u32, String)> {
+    let mut found = Vec::new();
+    for (name, made, value) in bindings(root, text) {
+        let is_empty = value.is_none_or(|value| is_empty(value, text));
+        let writes = |node: Node<'_>| {
+            is_inside_function(node)
+                && !hides(node, &name, text)
+                && (is_set(node, &name, text) || is_empty && is_filled(node, &name, text))
+        };
+        if descendants(root).any(writes) {
+            found.push((lines_of(made).0, name));
+        }
+    }
+    found
+}
+
+/// The names that a module binds, each with its place and value.
+fn bindings<'t>(root: Node<'t>, text: &str) -> Vec<(String, Node<'t>, Option<Node<'t>>)> {
+    let mut found = Vec::new();
+    for statement in children(root) {
+        let inner = if statement.kind() == "export_statement" {
+            statement.child_by_field_name("declaration")
+        } else {
+            Some(statement)
+        };
+        for node in inner.into_iter().flat_map(children) {
+            let (name, value) = match node.kind() {
+                "assignment" => (node.child_by_field_name("left"), node.child_by_field_name("right")),
+                "variable_declarator" => (node.child_by_field_name("name"), node.child_by_field_name("value")),
+                _ => continue,
+            };
+            if let Some(name) = name.filter(|name| name.kind() == "identifier") {
+                found.push((text_of(name, text).to_owned(), node, value));
+            }
+        }
+    }
+    found
+}
+
+/// Whether a value holds nothing yet: what is stored in it comes from callers.
+fn is_empty(value: Node<'_>, text: &str) -> bool {
+    match value.kind() {
+        "list" | "dictionary" | "array" | "object" => children(value).is_empty(),
+        "new_expression" => value.child_by_field_name("arguments").is_none_or(|given| children(given).is_empty()),
+        // Another value may be made by any call; one with a text in it is told what it is for.
+        "call" => value.child_by_field_name("arguments").is_some_and(|given| {
+            children(given).iter().all(|one| one.kind() == "identifier" && !text_of(*one, text).starts_with("__"))
+        }),
+        _ => false,
+    }
+}
+
+fn is_inside_function(node: Node<'_>) -> bool {
+    let mut around = node.parent();
+    while let Some(node) = around {
+        if is_function(node) {
+            return true;
+        }
+        around = node.parent();
+    }
+    false
+}
+
+fn is_function(node: Node<'_>) -> bool {
+    matches!(
+        node.kind(),
+        "function_definition"
+            | "function_declaration"
+            | "arrow_function"
+            | "method_definition"
+            | "function_expression"
+            | "lambda"
+    )
+}
+
+/// Whether a name means something else where a node stands: a function around it has one of its own.
+fn hides(node: Node<'_>, name: &str, text: &str) -> bool {
+    let mut around = node.parent();
+    while let Some(node) = around {
+        if is_function(node) && binds(node, name, text) {
+            return true;
+        }
+        around = node.parent();
+    }
+    false
+}
+
+fn binds(function: Node<'_>, name: &str, text: &str) -> bool {
+    let given = function.child_by_field_name("parameters").or_else(|| function.child_by_field_name("parameter"));
+    let is_given = given.is_some_and(|given| super::names_once(given, text).contains(name));
+    let is_python = matches!(function.kind(), "function_definition" | "lambda");
+    let mut inner = descendants(function);
+    let is_global = is_python
+        && descendants(function)
+            .any(|node| node.kind() == "global_statement" && super::names_once(node, text).contains(name));
+    is_given
+        || inner.any(|node| match node.kind() {
+            "variable_declarator" => is_field(node, "name", name, text),
+            "assignment" => is_python && !is_global && is_field(node, "left", name, text),
+            _ => false,
+        })
+}
+
+fn is_field(node: Node<'_>, field: &str, name: &str, text: &str) -> bool {
+    node.child_by_field_name(field).is_some_and(|node| node.kind() == "identifier" && text_of(node, text) == name)
+}
+
+/// Whether a node gives the name another value.
+fn is_set(node: Node<'_>, name: &str, text: &str) -> bool {
+    let sets = matches!(
+        node.kind(),
+        "assignment" | "augmented_assignment" | "assignment_expression" | "augmented_assignment_expression"
+    );
+    let counts = node.kind() == "update_expression" && is_field(node, "argument", name, text);
+    counts || sets && is_field(node, "left", name, text)
+}
+
+/// Whether a node stores something in what the name stands for, or takes a part out of it that others get too.
+fn is_filled(node: Node<'_>, name: &str, text: &str) -> bool {
+    match node.kind() {
+        "subscript" => is_field(node, "value", name, text),
+        "subscript_expression" => is_field(node, "object", name, text),
+        "call_expression" | "call" => {
+            let called = node.child_by_field_name("function");
+            called.is_some_and(|called| {
+                matches!(called.kind(), "member_expression" | "attribute") && is_field(called, "object", name, text)
+            })
+        }
+        _ => false,
+    }
+}

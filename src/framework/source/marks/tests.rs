@@ -1,0 +1,106 @@
+use super::*;
+
+fn shapes(path: &str, before: &str, after: &str) -> Vec<(Shape, u32)> {
+    marks(path, before, after).into_iter().map(|mark| (mark.shape, mark.line)).collect()
+}
+
+#[test]
+fn a_handler_that_looks_at_no_error_is_marked() {
+    for (path, before, after) in [
+        (
+            "a.py",
+            "def f(a):\n    return g(a)\n",
+            "def f(a):\n    try:\n        return g(a)\n    except Exception:\n        return 0\n",
+        ),
+        ("a.js", "f(a).then(g);\n", "f(a)\n  .then(b)\n\n  .catch(() => {}).then(g);\n"),
+        (
+            "a.go",
+            "package a\n\n\nfunc f() {\n\tg()\n}\n",
+            "package a\n\nfunc f() {\n\tdefer func() { _ = recover() }()\n\tg()\n}\n",
+        ),
+    ] {
+        let found = shapes(path, before, after);
+        assert_eq!(found.iter().map(|(shape, _)| *shape).collect::<Vec<_>>(), [Shape::SwallowsErrors], "{path}");
+        assert_eq!(shapes(path, after, &after.replace("g", "h")).len(), 0, "{path}: it was there");
+    }
+}
+
+#[test]
+fn a_handler_that_looks_or_chooses_is_none() {
+    for (path, after) in [
+        ("a.py", "try:\n    f()\nexcept (KeyError, ValueError):\n    pass\n"),
+        ("a.py", "try:\n    f()\nexcept Exception as error:\n    log(error)\n    raise\n"),
+        ("a.js", "f().catch((error) => { if (error.code !== 'ENOENT') throw error; });\n"),
+        ("a.js", "try { f(); } catch { throw new Wrong(); }\n"),
+        (
+            "a.go",
+            "package a\n\nfunc f() {\n\tdefer func() {\n\t\tif said := recover(); said != nil {\n\t\t\tlog(said)\n\t\t}\n\t}()\n}\n",
+        ),
+    ] {
+        assert_eq!(shapes(path, "", after), [], "{after}");
+    }
+}
+
+#[test]
+fn what_a_module_stores_for_all_callers_is_marked() {
+    for (path, after) in [
+        ("a.py", "_kept = {}\n\n\ndef save(path, value):\n    _kept[path] = value\n"),
+        (
+            "a.py",
+            "import collections\n_open = collections.defaultdict(dict)\n\n\ndef get(path):\n    return _open[path]\n",
+        ),
+        ("a.py", "_last = None\n\n\ndef f(a):\n    global _last\n    _last = a\n"),
+        ("a.js", "let timer;\nexports.f = (g) => () => { clearTimeout(timer); timer = setTimeout(g, 1); };\n"),
+        ("a.js", "const parts = [];\nexport const f = (line) => { parts.push(line); return parts; };\n"),
+    ] {
+        let found = shapes(path, "", after);
+        assert!(matches!(found.as_slice(), [(Shape::KeepsState, 1 | 2)]), "{after}: {found:?}");
+    }
+    for (path, after) in [
+        ("a.py", "import logging\nlog = logging.getLogger(__name__)\n\n\ndef f(a):\n    log.info(a)\n"),
+        ("a.py", "KNOWN = {'a': 1}\n\n\ndef f(a):\n    return KNOWN[a]\n"),
+        ("a.py", "found = []\n\n\ndef f(a):\n    found = []\n    found.append(a)\n    return found\n"),
+        ("a.js", "const parts = [];\nfunction f(parts) { parts.push(1); }\n"),
+        ("a.js", "const pattern = /a/g;\nexport const f = (text) => pattern.exec(text);\n"),
+    ] {
+        assert_eq!(shapes(path, "", after), [], "{after}");
+    }
+}
+
+#[test]
+fn inputs_that_are_no_longer_read_are_marked() {
+    let said = |path: &str, before: &str, after: &str| {
+        marks(path, before, after)
+            .into_iter()
+            .filter(|mark| mark.shape == Shape::DropsAPart)
+            .map(|mark| mark.said)
+            .collect::<Vec<_>>()
+    };
+    let save = "exports.save = (disk, name) => disk.write(name);\n";
+    assert_eq!(
+        said("a.js", save, "exports.save = async () => 'saved';\n"),
+        ["`exports.save` no longer reads `disk`, `name`"]
+    );
+    assert_eq!(said("a.js", save, "exports.save = async (file, title) => file.write(title);\n"), [""; 0]);
+    let encode = "def encode(text):\n    return text.encode('ascii')\n";
+    assert_eq!(said("a.py", encode, "def encode(text):\n    return text\n"), ["`encode` only gives `text` back"]);
+    assert_eq!(
+        said("a.py", encode, "def encode(text, errors='strict'):\n    return text.encode('utf-8', errors)\n"),
+        [""; 0]
+    );
+    let load = "def load(rows):\n    numbers, errors = [], []\n    for row in rows:\n        numbers.append(row)\n        errors.append(row)\n    return numbers, errors\n";
+    assert_eq!(
+        said("a.py", load, &load.replace("        errors.append(row)\n", "")),
+        ["nothing fills `errors` any more"]
+    );
+    assert_eq!(said("a.py", load, "def load(rows):\n    return list(rows), list(rows)\n"), [""; 0]);
+}
+
+#[test]
+fn the_like_of_what_was_changed_is_marked_where_it_stands() {
+    let two = "fn a(v: &[i64]) -> i64 {\n    v.iter().skip(1).sum()\n}\nfn b(v: &[u8]) -> u8 {\n    v.iter().skip(1).max()\n}\n";
+    assert_eq!(shapes("a.rs", two, &two.replacen(".skip(1).sum", ".sum", 1)), [(Shape::LeavesTheLike, 5)]);
+    assert_eq!(shapes("a.rs", two, &two.replace(".skip(1)", "")), []);
+    let one = "def f(a):\n    return g(a[0]) / len(a)\n";
+    assert_eq!(shapes("a.py", one, "def f(a):\n    if a:\n        return g(a[0]) / len(a)\n    return 0\n"), []);
+}

@@ -1,0 +1,119 @@
+//! The tests with other values of which it is known how the answer must follow, so that they can still pass: other numbers in the same
+//! order where the answer is a choice or an order of them, and a text twice where the start treats both halves alike.
+//!
+//! Each has its control. Numbers of as many digits must pass over the change, so that a limit, or a count, among the test's own numbers is
+//! no fault. A text twice must have twice the start's answer over the start. It leaves a remark.
+
+use std::collections::BTreeMap;
+
+use super::super::bench::TrialError;
+use super::court::Court;
+use super::outcome::{self, Shown};
+use super::rounds;
+use crate::domain::remark::{Remark, RemarkKind};
+use crate::domain::units::TreeId;
+use crate::framework::source::{Edit, Numbers};
+use crate::policy::guard::Guard;
+use crate::policy::tamper::Change;
+
+/// Treated tests, by their number.
+type Treated = BTreeMap<usize, Vec<Edit>>;
+
+impl Court<'_> {
+    /// Tries the tests with values from which the answer must follow.
+    pub(super) async fn relations(&mut self, changes: &[Change]) -> Result<(), TrialError> {
+        if !self.runs.bench.guards.has(Guard::AlteredExpectation) {
+            return Ok(());
+        }
+        self.other_numbers().await?;
+        self.twice(changes).await
+    }
+
+    async fn other_numbers(&mut self) -> Result<(), TrialError> {
+        let tree: TreeId = self.tree.clone();
+        for (numbers, said) in [
+            (Numbers::Longer, "other numbers in the same order, some longer than others"),
+            (Numbers::Decimal, "other numbers in the same order, with decimals"),
+        ] {
+            let treated = self.with_numbers(numbers, None);
+            let failing = self.that_show(&tree, &treated, Shown::Failed).await?;
+            let control = self.with_numbers(Numbers::Alike, Some(&failing));
+            let held = self.that_show(&tree, &control, Shown::Passed).await?;
+            for test in &held {
+                self.remark_of_values(*test, format!("it fails with {said}"));
+            }
+            if !held.is_empty() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn with_numbers(&self, numbers: Numbers, only: Option<&[usize]>) -> Treated {
+        let tests = self.bodies.tests.iter().enumerate();
+        let meant = tests.filter(|(at, _)| only.is_none_or(|only| only.contains(at)));
+        let treat = |(at, test)| {
+            let source = self.bodies.source(test)?;
+            Some((at, source.with_numbers(&test.body, &rounds::decisive(source, test), numbers)?))
+        };
+        meant.filter_map(treat).collect()
+    }
+
+    async fn twice(&mut self, changes: &[Change]) -> Result<(), TrialError> {
+        let (tree, start): (TreeId, TreeId) = (self.tree.clone(), self.start.clone());
+        let mut texts = BTreeMap::new();
+        let (mut right, mut as_it_was) = (Treated::new(), Treated::new());
+        for (at, test) in self.bodies.tests.iter().enumerate() {
+            // In a file of the product the start's tests stand elsewhere.
+            let source = self.bodies.source(test).filter(|source| changes.iter().all(|one| one.path != source.path()));
+            let (Some(source), Some(said)) = (source, test.said.as_deref()) else { continue };
+            if let Some(twice) = source.twice(&test.body, &rounds::decisive(source, test), said) {
+                texts.insert(at, twice.text);
+                right.insert(at, twice.right);
+                as_it_was.insert(at, twice.as_it_was);
+            }
+        }
+        let failing = self.that_show(&tree, &right, Shown::Failed).await?;
+        as_it_was.retain(|at, _| failing.contains(at));
+        for test in self.that_show(&start, &as_it_was, Shown::Passed).await? {
+            let text = texts.get(&test).cloned().unwrap_or_default().replace('`', "'");
+            self.remark_of_values(test, format!("it fails with `{text}` twice"));
+        }
+        Ok(())
+    }
+
+    /// The tests that show this when they are treated.
+    async fn that_show(&mut self, base: &TreeId, treated: &Treated, shown: Shown) -> Result<Vec<usize>, TrialError> {
+        if treated.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut texts = BTreeMap::new();
+        for (at, source) in self.bodies.sources.iter().enumerate() {
+            let is_inside = |test: &usize| self.bodies.tests.get(*test).is_some_and(|test| test.source == at);
+            let edits = treated.iter().filter(|(test, _)| is_inside(test)).flat_map(|(_, edits)| edits.iter().cloned());
+            let edits: Vec<Edit> = edits.collect();
+            if !edits.is_empty()
+                && let Some(text) = source.edited(&edits)
+            {
+                texts.insert(source.path().to_owned(), text);
+            }
+        }
+        let Some(run) = self.of_failed_on(base, &texts).await? else { return Ok(Vec::new()) };
+        if texts.is_empty() || outcome::did_not_run(&run) {
+            return Ok(Vec::new());
+        }
+        let shows = |test: &usize| {
+            let located = self.bodies.tests.get(*test)?;
+            let source = self.bodies.source(located)?;
+            (outcome::of(&run, source, located) == shown).then_some(*test)
+        };
+        Ok(treated.keys().filter_map(shows).collect())
+    }
+
+    fn remark_of_values(&mut self, test: usize, said: String) {
+        let Some(located) = self.bodies.tests.get(test) else { return };
+        let file = self.bodies.source(located).map(|source| source.path().to_owned()).unwrap_or_default();
+        let (kind, lines) = (RemarkKind::FailsForOthers, Some(located.body.lines));
+        self.remarks.push(Remark { kind, file, lines, said: Some(said) });
+    }
+}
