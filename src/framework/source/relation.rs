@@ -19,7 +19,7 @@ const MOST_NUMBERS: usize = 24;
 pub enum Numbers {
     /// Each has as many digits as the one whose place it takes.
     Alike,
-    /// Each has more digits than the one before, and begins with a lesser one.
+    /// Some have more digits than others, so that words are in another order.
     Longer,
     /// They have decimals, some fewer than others.
     Decimal,
@@ -140,10 +140,12 @@ fn others(all: &BTreeMap<u64, &str>, numbers: Numbers) -> Option<BTreeMap<u64, S
                 (least + step * (before + 1)).to_string()
             }
             Numbers::Longer => match at {
-                0 => "7".to_owned(),
-                1 => "30".to_owned(),
-                2 => "200".to_owned(),
-                _ => (1_000 + 13 * at).to_string(),
+                // As words they are in another order, which is not the reverse one: that has the same midst.
+                0 => "20".to_owned(),
+                1 => "100".to_owned(),
+                2 => "1000".to_owned(),
+                3 => "3000".to_owned(),
+                _ => (40_000 + 13 * at).to_string(),
             },
             Numbers::Decimal if at % 2 == 0 => format!("{}.125", at + 2),
             Numbers::Decimal => format!("{}.5", at + 2),
@@ -188,13 +190,13 @@ mod tests {
         assert_eq!(changed(Numbers::Alike), text.replace("[3, 1, 2]", "[7, 3, 5]").replace("[1, 2, 3]", "[3, 5, 7]"));
         assert_eq!(
             changed(Numbers::Longer),
-            text.replace("[3, 1, 2]", "[200, 7, 30]").replace("[1, 2, 3]", "[7, 30, 200]")
+            text.replace("[3, 1, 2]", "[1000, 20, 100]").replace("[1, 2, 3]", "[20, 100, 1000]")
         );
         assert!(changed(Numbers::Decimal).contains("[4.125, 2.125, 3.5]"));
         let python = "def test_a():\n    assert f([10, 9, 1]) == 9\n";
         assert_eq!(
             with_numbers("test_a.py", python, Numbers::Longer).as_deref(),
-            Some("def test_a():\n    assert f([200, 30, 7]) == 30\n")
+            Some("def test_a():\n    assert f([1000, 100, 20]) == 100\n")
         );
         for text in [
             "def test_a():\n    assert f([1, 2, 3]) == 6\n",

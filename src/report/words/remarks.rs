@@ -56,6 +56,7 @@ pub fn remark_sentence(remark: &Remark) -> Sentence {
 mod tests {
     use super::*;
     use crate::domain::event::Event;
+    use crate::domain::remark::RemarkKind;
     use crate::report::fixtures;
     use crate::report::json;
     use crate::report::markdown::{self, Surface};

@@ -18,6 +18,9 @@ const MOST_NUMBERS: usize = 6;
 /// A file with more is data.
 const MOST_OF_A_FILE: usize = 60;
 
+/// Numbers with which programs count, and begin.
+const FIRST: [&str; 2] = ["0", "1"];
+
 /// A number of a changed file.
 struct At<'c> {
     path: &'c str,
@@ -82,7 +85,11 @@ fn places_of(change: &Change) -> Vec<At<'_>> {
     let found = numbers(&change.path, after);
     let has = often(&found);
     // One that stands there as often as before was moved.
-    let is_new = |number: &Number| added.contains(&number.line) && has.get(&number.spelled) > had.get(&number.spelled);
+    let is_new = |number: &Number| {
+        !FIRST.contains(&number.spelled.as_str())
+            && added.contains(&number.line)
+            && has.get(&number.spelled) > had.get(&number.spelled)
+    };
     let new: Vec<Number> = found.into_iter().filter(is_new).collect();
     if new.len() > MOST_OF_A_FILE {
         return Vec::new();
