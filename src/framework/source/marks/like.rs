@@ -30,14 +30,28 @@ fn elsewhere(new: &[&str], part: &Part, code: &str) -> Option<u32> {
     if with.any(|at| part.new.contains(&at)) { None } else { u32::try_from(first + 1).ok() }
 }
 
-/// The part of a line that its new form lacks, without what begins and ends both.
+/// The part of a line that its new form lacks, without what begins and ends both. No word is cut.
 fn taken_out<'l>(old: &'l str, new: &str) -> Option<&'l str> {
-    let same =
-        old.chars().zip(new.chars()).take_while(|(one, other)| one == other).map(|(c, _)| c.len_utf8()).sum::<usize>();
-    let rest = old.get(same..)?;
-    let new_rest = new.get(same..)?;
-    let same_end = rest.chars().rev().zip(new_rest.chars().rev()).take_while(|(one, other)| one == other);
-    let end: usize = same_end.map(|(c, _)| c.len_utf8()).sum();
+    let alike = |pair: &(char, char)| pair.0 == pair.1;
+    let length = |pairs: Vec<(char, char)>| pairs.iter().map(|(c, _)| c.len_utf8()).sum::<usize>();
+    let begins = |text: &str| text.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    let ends = |text: &str| text.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+    let mut same = length(old.chars().zip(new.chars()).take_while(alike).collect());
+    while let (Some((had, rest)), Some(other)) = (old.split_at_checked(same), new.get(same..))
+        && ends(had)
+        && (begins(rest) || begins(other))
+    {
+        same -= had.chars().next_back().map_or(1, char::len_utf8);
+    }
+    let (rest, other) = (old.get(same..)?, new.get(same..)?);
+    let mut end = length(rest.chars().rev().zip(other.chars().rev()).take_while(alike).collect());
+    while let (Some((had, tail)), Some(before)) =
+        (rest.split_at_checked(rest.len() - end), other.get(..other.len() - end))
+        && begins(tail)
+        && (ends(had) || ends(before))
+    {
+        end -= tail.chars().next().map_or(1, char::len_utf8);
+    }
     let code = rest.get(..rest.len() - end)?.trim();
     let code = code.strip_prefix("return ").unwrap_or(code).trim_end_matches(';').trim();
     let signs = code.chars().filter(|c| !c.is_alphanumeric() && !c.is_whitespace() && *c != '_').count();
