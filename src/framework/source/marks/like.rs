@@ -55,6 +55,9 @@ fn taken_out<'l>(old: &'l str, new: &str) -> Option<&'l str> {
     let code = rest.get(..rest.len() - end)?.trim();
     let code = code.strip_prefix("return ").unwrap_or(code).trim_end_matches(';').trim();
     let signs = code.chars().filter(|c| !c.is_alphanumeric() && !c.is_whitespace() && *c != '_').count();
-    let says = code.chars().count() >= SHORTEST && signs >= FEWEST_SIGNS && code.contains(char::is_alphabetic);
+    // How a block begins says little.
+    let is_head = code.ends_with(['{', ':']);
+    let says =
+        !is_head && code.chars().count() >= SHORTEST && signs >= FEWEST_SIGNS && code.contains(char::is_alphabetic);
     says.then_some(code)
 }
