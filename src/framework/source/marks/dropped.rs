@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tree_sitter::Node;
 
 use super::super::nodes::{children, descendants, lines_of, text_of};
-use super::{Mark, Shape, Side, Sides, names, names_once};
+use super::sides::{Mark, Shape, Side, Sides, names, names_once};
 
 /// The first part that a change drops.
 pub(super) fn mark(sides: &Sides<'_>) -> Option<Mark> {

@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::super::Language;
 use super::super::nodes::{children, descendants, lines_of, text_of};
-use super::{Mark, Shape, Side, Sides, names};
+use super::sides::{Mark, Shape, Side, Sides, names};
 
 /// Classes of Python from which all errors descend.
 const ALL_ERRORS: [&str; 2] = ["Exception", "BaseException"];

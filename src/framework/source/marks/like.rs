@@ -1,6 +1,6 @@
 //! Code that a change takes out of one line and that still stands in another: is it wrong there too?
 
-use super::{Mark, Shape};
+use super::sides::{Mark, Shape};
 use crate::domain::line_diff::{Part, groups, lines};
 
 /// Code that says something has so many characters, and so many signs beside letters.

@@ -6,7 +6,7 @@ use tree_sitter::Node;
 
 use super::super::Language;
 use super::super::nodes::{children, descendants, lines_of, text_of};
-use super::{Mark, Shape, Side, Sides};
+use super::sides::{Mark, Shape, Side, Sides, names_once};
 
 /// The first value that functions store something in, and did not before.
 pub(super) fn mark(sides: &Sides<'_>) -> Option<Mark> {
@@ -107,12 +107,11 @@ fn hides(node: Node<'_>, name: &str, text: &str) -> bool {
 
 fn binds(function: Node<'_>, name: &str, text: &str) -> bool {
     let given = function.child_by_field_name("parameters").or_else(|| function.child_by_field_name("parameter"));
-    let is_given = given.is_some_and(|given| super::names_once(given, text).contains(name));
+    let is_given = given.is_some_and(|given| names_once(given, text).contains(name));
     let is_python = matches!(function.kind(), "function_definition" | "lambda");
     let mut inner = descendants(function);
     let is_global = is_python
-        && descendants(function)
-            .any(|node| node.kind() == "global_statement" && super::names_once(node, text).contains(name));
+        && descendants(function).any(|node| node.kind() == "global_statement" && names_once(node, text).contains(name));
     is_given
         || inner.any(|node| match node.kind() {
             "variable_declarator" => is_field(node, "name", name, text),
