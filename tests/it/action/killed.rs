@@ -289,7 +289,12 @@ impl Remains {
         let trees = |branch: &String| {
             stage.site.server.git(&["log", "--format=%T", branch]).lines().map(str::to_owned).collect::<Vec<_>>()
         };
-        let verdict = |body: &str| body.lines().find(|line| line.starts_with("### ")).unwrap_or_default().to_owned();
+        let verdict = |body: &str| {
+            let line = body.lines().find(|line| line.starts_with("### ")).unwrap_or_default();
+            // The name of a commit comes of the run's id and of the time.
+            let is_commit = |part: &&str| part.len() == 7 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+            line.split(", ").filter(|part| !is_commit(part)).collect::<Vec<_>>().join(", ")
+        };
         let outputs = stage.job.outputs();
         let told = ["outcome", "resolved-tier", "iterations", "pr-number"];
         Self {
