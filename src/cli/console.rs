@@ -19,13 +19,13 @@ const WIDEST_HELP: usize = 100;
 #[derive(Debug, Clone, Copy, Default, Args)]
 #[command(next_help_heading = "Global options")]
 pub(super) struct Flags {
-    /// Colour: auto obeys NO_COLOR and CLICOLOR_FORCE, else colours a terminal
+    /// When to colour output; auto obeys NO_COLOR and CLICOLOR_FORCE, and colours terminals
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t)]
     color: When,
-    /// No progress: errors and the final report alone
+    /// Print no progress, only errors and the final report
     #[arg(short, long, global = true)]
     quiet: bool,
-    /// Log what is done on standard error; -vv for details (UPSHIFT_LOG filters instead)
+    /// Log to standard error; -vv for more detail (UPSHIFT_LOG filters instead)
     #[arg(short, long, global = true, action = ArgAction::Count)]
     verbose: u8,
 }
@@ -33,12 +33,12 @@ pub(super) struct Flags {
 /// When text is coloured.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum When {
-    /// As the environment and the terminal say.
+    /// Colour terminals, unless the environment says otherwise.
     #[default]
     Auto,
-    /// Also into files and pipes.
+    /// Colour files and pipes too.
     Always,
-    /// Nowhere.
+    /// No colour.
     Never,
 }
 

@@ -44,36 +44,36 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 #[derive(Debug, Args)]
 #[command(after_help = GATEWAY_HELP)]
 pub(super) struct GatewayArgs {
-    /// The most all model calls together may cost, in dollars [default: 2]
+    /// Hard cap on the cost of all model calls, in dollars [default: 2]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     max_cost_usd: Option<String>,
-    /// Make every call with this model, whatever the program asks for
+    /// Use this model for every call, whatever the program asks for
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
-    /// The model of side calls (titles, summaries), where --model holds the rest [default: the same]
+    /// Model for side calls (titles, summaries) when --model is given [default: the same]
     #[arg(long, value_name = "MODEL", requires = "model")]
     side_model: Option<String>,
-    /// The configuration file [default: .github/upshift.yml]
+    /// Configuration file [default: .github/upshift.yml]
     #[arg(long, value_name = "FILE")]
     config: Option<String>,
-    /// Where the audit log is written [default: .upshift/audit.db]
+    /// Audit log to write [default: .upshift/audit.db]
     #[arg(long, value_name = "PATH")]
     audit_db: Option<String>,
     /// Run without an audit log
     #[arg(long, conflicts_with = "audit_db")]
     no_audit: bool,
-    /// Variables that the program gets although their names look secret, separated by commas; never a model's key
+    /// Environment variables to pass although their names look secret, comma-separated; never a model key
     #[arg(long, value_name = "NAMES")]
     pass_env: Option<String>,
-    /// The program and its arguments
+    /// Program to run, with its arguments
     #[arg(last = true, required = true, num_args = 1.., value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
 /// The text of the help below the flags.
-const GATEWAY_HELP: &str = "The program finds the gateway by ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GOOGLE_GEMINI_BASE_URL and \
-                            COPILOT_PROVIDER_BASE_URL, and a placeholder key beside each. Its exit code is the exit code; 3 when the \
-                            cap was reached, 2 when upshift could not start it.";
+const GATEWAY_HELP: &str = "The program reaches the gateway by ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GOOGLE_GEMINI_BASE_URL and \
+                            COPILOT_PROVIDER_BASE_URL, each with a placeholder key. The exit code is the program's own, 3 when the cap \
+                            was reached, or 2 when upshift could not start the program.";
 
 impl GatewayArgs {
     fn settings(&self) -> Settings {

@@ -29,13 +29,13 @@ const WORKING_TREE: &str = "working tree";
 /// The arguments of `judge`.
 #[derive(Debug, Args)]
 pub(super) struct JudgeArgs {
-    /// The commit that the change starts from [default: where it left the branch that it goes to]
+    /// Commit that the change starts from [default: the merge base]
     #[arg(long, value_name = "REV")]
     base: Option<String>,
-    /// The commit to judge [default: the files as they stand here]
+    /// Commit to judge [default: the working tree]
     #[arg(long, value_name = "REV")]
     head: Option<String>,
-    /// The form of the finding
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Form,
     #[command(flatten)]

@@ -98,80 +98,80 @@ enum Command {
     Run {
         #[command(flatten)]
         flags: Box<plan::Flags>,
-        /// Put back the files that a run changed which was killed here, end it, and begin anew
+        /// Restore the files that a killed run changed here, close that run, and start over
         #[arg(long)]
         discard: bool,
         #[command(flatten)]
         backlog: tasks::BacklogFlags,
     },
-    /// Look at a backlog that `run --tasks` works off, or add to it; no model call
+    /// List, add and reset the tasks of a backlog (`run --tasks`); makes no model call
     Tasks(tasks::Args),
-    /// Have the process that works off a backlog here pause behind the task under way; `resume` has it go on.
+    /// Pause the backlog that is being worked on here, after the current task; `resume` continues it.
     Pause(tasks::OrderArgs),
-    /// Have it work on more tasks than --max-tasks said.
+    /// Raise --max-tasks of the backlog that is being worked on here.
     Add(tasks::CountArgs),
-    /// Have it work on fewer; never fewer than were begun.
+    /// Lower --max-tasks of the backlog that is being worked on here; tasks already started are finished.
     Remove(tasks::CountArgs),
-    /// Join the audit logs of many jobs into one, and put what their runs mended on the branch that is checked out, each change judged anew.
+    /// Merge the audit logs and fixes of many jobs: every fix is tested and proven again on the current branch.
     Merge(tasks::MergeArgs),
-    /// In a workflow, before checkout: say whether the event may start a run; needs no key. Outputs go, head-sha and reason.
+    /// In a workflow, before checkout: decide whether the event may start a run. Needs no key; sets the outputs go, head-sha and reason.
     Gate {
-        /// The form of the answer on standard output; text has none, and speaks on standard error
+        /// Output format; text prints nothing on standard output and explains on standard error
         #[arg(long, value_enum, default_value_t)]
         format: Form,
     },
-    /// Continue a run that was killed, interrupted or parked, or a backlog that is paused here; on a schedule in Actions, those of pull requests whose limits are over.
+    /// Continue a killed, interrupted or parked run, or a paused backlog. On a schedule in Actions: every parked run whose rate limit is over.
     Resume(resume::Args),
     /// Validate the configuration and print every effective value; makes no model call.
     Check(Box<plan::Flags>),
-    /// Find out beforehand what would keep a run from going well: token, rules, CI, ladder, tests, sandbox; no model call. Exits with 1 if there is a problem.
+    /// Check what a run needs before it starts: token, branch rules, CI, ladder, tests, sandbox. Makes no model call; exits 1 if there is a problem.
     Doctor {
         #[command(flatten)]
         flags: Box<plan::Flags>,
-        /// Ask every vendor for the key, the name and the endpoint of every model, which costs nothing
+        /// Also verify keys, model names and endpoints with each vendor (free of charge)
         #[arg(long)]
         online: bool,
     },
-    /// Render a run from the audit log.
+    /// Print the report of a run from the audit log.
     Report(report::Args),
-    /// Look into a run: each iteration, what its models were told and answered, what the tests printed, what was changed.
+    /// Inspect a run: its iterations, conversations, test output and patches.
     Show(show::ShowArgs),
-    /// List the runs of the audit log: when, for what, how they ended, what they cost.
+    /// List the runs in the audit log: time, branch or pull request, outcome, cost.
     Runs(show::RunsArgs),
-    /// Show the operations of a run as one tree: tiers, iterations, sessions, turns, model and tool calls, with their times.
+    /// Print a run as one tree of timed operations: tiers, iterations, sessions, turns, model calls, tool calls.
     Trace(trace::Args),
-    /// Show what tiers and models cost and fixed over all runs, and suggest a ladder that would have cost less.
+    /// Show cost and fixes per tier and model over all runs, and suggest a cheaper ladder.
     Stats(stats::StatsArgs),
-    /// Judge a change that people or other agents made: do its tests prove it? No model, no key. Exits with 1 if they do not.
+    /// Judge a change that a person or another agent made: do its tests prove it? No model, no key; exits 1 if they do not.
     Judge(judge::JudgeArgs),
-    /// Run any program with its model calls held to one hard cap: it gets no key, and every call is in the audit log.
+    /// Run any program under a hard dollar cap on its model calls; it never sees a key, and every call is audited.
     Gateway(Box<gateway::GatewayArgs>),
     /// Write a workflow file and a starter configuration.
     Init {
         /// Overwrite files that are already there
         #[arg(long)]
         force: bool,
-        /// Have runs that wait for a rate limit go on by themselves: the workflow looks for them every half hour
+        /// Add a half-hourly schedule that resumes runs parked at a rate limit
         #[arg(long)]
         schedule: bool,
-        /// Write instead a workflow that judges every pull request, also of forks, without a model or a key
+        /// Write a workflow that judges every pull request (forks too) instead: no model, no key
         #[arg(long, conflicts_with = "schedule")]
         judge: bool,
     },
-    /// Watch a broken project being fixed by a recorded model: no key, no network.
+    /// Watch a recorded model fix a broken project: no key, no network.
     Demo {
-        /// The form of the report
+        /// Report format
         #[arg(long, value_enum, default_value = "text")]
         format: RunForm,
     },
     /// Print the JSON Schema of the configuration file.
     Schema,
-    /// Print the completion script of a shell: `upshift completions bash > ~/.local/share/bash-completion/completions/upshift`
+    /// Print a shell completion script: `upshift completions bash > ~/.local/share/bash-completion/completions/upshift`
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Show what upshift reads from a test log.
+    /// Show the test results that upshift reads from a log.
     Read(read::ReadArgs),
 }
 

@@ -27,96 +27,96 @@ const NO_LADDER: &str = "ollama/none x1";
 /// The flags of `run` and `check`. Each has an `UPSHIFT_*` variable of the same name (inputs of the Action arrive so).
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Flags {
-    /// The configuration file [default: .github/upshift.yml]
+    /// Configuration file [default: .github/upshift.yml]
     #[arg(long, value_name = "FILE")]
     config: Option<String>,
-    /// The ladder: a path, the file's text, or a shorthand such as `claude-haiku-5-5 x5 > claude-sonnet-5-5 x3`
-    #[arg(long, value_name = "PATH|TEXT|LADDER")]
+    /// Model ladder: a path, the file's text, or a shorthand such as `claude-haiku-5-5 x5 > claude-sonnet-5-5 x3`
+    #[arg(long, value_name = "PATH|TEXT|LADDER", help_heading = "Models")]
     tiers: Option<String>,
-    /// One model for the two-mode path: simple x5, then full x10
-    #[arg(long, value_name = "MODEL")]
+    /// One model instead of a ladder: 5 simple iterations, then 10 with librarian and critic
+    #[arg(long, value_name = "MODEL", help_heading = "Models")]
     model: Option<String>,
-    /// The command that runs the tests [default: detected]
-    #[arg(long, value_name = "CMD")]
+    /// Command that runs the tests [default: detected]
+    #[arg(long, value_name = "CMD", help_heading = "Tests")]
     test_command: Option<String>,
-    /// A command that judges beside the tests and has to succeed, such as a linter
-    #[arg(long, value_name = "CMD")]
+    /// Second command that has to succeed beside the tests, such as a linter
+    #[arg(long, value_name = "CMD", help_heading = "Tests")]
     also_run: Option<String>,
-    /// A command run once before the tests, with network and without keys
-    #[arg(long, value_name = "CMD")]
+    /// Command to run once before the tests, with network and without keys
+    #[arg(long, value_name = "CMD", help_heading = "Tests")]
     setup_command: Option<String>,
-    /// The folder to run the tests in, from the one that upshift is started in (the repository's root)
-    #[arg(long, value_name = "DIR")]
+    /// Folder to run the tests in, relative to the repository's root
+    #[arg(long, value_name = "DIR", help_heading = "Tests")]
     working_directory: Option<String>,
-    /// What is to be done [default: make the failing tests pass]
-    #[arg(long, value_name = "TEXT")]
+    /// What the models are asked to do [default: make the failing tests pass]
+    #[arg(long, value_name = "TEXT", help_heading = "Models")]
     objective: Option<String>,
-    /// The failing tests that are to be mended, one a line; others that fail stay as they are [default: all that fail]
-    #[arg(long, value_name = "NAMES")]
+    /// Failing tests to fix, one per line; other failures are left alone [default: all that fail]
+    #[arg(long, value_name = "NAMES", help_heading = "Tests")]
     only_tests: Option<String>,
-    /// The most all model calls together may cost, in dollars [default: 2]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    /// Hard cap on the cost of all model calls, in dollars [default: 2]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Limits")]
     max_cost_usd: Option<String>,
-    /// The most active time, in minutes [default: 15]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    /// Cap on active time (waiting excluded), in minutes [default: 15]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Limits")]
     max_duration_minutes: Option<String>,
-    /// The most iterations over all tiers
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    /// Cap on iterations over all tiers
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Limits")]
     max_iterations: Option<String>,
-    /// Where the audit log is written [default: .upshift/audit.db]
-    #[arg(long, value_name = "PATH")]
+    /// Audit log to write [default: .upshift/audit.db]
+    #[arg(long, value_name = "PATH", help_heading = "Audit log")]
     audit_db: Option<String>,
     /// Run without an audit log
-    #[arg(long, conflicts_with = "audit_db")]
+    #[arg(long, conflicts_with = "audit_db", help_heading = "Audit log")]
     no_audit: bool,
-    /// What happens with a fix: none, commit or pr
+    /// What to do with a fix: none, commit or pr
     #[arg(long, value_name = "HOW")]
     push: Option<String>,
-    /// Record the models' replies into a cassette (`run` only)
-    #[arg(long, value_name = "PATH")]
+    /// Record the models' replies into a cassette file (`run` only)
+    #[arg(long, value_name = "PATH", help_heading = "Models")]
     record: Option<String>,
-    /// The form: text or json; for `run` also jsonl, every event as it happens, then the report
+    /// Output format: text, json, or jsonl (every event as it happens, then the report; `run` only)
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
-    /// Variables that the tests need, separated by commas
-    #[arg(long, value_name = "NAMES")]
+    /// Environment variables to pass to the tests, comma-separated
+    #[arg(long, value_name = "NAMES", help_heading = "Tests")]
     pass_env: Option<String>,
-    /// Globs that models may not write, separated by commas
-    #[arg(long, value_name = "GLOBS")]
+    /// Globs of files that models may not write, comma-separated
+    #[arg(long, value_name = "GLOBS", help_heading = "Safety")]
     protected_paths: Option<String>,
     /// Confinement of child processes: auto, required or off
-    #[arg(long, value_name = "HOW")]
+    #[arg(long, value_name = "HOW", help_heading = "Safety")]
     sandbox: Option<String>,
-    /// Network of child processes: auto, off, loopback or on
-    #[arg(long, value_name = "HOW")]
+    /// Network for child processes: auto, off, loopback or on
+    #[arg(long, value_name = "HOW", help_heading = "Safety")]
     network: Option<String>,
 }
 
 /// The flags that say how tests are run. `judge` has these alone.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct TestFlags {
-    /// The configuration file [default: .github/upshift.yml]
+    /// Configuration file [default: .github/upshift.yml]
     #[arg(long, value_name = "FILE")]
     config: Option<String>,
-    /// The command that runs the tests [default: detected]
+    /// Command that runs the tests [default: detected]
     #[arg(long, value_name = "CMD")]
     test_command: Option<String>,
-    /// A command run once before the tests, with network and without keys
+    /// Command to run once before the tests, with network and without keys
     #[arg(long, value_name = "CMD")]
     setup_command: Option<String>,
-    /// The folder to run the tests in, from the one that upshift is started in (the repository's root)
+    /// Folder to run the tests in, relative to the repository's root
     #[arg(long, value_name = "DIR")]
     working_directory: Option<String>,
-    /// The most time, in minutes [default: 15]
+    /// Time cap, in minutes [default: 15]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     max_duration_minutes: Option<String>,
-    /// Variables that the tests need, separated by commas
+    /// Environment variables to pass to the tests, comma-separated
     #[arg(long, value_name = "NAMES")]
     pass_env: Option<String>,
     /// Confinement of child processes: auto, required or off
     #[arg(long, value_name = "HOW")]
     sandbox: Option<String>,
-    /// Network of child processes: auto, off, loopback or on
+    /// Network for child processes: auto, off, loopback or on
     #[arg(long, value_name = "HOW")]
     network: Option<String>,
 }

@@ -39,15 +39,15 @@ pub enum ReadFormat {
 /// Arguments of `upshift read`.
 #[derive(Debug, Args)]
 pub struct ReadArgs {
-    /// The log, or - for standard input
+    /// Test log, or - for standard input
     pub file: PathBuf,
-    /// The exit code of the command that printed it
+    /// Exit code of the command that printed the log
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub exit_code: Option<i32>,
-    /// The framework, when you know it (cargo-test, pytest, jest, …); otherwise it is recognised
+    /// Test framework (cargo-test, pytest, jest, …) [default: recognised]
     #[arg(long, value_name = "NAME")]
     pub framework: Option<String>,
-    /// How to print the report
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub format: ReadFormat,
 }

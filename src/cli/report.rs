@@ -25,18 +25,18 @@ const LOCAL_KEY: &str = "local";
 /// The arguments of `report`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// The run: its id or a unique beginning of it [default: the latest]
+    /// Run id, or a unique prefix of it [default: the latest]
     run: Option<String>,
-    /// The audit log to read
+    /// Audit log to read [default: .upshift/audit.db]
     #[arg(long, value_name = "PATH")]
     audit_db: Option<String>,
-    /// The form
+    /// Output format
     #[arg(long, value_enum, default_value_t = Form::Text)]
     format: Form,
     /// List the runs in the log
     #[arg(long, conflicts_with_all = ["run", "verify"])]
     list: bool,
-    /// Check the log's hash chain for this run; exit 1 when it was changed
+    /// Verify the hash chain of this run; exits 1 if the log was changed
     #[arg(long)]
     verify: bool,
 }

@@ -22,12 +22,12 @@ use crate::workspace::{Workspace, WorkspaceError};
 /// The arguments of `resume`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// The run: its id or a unique beginning of it [default: the latest]
+    /// Run id, or a unique prefix of it [default: the latest]
     run: Option<String>,
-    /// The audit log it is recorded in
+    /// Audit log that holds the run [default: .upshift/audit.db]
     #[arg(long, value_name = "PATH")]
     audit_db: Option<String>,
-    /// The form of the report [default: the one that the run was started with]
+    /// Report format [default: that of the original run]
     #[arg(long, value_enum)]
     format: Option<RunForm>,
 }

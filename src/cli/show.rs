@@ -21,27 +21,27 @@ use crate::streams;
 /// The arguments of `show`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ShowArgs {
-    /// The run: its id or a unique beginning of it [default: the latest]
+    /// Run id, or a unique prefix of it [default: the latest]
     run: Option<String>,
-    /// Only this tier, from 1
+    /// Only this tier (1 is the first)
     #[arg(long, value_name = "N")]
     tier: Option<u32>,
-    /// Only this iteration of a tier, from 1
+    /// Only this iteration of a tier (1 is the first)
     #[arg(long, value_name = "N")]
     iteration: Option<u32>,
-    /// What the models were told and answered
+    /// Print the conversations with the models
     #[arg(long)]
     conversation: bool,
-    /// What the tests printed when a change was judged
+    /// Print the output of the judging test runs
     #[arg(long)]
     tests: bool,
-    /// What was changed since the start
+    /// Print the patch against the start of the run
     #[arg(long)]
     patch: bool,
-    /// The audit log to read
+    /// Audit log to read [default: .upshift/audit.db]
     #[arg(long, value_name = "PATH")]
     audit_db: Option<String>,
-    /// The form
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Form,
 }
@@ -49,10 +49,10 @@ pub(crate) struct ShowArgs {
 /// The arguments of `runs`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunsArgs {
-    /// The audit log to read
+    /// Audit log to read [default: .upshift/audit.db]
     #[arg(long, value_name = "PATH")]
     audit_db: Option<String>,
-    /// The form
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Form,
 }

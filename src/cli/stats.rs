@@ -19,10 +19,10 @@ use crate::report::view::RunView;
 /// The arguments of `stats`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct StatsArgs {
-    /// The audit log to read
+    /// Audit log to read [default: .upshift/audit.db]
     #[arg(long, value_name = "PATH")]
     audit_db: Option<String>,
-    /// The form
+    /// Output format
     #[arg(long, value_enum, default_value_t = Form::Text)]
     format: Form,
 }

@@ -10,12 +10,12 @@ use crate::report::operations::{self, Fold, page};
 /// The arguments of `trace`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// The run: its id or a unique beginning of it [default: the latest]
+    /// Run id, or a unique prefix of it [default: the latest]
     run: Option<String>,
-    /// The audit log to read
+    /// Audit log to read [default: .upshift/audit.db]
     #[arg(long, value_name = "PATH")]
     audit_db: Option<String>,
-    /// The form
+    /// Output format
     #[arg(long, value_enum, default_value_t = Form::Json)]
     format: Form,
 }

@@ -136,10 +136,12 @@ fn the_outputs_are_those_that_the_program_writes() {
 }
 
 #[test]
-fn the_reference_names_every_input_and_output() {
-    let reference = file("docs/action.md");
-    for name in inputs().iter().map(String::as_str).chain(outputs::NAMES).chain(outputs::OF_GATE) {
-        assert!(reference.contains(&format!("\n| `{name}` | ")), "{name}");
+fn the_reference_says_of_every_input_and_output_what_the_action_says() {
+    let (reference, action) = (file("docs/action.md"), action());
+    let described = [("inputs", keys(&action["inputs"])), ("outputs", keys(&action["outputs"]))];
+    for (part, name) in described.iter().flat_map(|(part, names)| names.iter().map(move |name| (part, name))) {
+        let description = action[*part][name.as_str()]["description"].as_str().expect("a description");
+        assert!(reference.contains(&format!("\n| `{name}` | {description} |\n")), "{part}: {name}: {description}");
     }
 }
 

@@ -27,59 +27,59 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// List the tasks of a source as it says; those of `failing-tests` by running the tests
+    /// List the tasks of a source; `failing-tests` runs the tests to find them
     List(Look),
-    /// Show the task that would be worked on first; exits with 1 if none is ready
+    /// Show the task that would be worked on first; exits 1 if none is ready
     Next(Look),
-    /// Print a backlog as the matrix of a workflow's jobs, for `fromJSON`: the tasks of each, and its share of the budget
+    /// Print a backlog as a job matrix for `fromJSON`: the tasks of each job and its share of the budget
     Matrix(MatrixArgs),
-    /// Add a task to a prd.json or a list
+    /// Add a task to a prd.json or a YAML list
     Add {
-        /// The file
+        /// The prd.json or YAML list
         #[arg(long, value_name = "SOURCE")]
         tasks: String,
-        /// Its id, unique in the file
+        /// Id of the task, unique in the file
         id: String,
-        /// What it is about, in a line
+        /// Title of the task, one line
         title: String,
-        /// A command that fails until it is done
+        /// Command that fails until the task is done
         #[arg(long, value_name = "CMD", conflicts_with = "test")]
         command: Option<String>,
-        /// A failing test that passes when it is done; may be given often
+        /// Failing test that passes when the task is done; repeatable
         #[arg(long, value_name = "NAME")]
         test: Vec<String>,
-        /// 0 is first, 4 is last
+        /// Priority, 0 (first) to 4 (last)
         #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=4))]
         priority: u8,
     },
-    /// Show how far the last backlog of this folder is, and which process works on it
+    /// Show the progress of the last backlog here, and the process that works on it
     Status {
-        /// The audit log that holds it [default: .upshift/audit.db]
+        /// Audit log of the backlog [default: .upshift/audit.db]
         #[arg(long, value_name = "PATH")]
         audit_db: Option<String>,
-        /// The form
+        /// Output format
         #[arg(long, value_enum, default_value_t)]
         format: Form,
     },
-    /// Have tasks of a prd.json or a list be done once more
+    /// Mark tasks of a prd.json or a YAML list as not done
     Reset {
-        /// The file
+        /// The prd.json or YAML list
         #[arg(long, value_name = "SOURCE")]
         tasks: String,
-        /// The audit log that holds which tasks of a list are done [default: .upshift/audit.db]
+        /// Audit log that knows which tasks of a YAML list are done [default: .upshift/audit.db]
         #[arg(long, value_name = "PATH")]
         audit_db: Option<String>,
-        /// Their ids [default: all]
+        /// Ids of the tasks [default: all]
         ids: Vec<String>,
     },
 }
 
 #[derive(Debug, ClapArgs)]
 struct Look {
-    /// Where they come from: `failing-tests`, a prd.json, or a list in YAML
+    /// Task source: `failing-tests`, `issues:LABEL`, a prd.json or a YAML list
     #[arg(long, value_name = "SOURCE")]
     tasks: String,
-    /// The form
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Form,
     #[command(flatten)]

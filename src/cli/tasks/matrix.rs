@@ -18,13 +18,13 @@ pub(super) const LEAST_SHARE: MicroUsd = MicroUsd(1_000);
 /// The flags of `tasks matrix`.
 #[derive(Debug, Args)]
 pub(super) struct MatrixArgs {
-    /// Where they come from: `failing-tests`, a prd.json, or a list in YAML
+    /// Task source: `failing-tests`, a prd.json or a YAML list
     #[arg(long, value_name = "SOURCE")]
     tasks: String,
-    /// The most that all tasks together may cost, in dollars; each has an equal part of it, whatever the others spend [default: 2.00]
+    /// Hard cap on the cost of all tasks together, in dollars, in equal shares [default: 2.00]
     #[arg(long, value_name = "USD")]
     max_cost_usd: Option<String>,
-    /// The most jobs; where there are more tasks, a job takes several
+    /// Most jobs of the matrix; with more tasks, a job takes several
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=256))]
     max_jobs: u16,
     #[command(flatten)]

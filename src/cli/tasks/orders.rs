@@ -24,7 +24,7 @@ const BEAT: Duration = Duration::from_millis(50);
 /// The arguments of `pause`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct OrderArgs {
-    /// The audit log of the backlog [default: .upshift/audit.db]
+    /// Audit log of the backlog [default: .upshift/audit.db]
     #[arg(long, value_name = "PATH")]
     audit_db: Option<String>,
 }
@@ -32,7 +32,7 @@ pub(crate) struct OrderArgs {
 /// The arguments of `add` and `remove`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct CountArgs {
-    /// How many tasks more or fewer
+    /// Number of tasks
     #[arg(value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     number: u32,
     #[command(flatten)]

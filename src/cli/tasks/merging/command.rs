@@ -26,25 +26,25 @@ use crate::workspace::Revisions;
 /// The flags of `merge`.
 #[derive(Debug, Args)]
 pub(crate) struct MergeArgs {
-    /// The audit logs of the jobs, or folders that hold them
+    /// Audit logs of the jobs, or folders that hold them
     #[arg(value_name = "LOG", required_unless_present = "proven")]
     logs: Vec<PathBuf>,
-    /// Where the tasks come from: what proves each is taken from there, and from no log
+    /// Task source; what proves each task is read from it, never from a log
     #[arg(long, value_name = "SOURCE")]
     tasks: Option<String>,
-    /// Propose what was merged
-    #[arg(long, value_enum, default_value = "none")]
+    /// How to propose the merged fixes
+    #[arg(long, value_name = "HOW", value_enum, default_value = "none")]
     pull_request: PullRequest,
-    /// Keep what was merged in this file, for another job that proposes it
+    /// Write the merged fixes to this file, for another job that proposes them
     #[arg(long, value_name = "FILE", conflicts_with = "proven")]
     keep_proven: Option<PathBuf>,
-    /// Propose what another job merged and kept in this file: nothing is run here
+    /// Propose the fixes that another job merged into this file; runs nothing of the repository
     #[arg(long, value_name = "FILE", conflicts_with = "logs")]
     proven: Option<PathBuf>,
-    /// The audit log that they are joined into [default: .upshift/audit.db]
+    /// Audit log to merge into [default: .upshift/audit.db]
     #[arg(long, value_name = "PATH")]
     audit_db: Option<String>,
-    /// The form of the report
+    /// Report format
     #[arg(long, value_enum, default_value = "text")]
     format: MergeForm,
     #[command(flatten)]
@@ -54,11 +54,11 @@ pub(crate) struct MergeArgs {
 /// How what was merged is proposed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum PullRequest {
-    /// Not at all: it is on the branch that is checked out
+    /// Leave them on the current branch
     None,
-    /// In one pull request
+    /// One pull request
     One,
-    /// In one for each change
+    /// One pull request per fix
     Each,
 }
 
