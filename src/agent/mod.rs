@@ -22,6 +22,8 @@ use serde::{Deserialize, Serialize};
 const ARTISAN: &str = include_str!("prompts/artisan.v2.md");
 /// The librarian's instructions.
 const LIBRARIAN: &str = include_str!("prompts/librarian.v2.md");
+/// An advisor's instructions.
+const ADVISOR: &str = include_str!("prompts/advisor.v1.md");
 /// The critic's instructions.
 const CRITIC: &str = include_str!("prompts/critic.v2.md");
 
@@ -91,6 +93,8 @@ pub struct Material {
     pub likely: Foreign,
     /// The librarian's brief, in full mode.
     pub brief: Option<Foreign>,
+    /// The words of advisors, each under its label.
+    pub advice: Vec<Beside>,
     /// The compressed failure history of the tiers below (at most 4,000 characters).
     pub handover: Foreign,
     /// The last iterations of the same tier, oldest first. At most [`REMEMBERED`].
@@ -106,6 +110,8 @@ pub fn for_agents(role: Role) -> &'static str {
         Role::Artisan => include_str!("prompts/hosted_artisan.v1.md"),
         Role::Librarian => include_str!("prompts/hosted_librarian.v1.md"),
         Role::Critic => include_str!("prompts/hosted_critic.v1.md"),
+        // Configuration names no agent as an advisor.
+        Role::Advisor => ADVISOR,
     }
 }
 
@@ -121,6 +127,9 @@ pub fn artisan(material: &Material, mark: &Mark) -> Prompt {
     if let Some(brief) = &material.brief {
         message.fenced(mark, "BRIEF", brief);
     }
+    for advice in &material.advice {
+        message.fenced(mark, &advice.label, &advice.text);
+    }
     message.files(material, mark);
     Prompt { system: ARTISAN, first_message: message.0, mark: mark.clone() }
 }
@@ -133,6 +142,20 @@ pub fn librarian(material: &Material, mark: &Mark) -> Prompt {
     message.fenced(mark, "FAILING TESTS", &material.failures);
     message.files(material, mark);
     Prompt { system: LIBRARIAN, first_message: message.0, mark: mark.clone() }
+}
+
+/// An advisor's prompt: its instructions, which are the configuration's own words, and what the artisan will be given.
+#[must_use]
+pub fn advisor(material: &Material, instructions: &str, mark: &Mark) -> Prompt {
+    let mut message = Message(format!("YOUR PART: {}\n", instructions.trim()));
+    message.0.push_str(&task(material).0);
+    message.history(material, mark);
+    message.fenced(mark, "FAILING TESTS", &material.failures);
+    if let Some(brief) = &material.brief {
+        message.fenced(mark, "BRIEF", brief);
+    }
+    message.files(material, mark);
+    Prompt { system: ADVISOR, first_message: message.0, mark: mark.clone() }
 }
 
 /// The critic's prompt: diff, failing tests, brief (S0-33).
@@ -200,8 +223,12 @@ mod tests {
     use super::*;
 
     /// The most that each prompt may cost in every session. Raise it only with a reason.
-    const LIMITS: [(&str, &str, usize); 3] =
-        [("artisan", ARTISAN, 1_300), ("librarian", LIBRARIAN, 1_100), ("critic", CRITIC, 1_100)];
+    const LIMITS: [(&str, &str, usize); 4] = [
+        ("artisan", ARTISAN, 1_300),
+        ("librarian", LIBRARIAN, 1_100),
+        ("critic", CRITIC, 1_100),
+        ("advisor", ADVISOR, 900),
+    ];
 
     fn material() -> Material {
         Material {
@@ -213,6 +240,7 @@ mod tests {
             excerpts: vec![Excerpt { label: Foreign::new("src/lib.rs"), text: Foreign::new("fn add() {}") }],
             likely: Foreign::new("src/other.rs"),
             brief: Some(Foreign::new("the sign is wrong")),
+            advice: vec![Beside { label: "ADVISORY security".to_owned(), text: Foreign::new("check the bounds") }],
             handover: Foreign::new("=== TIER 1 FAILURES"),
             past: vec![
                 PastIteration {

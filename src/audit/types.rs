@@ -15,6 +15,8 @@ pub enum Scope {
     Run(RunId),
     /// All calls of one tier of a run, which is zero-based.
     Tier(RunId, u32),
+    /// All calls of one named agent of a run, such as an advisor.
+    Agent(RunId, String),
     /// All calls for one pull request, over all its runs: `owner/name#12`.
     PullRequest(String),
     /// All calls for one repository on one day: `owner/name@2026-02-17`.
@@ -22,11 +24,12 @@ pub enum Scope {
 }
 
 impl fmt::Display for Scope {
-    /// The key in the database: `run:<id>`, `tier:<id>:<index>`, `pr:<…>`, `day:<…>`.
+    /// The key in the database: `run:<id>`, `tier:<id>:<index>`, `agent:<id>:<name>`, `pr:<…>`, `day:<…>`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Run(run) => write!(f, "run:{run}"),
             Self::Tier(run, index) => write!(f, "tier:{run}:{index}"),
+            Self::Agent(run, name) => write!(f, "agent:{run}:{name}"),
             Self::PullRequest(name) => write!(f, "pr:{name}"),
             Self::Day(name) => write!(f, "day:{name}"),
         }

@@ -72,6 +72,7 @@ fn waiting_for(event: &Event) -> Option<&'static str> {
             Role::Librarian => "the librarian is thinking",
             Role::Artisan => "the artisan is thinking",
             Role::Critic => "the critic is thinking",
+            Role::Advisor => "advisors are thinking",
         });
     }
     if matches!(event, Event::RunStarted(_)) {

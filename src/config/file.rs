@@ -209,6 +209,25 @@ object! {
         "meta" meta: BTreeMap<String, MetaSection> = "none";
         /// Servers of tools (Model Context Protocol, over standard input and output), by name; their tools are called `mcp__NAME__TOOL`.
         "mcp" mcp: BTreeMap<String, McpSection> = "none";
+        /// Advisors, by name: models that read side by side before the artisan works, and whose words it is given; at most 8.
+        "advisors" advisors: BTreeMap<String, AdvisorSection> = "none";
+    }
+}
+
+object! {
+    /// An advisor; it reads the tree and changes nothing, and its failure changes no verdict.
+    AdvisorSection {
+        /// The part that it is asked for, in at most 4,000 characters.
+        #[schemars(required)]
+        "instructions" instructions: String = "required", "Say what it is to look at: `instructions: Which callers does this change break?`.";
+        /// Its models, in order of preference; no coding agents.
+        "models" models: Targets = "the librarian's of the tier, in a simple tier the artisan's";
+        /// The most that all its sessions of a run may cost, in dollars.
+        "maxCostUsd" max_cost_usd: Dollars = "a tenth of `global.maxTotalCostUsd`";
+        /// The most turns of one session.
+        "maxTurns" max_turns: Whole<1, 100> = "10";
+        /// Whether it is asked in each iteration; otherwise in the first one of each tier.
+        "eachIteration" each_iteration: bool = "false";
     }
 }
 

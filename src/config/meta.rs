@@ -34,6 +34,11 @@ pub(super) fn blocks(picker: &Picker<'_>) -> Vec<MetaBlock> {
             continue;
         };
         let role = section.role.map_or(Role::Artisan, |RoleWord(role)| role);
+        if section.role.is_some_and(|RoleWord(role)| role == Role::Advisor) {
+            let fix = "Use librarian, artisan or critic: an advisor's word is its block.";
+            document.faults.add(&format!("{path}.role"), "is a role that gives no blocks", fix);
+            continue;
+        }
         blocks.push(MetaBlock { name: name.clone(), role, required: section.required.unwrap_or(true), schema });
     }
     let names: Vec<&str> = blocks.iter().map(|block| block.name.as_str()).collect();

@@ -6,6 +6,7 @@
 //!
 //! Start reading at [`resolve`].
 
+mod advisors;
 mod block_schema;
 mod checks;
 mod choices;
@@ -47,8 +48,9 @@ pub use gateway::{GATEWAY_PROVIDERS, GatewayPlan, resolve_gateway};
 pub use github::DEFAULT_SKIP_LABEL;
 pub use hosts::{all_spoken_by, spoken_by};
 pub use plan::{
-    AgentPlan, AgentProgram, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, McpServer, Merge,
-    Minimise, NamedCommand, Network, OnRemark, Origin, Plan, Proof, Push, SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
+    AdvisorPlan, AgentPlan, AgentProgram, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, McpServer,
+    Merge, Minimise, NamedCommand, Network, OnRemark, Origin, Plan, Proof, Push, SafetyPlan, Sandbox, TestPlan,
+    WaitFor, Wire,
 };
 pub use read::Entry;
 pub use reference::reference;

@@ -134,6 +134,8 @@ pub struct AgentPlan {
     pub meta: Vec<MetaBlock>,
     /// Servers of tools.
     pub mcp: Vec<McpServer>,
+    /// Advisors, asked before the artisan works.
+    pub advisors: Vec<AdvisorPlan>,
 }
 
 impl AgentPlan {
@@ -142,6 +144,23 @@ impl AgentPlan {
     pub fn meta_of(&self, role: Role) -> Vec<MetaBlock> {
         self.meta.iter().filter(|block| block.role == role).cloned().collect()
     }
+}
+
+/// An advisor: a model that reads before the artisan works and gives its word.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AdvisorPlan {
+    /// Its name.
+    pub name: String,
+    /// The part that it is asked for.
+    pub instructions: String,
+    /// Its models in order. Empty for those of the tier.
+    pub models: Vec<ModelId>,
+    /// The most that all its sessions of a run may cost. `None` for a tenth of the run's cap.
+    pub max_cost: Option<MicroUsd>,
+    /// The most turns of one session.
+    pub max_turns: u32,
+    /// Whether it is asked in each iteration. Otherwise in the first of each tier.
+    pub each_iteration: bool,
 }
 
 /// A server of tools, started by its command for each session of the roles that are given it.

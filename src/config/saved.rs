@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::plan::{
-    AgentPlan, AgentProgram, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, McpServer, Merge,
-    Minimise, NamedCommand, Network, OnRemark, Plan, Proof, Push, SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
+    AdvisorPlan, AgentPlan, AgentProgram, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, McpServer,
+    Merge, Minimise, NamedCommand, Network, OnRemark, Plan, Proof, Push, SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
 };
 use super::resolve::defaults;
 use crate::domain::budget::{Budget, SharedCaps};
@@ -99,6 +99,7 @@ saved! {
         side_model: Option<ModelId>,
         meta: Vec<MetaBlock>,
         mcp: Vec<McpServer>,
+        advisors: Vec<AdvisorPlan>,
     }
 }
 saved! {

@@ -195,6 +195,8 @@ pub(super) fn agent(picker: &Picker<'_>, key_vars: &[&str]) -> AgentPlan {
         side_model: None,
         meta: meta::blocks(picker),
         mcp: mcp::servers(picker, key_vars),
+        // Which models those are, the registry knows.
+        advisors: Vec::new(),
         allow_commands: picker.take("agent.allowCommands", allowed, Vec::new(), |list| joined(list, String::as_str)),
     }
 }

@@ -397,5 +397,5 @@ domain_words! {
     Mode ModeWord { Simple "simple", Full "full" }
     OnEntropy OnEntropyWord { Escalate "escalate", Continue "continue", Halt "halt" }
     Effort EffortWord { Low "low", Medium "medium", High "high" }
-    Role RoleWord { Librarian "librarian", Artisan "artisan", Critic "critic" }
+    Role RoleWord { Librarian "librarian", Artisan "artisan", Critic "critic", Advisor "advisor" }
 }

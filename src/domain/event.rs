@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::account::{Limited, Unavailability};
+use super::advice::Advice;
 use super::agents::{AgentRecovery, AgentSwitch, AllLimited, SubAgentChange};
 use super::attempt::{Attempt, TierExit};
+pub use super::baseline::{BaselineFinished, TestMessage, TestPlace};
 use super::blocker::Blocker;
 use super::budget::Budget;
 use super::clock::Timestamp;
@@ -102,6 +104,9 @@ pub enum Event {
         session_id: String,
         /// The first target, `provider/model`.
         target: String,
+        /// The path of who speaks below the iteration, where the role alone does not name it: `advisor/security`. Empty elsewhere.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        agent: String,
     },
     /// The worst case of a call was set aside, and the call is about to be sent.
     CallReserved {
@@ -131,6 +136,9 @@ pub enum Event {
         /// How it ended, by the names of S1-15, where that is more than that the model was told of a failure. Empty elsewhere.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         exit: String,
+        /// The session, where several are held side by side. Empty elsewhere: it is the one that began last.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        session_id: String,
     },
     /// Part of the window is in use: 30 % info, 40 % warning, 50 % critical (S0-12).
     ContextThreshold {
@@ -140,6 +148,9 @@ pub enum Event {
         level: String,
         /// Percent of the window.
         percent: u32,
+        /// The session, where several are held side by side. Empty elsewhere.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        session_id: String,
     },
     /// A role's session ended with a report, real or synthetic (S1-12).
     SessionFinished {
@@ -164,6 +175,11 @@ pub enum Event {
     },
     /// The blocks of data that a role was asked for beside its report came, or did not (S1-12).
     MetaReported(MetaReported),
+    /// Advisors were asked: what each said, or why it said nothing (S1-18).
+    Advised {
+        /// One block for each, in the order of their names.
+        blocks: Vec<Advice>,
+    },
     /// The tests were run and judged.
     TestsFinished {
         /// How the command ended.
@@ -405,59 +421,6 @@ pub struct RunStarted {
     /// The task of a backlog that the run is for, as `backlog/task`. `None` for a run of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-}
-
-/// The result of the tests before any model was asked.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct BaselineFinished {
-    /// The framework that was recognised.
-    pub framework: String,
-    /// How the command ended.
-    pub exit: Exit,
-    /// The kind of output.
-    pub kind: RunKind,
-    /// Our judgement.
-    pub verdict: Verdict,
-    /// F0: the failing tests that must be seen passing.
-    pub failing: Vec<String>,
-    /// Tests that failed once and passed once: set aside.
-    pub flaky: Vec<String>,
-    /// Tests that fail for want of a service, or for the machine's sake, beside others that do not: set aside.
-    #[serde(default)]
-    pub environment: Vec<String>,
-    /// Tests that fail and that the run was not asked to mend.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub others: Vec<String>,
-    /// Tests seen passing.
-    pub passed: u64,
-    /// How long it took, in milliseconds, re-runs included.
-    pub duration_ms: u64,
-    /// Where the first of the failing tests stand, as far as the framework tells.
-    #[serde(default)]
-    pub places: Vec<TestPlace>,
-    /// Messages of the first of the failing tests, in a line each.
-    #[serde(default)]
-    pub messages: Vec<TestMessage>,
-}
-
-/// The message of a failing test.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TestMessage {
-    /// Its name.
-    pub test: String,
-    /// Its message, cut to a line. It is not our text.
-    pub said: String,
-}
-
-/// Where a test stands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TestPlace {
-    /// Its name.
-    pub test: String,
-    /// The file, from the top of the checkout.
-    pub file: String,
-    /// The line, from 1.
-    pub line: Option<u32>,
 }
 
 /// How a run ended.

@@ -36,6 +36,8 @@ pub enum Role {
     Artisan,
     /// Reviews the artisan's diff.
     Critic,
+    /// Reads and gives its word before the artisan works. Several may do so side by side.
+    Advisor,
 }
 
 impl Role {
@@ -46,6 +48,7 @@ impl Role {
             Self::Librarian => "librarian",
             Self::Artisan => "artisan",
             Self::Critic => "critic",
+            Self::Advisor => "advisor",
         }
     }
 }
@@ -75,6 +78,9 @@ impl Tier {
     pub fn targets(&self, role: Role) -> &[ModelId] {
         match role {
             Role::Librarian => &self.librarian,
+            // Of an advisor without models of its own. Those of a role that does not speak here may lack a key.
+            Role::Advisor if self.mode == Mode::Full => &self.librarian,
+            Role::Advisor => &self.artisan,
             Role::Artisan => &self.artisan,
             Role::Critic => &self.critic,
         }

@@ -7,9 +7,11 @@
 //! Start reading at [`event::Event`]: a run *is* its events.
 
 pub mod account;
+pub mod advice;
 pub mod agents;
 pub mod attempt;
 mod bare_end;
+pub mod baseline;
 pub mod blocker;
 pub mod budget;
 pub mod catalogue;

@@ -17,6 +17,9 @@ pub struct CallScope {
     pub iteration: u32,
     /// The role that asked.
     pub role: Role,
+    /// The path of who asked below the iteration, where the role alone does not name it: `advisor/security`. Empty elsewhere.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub agent: String,
     /// The session's id.
     pub session_id: String,
     /// The session that started this one, if any.

@@ -306,7 +306,17 @@ impl Ledger {
             Purpose::Side => (format!("{session_id}-side"), Some(session_id)),
         };
         let attempt = 1;
-        CallScope { tier_index, iteration, role, session_id, parent_session_id, root_session_id, turn, attempt }
+        CallScope {
+            tier_index,
+            iteration,
+            role,
+            agent: String::new(),
+            session_id,
+            parent_session_id,
+            root_session_id,
+            turn,
+            attempt,
+        }
     }
 
     fn settle(&self, call: &OpenCall, outcome: Outcome) {

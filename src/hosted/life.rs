@@ -200,6 +200,7 @@ fn tool(spec: &HostedSpec, ledger: &Ledger, ports: &HostedPorts<'_>, (call, ok, 
         ok,
         duration_ms: now.saturating_sub(call.began),
         exit: String::new(),
+        session_id: String::new(),
     }
 }
 

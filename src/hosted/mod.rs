@@ -37,7 +37,7 @@ const SUMMARY_CHARS: usize = 4_000;
 pub async fn hold(spec: HostedSpec, ports: &mut HostedPorts<'_>) -> HostedEnd {
     let id = uuid::Uuid::new_v4().hyphenated().to_string();
     let (role, target) = (spec.role, spec.target.to_string());
-    ports.journal.emit(&Event::SessionStarted { role, session_id: id.clone(), target });
+    ports.journal.emit(&Event::SessionStarted { role, session_id: id.clone(), target, agent: String::new() });
     let mut held = Held::default();
     let blocks = spec.meta.clone();
     let report = match play(&spec, &id, ports, &mut held).await {
@@ -77,9 +77,10 @@ fn report_of(role: Role, words: &str) -> FinalReport {
     let summary = words.trim().to_owned();
     match role {
         Role::Artisan => FinalReport::Done { summary },
+        Role::Advisor if !summary.is_empty() => FinalReport::Done { summary },
         Role::Librarian if !summary.is_empty() => FinalReport::Briefed { summary, files: Vec::new() },
         // Whoever does not say that a change is good does not approve it.
-        Role::Librarian | Role::Critic => FinalReport::Synthetic { reason: FailureReason::NoReport },
+        Role::Librarian | Role::Critic | Role::Advisor => FinalReport::Synthetic { reason: FailureReason::NoReport },
     }
 }
 

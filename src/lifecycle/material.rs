@@ -45,6 +45,7 @@ pub(super) fn compose(context: &Context<'_>, climb: &Climb) -> Material {
         excerpts,
         likely,
         brief: None,
+        advice: Vec::new(),
         handover: Foreign::new(&context.redact(&handover::build(&rows.prior).summary)),
         past: rows.past.clone(),
         last: rows.last.clone(),

@@ -27,6 +27,7 @@
 //!
 //! Start reading at [`run`].
 
+mod advisors;
 mod allowance;
 mod applied;
 mod baseline;

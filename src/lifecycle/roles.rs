@@ -1,5 +1,6 @@
 //! The sessions of one iteration: librarian, artisan, critic, each with fresh context.
 
+use super::advisors;
 use super::hosts;
 use super::material;
 use super::table::Table;
@@ -87,6 +88,11 @@ pub(super) async fn change(table: &mut Table<'_, '_, '_>, material: &mut Materia
         }
     }
     let lineage = end.librarian.as_ref().map(lineage_of);
+    let was_advised = advisors::hear(table, material, lineage.as_ref()).await;
+    if let Some(cause) = table.context.world.wrap_up.wished().filter(|_| was_advised) {
+        end.halt = Some(Halt::Stopped(cause));
+        return end;
+    }
     let artisan = hosts::hold(table, Role::Artisan, agent::artisan(material, &Mark::random()), lineage).await;
     end.halt = halt_of(&artisan.report);
     end.artisan = Some(artisan);

@@ -1,5 +1,6 @@
 //! The table at which roles are asked, and a session there with models of ours.
 
+use std::cell::RefCell;
 use std::ffi::OsString;
 
 use super::climb::{Climb, Sessions};
@@ -10,8 +11,9 @@ use super::{targets, tools};
 use crate::agent::Prompt;
 use crate::domain::ladder::{Role, Tier};
 use crate::domain::model_id::ModelId;
+use crate::policy::rotation::Patience;
 use crate::process::{self, ProcessError, Program, Spec};
-use crate::session::{self, Limits, Lineage, Ports, Replay, SessionEnd, SessionSpec, Toolbox};
+use crate::session::{self, Book, Limits, Lineage, Ports, Replay, SessionEnd, SessionSpec, Toolbox};
 use crate::test_run;
 use crate::trial::{self, Foresight};
 use crate::workspace::ToolError;
@@ -47,26 +49,10 @@ pub(super) async fn with_models(
     let Table { context, climb, tier, .. } = *table;
     let sessions = &mut *table.sessions;
     let (world, plan) = (&context.world, &context.charter.plan);
-    let spec = SessionSpec {
-        role,
-        tier_index: climb.position.tier_index,
-        iteration: climb.iteration(),
-        targets,
-        system: prompt.system.to_owned(),
-        first_message: prompt.first_message,
-        mark: prompt.mark,
-        lineage,
-        limits: Limits {
-            max_turns: plan.agent.max_turns,
-            max_attempts: plan.agent.max_attempts,
-            patience: targets::patience(context, climb, &sessions.memory, tier, role),
-            ..Limits::default()
-        },
-        effort: plan.agent.effort,
-        temperature: plan.agent.temperature,
-        meta: plan.agent.meta_of(role),
-    };
+    let patience = targets::patience(context, climb, &sessions.memory, tier, role);
+    let spec = spec_of(context, climb, (role, String::new()), prompt, (lineage, targets, patience));
     let mut servers = tools::open(context, table.recorder, role, &spec.targets).await;
+    let book = RefCell::new(&mut *table.recorder.journal);
     let outside = servers.as_ref().and_then(tools::Servers::tools);
     let watched = commands::watch_for_stop(context, climb);
     world.workspace.judged_from(climb.start());
@@ -77,7 +63,7 @@ pub(super) async fn with_models(
         providers: world.providers,
         facts: &plan.facts,
         toolbox: Toolbox { workspace: world.workspace.clone(), run_tests, run_command, allow_commands, outside },
-        journal: table.recorder.journal,
+        journal: Book::over(&book),
         caps: climb.caps(context),
         stop: world.stop.clone(),
         wrap_up: world.wrap_up.flag(),
@@ -96,6 +82,37 @@ pub(super) async fn with_models(
     wrap_up.set_in_session(false);
     sessions.replay = std::mem::replace(&mut ports.replay, Replay::none());
     end
+}
+
+/// A session of a role, or of a named agent.
+pub(super) fn spec_of(
+    context: &Context<'_>,
+    climb: &Climb,
+    (role, agent): (Role, String),
+    prompt: Prompt,
+    (lineage, targets, patience): (Option<Lineage>, Vec<ModelId>, Patience),
+) -> SessionSpec {
+    let plan = &context.charter.plan;
+    SessionSpec {
+        role,
+        agent,
+        tier_index: climb.position.tier_index,
+        iteration: climb.iteration(),
+        targets,
+        system: prompt.system.to_owned(),
+        first_message: prompt.first_message,
+        mark: prompt.mark,
+        lineage,
+        limits: Limits {
+            max_turns: plan.agent.max_turns,
+            max_attempts: plan.agent.max_attempts,
+            patience,
+            ..Limits::default()
+        },
+        effort: plan.agent.effort,
+        temperature: plan.agent.temperature,
+        meta: plan.agent.meta_of(role),
+    }
 }
 
 /// The `run_tests` tool: the whole command or a part of it, told as a model reads it best.

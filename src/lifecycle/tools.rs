@@ -123,6 +123,7 @@ fn tell_lost(context: &Context<'_>, recorder: &mut Recorder<'_>, role: Role, (na
         ok: false,
         duration_ms: 0,
         exit: SessionExit::McpInitFailed.as_str().to_owned(),
+        session_id: String::new(),
     });
     recorder.emit(&Event::Warning { message: format!("the server of tools `{name}` cannot be used: {why}") });
 }

@@ -58,6 +58,7 @@ pub(super) fn scope(tier_index: u32, iteration: u32, role: Role) -> CallScope {
         tier_index,
         iteration,
         role,
+        agent: String::new(),
         session_id: "s".into(),
         parent_session_id: None,
         root_session_id: "s".into(),

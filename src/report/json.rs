@@ -101,6 +101,7 @@ pub fn document(view: &RunView) -> Document<'_> {
         remarks: view.remarks.iter().map(remark).collect(),
         corrections: &view.corrections,
         meta: &view.meta,
+        advice: &view.advice,
         best_patch: view.best_patch(),
         limited: view.limited(),
         recent_errors: &view.recent_errors,

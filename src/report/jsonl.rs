@@ -5,6 +5,8 @@
 //! `tool_call` (S1-17), `agent_started`, `agent_update`, `agent_finished` and `agent_failed` (S1-19). The last line is `report`,
 //! with the keys of [`super::json::Document`]. Keys stay, new ones may come, as may new types.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::json::{self, Document};
@@ -109,6 +111,8 @@ pub struct Stream {
     /// Zero-based tier and one-based iteration.
     place: (u32, u32),
     session_id: String,
+    /// The paths of sessions that are not named by their role.
+    agents: BTreeMap<String, String>,
 }
 
 impl Stream {
@@ -117,8 +121,11 @@ impl Stream {
         if let Event::IterationStarted { tier_index, iteration, .. } = event {
             self.place = (*tier_index, *iteration);
         }
-        if let Event::SessionStarted { session_id, .. } = event {
+        if let Event::SessionStarted { session_id, agent, .. } = event {
             self.session_id.clone_from(session_id);
+            if !agent.is_empty() {
+                self.agents.insert(session_id.clone(), agent.clone());
+            }
         }
         let beside = self.beside(event, at);
         let lines = std::iter::once(Line::Event { timestamp: at, event }).chain(beside);
@@ -129,16 +136,16 @@ impl Stream {
     fn beside<'a>(&'a self, event: &'a Event, timestamp: Option<&'a Timestamp>) -> Vec<Line<'a>> {
         let of = |role: Role, session_id: &'a str| Agent {
             timestamp,
-            agent_path: path(self.place, role),
+            agent_path: self.path(role, session_id),
             session_id,
             ..Agent::default()
         };
         match event {
-            Event::SessionStarted { role, session_id, target } => {
+            Event::SessionStarted { role, session_id, target, .. } => {
                 vec![Line::AgentStarted(Agent { target: Some(target), ..of(*role, session_id) })]
             }
             Event::CallSettled(receipt) => vec![Line::LlmCall(call(receipt))],
-            Event::ToolFinished { role, turn, name, subject, ok, duration_ms, exit } => vec![
+            Event::ToolFinished { role, turn, name, subject, ok, duration_ms, exit, session_id } => vec![
                 Line::ToolCall(ToolCall {
                     status: if *ok { "ok" } else { "failed" },
                     tool: name,
@@ -146,13 +153,16 @@ impl Stream {
                     exit: Some(exit.as_str()).filter(|exit| !exit.is_empty()),
                     latency_ms: *duration_ms,
                     timestamp,
-                    agent_path: path(self.place, *role),
-                    session_id: &self.session_id,
+                    agent_path: self.path(*role, self.session(session_id)),
+                    session_id: self.session(session_id),
                 }),
-                Line::AgentUpdate(Agent { turn: Some(*turn), tool: Some(name), ..of(*role, &self.session_id) }),
+                Line::AgentUpdate(Agent { turn: Some(*turn), tool: Some(name), ..of(*role, self.session(session_id)) }),
             ],
-            Event::ContextThreshold { role, percent, .. } => {
-                vec![Line::AgentUpdate(Agent { context_percent: Some(*percent), ..of(*role, &self.session_id) })]
+            Event::ContextThreshold { role, percent, session_id, .. } => {
+                vec![Line::AgentUpdate(Agent {
+                    context_percent: Some(*percent),
+                    ..of(*role, self.session(session_id))
+                })]
             }
             Event::SessionFinished { role, session_id, target, turns, result, summary, exit, .. } => {
                 let agent = Agent {
@@ -169,6 +179,15 @@ impl Stream {
             _ => Vec::new(),
         }
     }
+
+    /// The session that an event is about: the one that it names, or the one that began last.
+    fn session<'a>(&'a self, named: &'a str) -> &'a str {
+        if named.is_empty() { &self.session_id } else { named }
+    }
+
+    fn path(&self, role: Role, session_id: &str) -> String {
+        path(self.place, role, self.agents.get(session_id).map_or("", String::as_str))
+    }
 }
 
 /// The last line: the report.
@@ -178,7 +197,7 @@ pub fn last(view: &RunView) -> String {
 }
 
 fn call(receipt: &Receipt) -> LlmCall<'_> {
-    let CallScope { tier_index, iteration, role, session_id, .. } = &receipt.scope;
+    let CallScope { tier_index, iteration, role, agent, session_id, .. } = &receipt.scope;
     let usage = receipt.usage.as_ref();
     LlmCall {
         status: receipt.status.as_str(),
@@ -192,14 +211,15 @@ fn call(receipt: &Receipt) -> LlmCall<'_> {
         unknown_cost: receipt.unknown_cost.as_usd(),
         latency_ms: receipt.latency_ms,
         timestamp: &receipt.timestamp,
-        agent_path: path((*tier_index, *iteration), *role),
+        agent_path: path((*tier_index, *iteration), *role, agent),
         session_id,
     }
 }
 
 /// Counted as people count, and as `upshift show --tier 1 --iteration 2` does.
-pub(super) fn path((tier_index, iteration): (u32, u32), role: Role) -> String {
-    format!("tier-{}/iteration-{iteration}/{}", tier_index.saturating_add(1), role.as_str())
+pub(super) fn path((tier_index, iteration): (u32, u32), role: Role, agent: &str) -> String {
+    let who = if agent.is_empty() { role.as_str() } else { agent };
+    format!("tier-{}/iteration-{iteration}/{who}", tier_index.saturating_add(1))
 }
 
 fn rendered(line: &Line<'_>) -> String {
@@ -265,7 +285,12 @@ mod tests {
 
     #[test]
     fn a_session_is_started_updated_and_finished_or_failed() {
-        let started = |role| Event::SessionStarted { role, session_id: "s1".to_owned(), target: "a/m".to_owned() };
+        let started = |role| Event::SessionStarted {
+            role,
+            session_id: "s1".to_owned(),
+            target: "a/m".to_owned(),
+            agent: String::new(),
+        };
         let ended = |result: &str| Event::SessionFinished {
             role: Role::Critic,
             session_id: "s1".to_owned(),
@@ -284,6 +309,7 @@ mod tests {
             ok: false,
             duration_ms: 3,
             exit: String::new(),
+            session_id: String::new(),
         };
         let begun = Event::IterationStarted { tier_index: 1, iteration: 2, run_iteration: 5 };
         let lines = streamed(&[begun, started(Role::Critic), tool, ended("reject"), ended("no_report")]);

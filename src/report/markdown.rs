@@ -331,7 +331,8 @@ fn review(view: &RunView, surface: Surface) -> Option<String> {
 
 /// The blocks of data beside the reports.
 fn meta(view: &RunView) -> Option<String> {
-    let lines: Vec<String> = words::meta(view).iter().map(|block| format!("- {}", say(block))).collect();
+    let blocks = words::meta(view).into_iter().chain(words::advice(view));
+    let lines: Vec<String> = blocks.map(|block| format!("- {}", say(&block))).collect();
     (!lines.is_empty()).then(|| format!("**In the models' words**\n\n{}", lines.join("\n")))
 }
 

@@ -149,14 +149,14 @@ impl Progress {
             Event::IterationStarted { tier_index, iteration, .. } => {
                 vec![self.iteration_started(*tier_index, *iteration)]
             }
-            Event::SessionStarted { role, target, .. } => vec![self.speaker(*role, target)],
+            Event::SessionStarted { role, target, agent, .. } => vec![self.speaker(*role, agent, target)],
             Event::CallSettled(receipt) => {
                 self.failed_call(receipt).map(|line| self.paint(Tone::Notice, &line)).into_iter().collect()
             }
             Event::ToolFinished { role, name, subject, ok, duration_ms, .. } => {
                 vec![self.tool(*role, name, subject, *ok, *duration_ms)]
             }
-            Event::ContextThreshold { role, level, percent } if level != "info" => vec![self.filling(*role, *percent)],
+            Event::ContextThreshold { role, level, percent, .. } if level != "info" => vec![self.filling(*role, *percent)],
             Event::SessionFinished { role, turns, result, summary, .. } => {
                 vec![session_finished(*role, *turns, result, self.untold(summary))]
             }
@@ -201,6 +201,7 @@ impl Progress {
             Event::CorrectionProposed(correction) => {
                 vec![self.notice(&format!("a correction of a test is proposed: {}", correction.files.join(", ")))]
             }
+            Event::Advised { blocks } => agents::unadvised(blocks).map(|line| self.notice(&line)).collect(),
             Event::Warning { message } => vec![self.notice(message)],
             Event::LeftoversRemoved { leftovers, more } => vec![self.leftovers(leftovers, *more)],
             Event::ContextThreshold { .. }
@@ -218,8 +219,9 @@ impl Progress {
         self.paint(Tone::Notice, &format!("◆ Skipped: {}: {}", self.tiers_named(tiers), speech(reason)))
     }
 
-    fn speaker(&self, role: Role, target: &str) -> String {
-        self.paint(Tone::Faint, &format!("    {}: {}", role.as_str(), model(target)))
+    fn speaker(&self, role: Role, agent: &str, target: &str) -> String {
+        let who = if agent.is_empty() { role.as_str() } else { agent };
+        self.paint(Tone::Faint, &format!("    {}: {}", plain::line(who), model(target)))
     }
 
     fn filling(&self, role: Role, percent: u32) -> String {

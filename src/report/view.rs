@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 
 use crate::domain::account::Limited;
+use crate::domain::advice::Advice;
 use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
 use crate::domain::blocker::Blocker;
 use crate::domain::budget::{Budget, Spent};
@@ -258,6 +259,8 @@ pub struct RunView {
     pub named_blockers: Vec<Blocker>,
     /// The blocks of data that roles gave beside their last reports, and those that are missing.
     pub meta: Vec<MetaReported>,
+    /// The last words of each advisor.
+    pub advice: Vec<Advice>,
     /// Warnings in order, each once.
     pub warnings: Vec<String>,
     /// Processes that worked on the run.

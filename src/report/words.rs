@@ -3,6 +3,7 @@
 //! A [`Sentence`] keeps our words apart from text that came from a model, a repository or the configuration, so that
 //! each surface can escape the latter in its own way. Invariant: nothing is escaped or clipped here.
 
+mod advice;
 mod billed;
 mod commands;
 mod corrections;
@@ -17,6 +18,7 @@ mod remarks;
 mod reviews;
 mod sentence;
 
+pub use self::advice::advice;
 pub use self::billed::billed;
 pub use self::commands::{history_command, log_commands};
 pub use self::corrections::{correction_sentence, corrections, take_correction};

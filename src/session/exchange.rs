@@ -116,6 +116,7 @@ impl Session<'_, '_> {
             tier_index: self.spec.tier_index,
             iteration: self.spec.iteration,
             role: self.spec.role,
+            agent: self.spec.agent.clone(),
             session_id: self.id.clone(),
             parent_session_id: self.spec.lineage.as_ref().map(|lineage| lineage.parent.clone()),
             root_session_id: self.spec.lineage.as_ref().map_or_else(|| self.id.clone(), |lineage| lineage.root.clone()),
@@ -137,7 +138,7 @@ impl Session<'_, '_> {
     ) -> Result<(Call, Quote), (Scope, String)> {
         let id = uuid::Uuid::new_v4().hyphenated().to_string();
         let caps = &self.ports.caps;
-        let mut left = self.ports.journal.store().left(caps);
+        let mut left = self.ports.journal.left(caps);
         let mut refused_by = self.tightest_cap();
         for _ in 0..=caps.len().saturating_add(1) {
             let quote = budget::quote(&info, bytes, left).map_err(|error| refusal(&refused_by, &error.reason))?;
@@ -163,8 +164,8 @@ impl Session<'_, '_> {
 
     /// The cap that has least left.
     fn tightest_cap(&self) -> Scope {
-        let store = self.ports.journal.store();
-        let tightest = self.ports.caps.iter().min_by_key(|cap| store.left(std::slice::from_ref(cap)));
+        let book = self.ports.journal;
+        let tightest = self.ports.caps.iter().min_by_key(|cap| book.left(std::slice::from_ref(cap)));
         tightest.map_or_else(|| Scope::Day("none".to_owned()), |cap| cap.scope.clone())
     }
 
@@ -282,6 +283,7 @@ fn log_settled(receipt: &Receipt) {
 fn refusal(scope: &Scope, reason: &str) -> (Scope, String) {
     let whose = match scope {
         Scope::Run(_) | Scope::Tier(..) => String::new(),
+        Scope::Agent(_, name) => format!(" (its own cap, {name})"),
         Scope::PullRequest(name) => format!(" (the cap of all runs for the pull request {name})"),
         Scope::Day(name) => format!(" (the cap of all runs of the day, {name})"),
     };

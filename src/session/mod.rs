@@ -31,8 +31,8 @@ pub use crate::domain::session_exit::SessionExit;
 pub use end::{FailureReason, FinalReport, SessionEnd};
 pub use meta::{MetaRead, prompt as meta_prompt, read as read_meta};
 pub use ports::{
-    CallOutside, Memory, OutsideError, OutsideFuture, OutsideTools, Ports, Replay, RunCommand, RunTests, ToolFuture,
-    Toolbox,
+    Book, CallOutside, Memory, OutsideError, OutsideFuture, OutsideTools, Ports, Replay, RunCommand, RunTests,
+    ToolFuture, Toolbox,
 };
 pub use spec::{Limits, Lineage, SessionSpec};
 pub use turns::SNAPSHOT_KIND;
@@ -86,6 +86,7 @@ pub async fn converse(spec: SessionSpec, ports: &mut Ports<'_>) -> SessionEnd {
         role: session.spec.role,
         session_id: session.id.clone(),
         target: first,
+        agent: session.spec.agent.clone(),
     });
     let SessionSpec { tier_index, iteration, role, .. } = &session.spec;
     let span = tracing::info_span!("session", role = role.as_str(), tier = tier_index + 1, iteration);

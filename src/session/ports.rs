@@ -1,5 +1,6 @@
 //! A session's ports to the world.
 
+use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 use std::future::Future;
@@ -8,17 +9,19 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::audit::{Cap, Journal};
+use crate::audit::{CallReservation, Cap, Journal, Refused, Snapshot};
 use crate::domain::account::Accounts;
 use crate::domain::catalogue::ModelFacts;
 use crate::domain::chat::Reply;
 use crate::domain::clock::Clock;
+use crate::domain::event::Event;
 use crate::domain::ladder::Role;
 use crate::domain::model_id::ModelId;
 use crate::domain::receipt::Receipt;
 use crate::domain::session_exit::SessionExit;
 use crate::domain::stop::Stop;
 use crate::domain::tool::ToolSpec;
+use crate::domain::units::MicroUsd;
 use crate::domain::waiting::Waiting;
 use crate::model::Providers;
 use crate::policy::standing::Standing;
@@ -33,7 +36,7 @@ pub struct Ports<'a> {
     /// The facts about the models.
     pub facts: &'a ModelFacts,
     /// Where events and money go.
-    pub journal: &'a mut Journal,
+    pub journal: Book<'a>,
     /// The caps that each call must fit under: the run's, the tier's, ….
     pub caps: Vec<Cap>,
     /// The tools' world.
@@ -50,6 +53,84 @@ pub struct Ports<'a> {
     pub replay: Replay,
     /// The run's knowledge of its targets.
     pub memory: &'a mut Memory,
+}
+
+/// The way to a journal that sessions side by side share. Each borrows it for one act, never over a wait.
+#[derive(Debug, Clone, Copy)]
+pub struct Book<'a>(&'a (dyn Acts + 'a));
+
+/// The acts of a session on its journal. They hide how long the journal itself is borrowed for, which would tie every port to that time.
+trait Acts: fmt::Debug {
+    fn emit(&self, event: &Event);
+    fn hasten(&self);
+    fn save_snapshot(&self, snapshot: &Snapshot<'_>);
+    fn reserve(&self, call: &CallReservation, caps: &[Cap]) -> Result<(), Refused>;
+    fn settle(&self, receipt: &Receipt, reply: Option<&Reply>);
+    fn left(&self, caps: &[Cap]) -> MicroUsd;
+}
+
+impl Acts for RefCell<&mut Journal> {
+    fn emit(&self, event: &Event) {
+        self.borrow_mut().emit(event);
+    }
+
+    fn hasten(&self) {
+        self.borrow_mut().hasten();
+    }
+
+    fn save_snapshot(&self, snapshot: &Snapshot<'_>) {
+        self.borrow_mut().save_snapshot(snapshot);
+    }
+
+    fn reserve(&self, call: &CallReservation, caps: &[Cap]) -> Result<(), Refused> {
+        self.borrow_mut().reserve(call, caps)
+    }
+
+    fn settle(&self, receipt: &Receipt, reply: Option<&Reply>) {
+        self.borrow_mut().settle(receipt, reply);
+    }
+
+    fn left(&self, caps: &[Cap]) -> MicroUsd {
+        self.borrow().store().left(caps)
+    }
+}
+
+impl<'a> Book<'a> {
+    /// The way to a journal.
+    #[must_use]
+    pub fn over<'j: 'a>(journal: &'a RefCell<&'j mut Journal>) -> Self {
+        Self(journal)
+    }
+
+    /// See [`Journal::emit`].
+    pub(super) fn emit(self, event: &Event) {
+        self.0.emit(event);
+    }
+
+    /// See [`Journal::hasten`].
+    pub(super) fn hasten(self) {
+        self.0.hasten();
+    }
+
+    /// See [`Journal::save_snapshot`].
+    pub(super) fn save_snapshot(self, snapshot: &Snapshot<'_>) {
+        self.0.save_snapshot(snapshot);
+    }
+
+    /// See [`Journal::reserve`].
+    pub(super) fn reserve(self, call: &CallReservation, caps: &[Cap]) -> Result<(), Refused> {
+        self.0.reserve(call, caps)
+    }
+
+    /// See [`Journal::settle`].
+    pub(super) fn settle(self, receipt: &Receipt, reply: Option<&Reply>) {
+        self.0.settle(receipt, reply);
+    }
+
+    /// The least that is left over all caps.
+    pub(super) fn left(self, caps: &[Cap]) -> MicroUsd {
+        self.0.left(caps)
+    }
 }
 
 /// A run's knowledge of its targets. It outlives single sessions.
@@ -148,6 +229,15 @@ impl Replay {
     #[must_use]
     pub fn of(calls: Vec<(Receipt, Option<Reply>)>) -> Self {
         Self(calls.into())
+    }
+
+    /// Takes out the replies of one named agent, which may stand between those of others that were held beside it.
+    #[must_use]
+    pub fn of_agent(&mut self, agent: &str) -> Self {
+        let (own, rest) =
+            std::mem::take(&mut self.0).into_iter().partition(|(receipt, _)| receipt.scope.agent == agent);
+        self.0 = rest;
+        Self(own)
     }
 
     /// The next recorded reply if it is this role's. Failed calls before it are skipped, not repeated.

@@ -188,7 +188,7 @@ pub(super) fn final_turn_notice(protocol: Protocol, role: Role) -> String {
 const fn endings(role: Role) -> &'static str {
     match role {
         Role::Critic => "APPROVE or REJECT",
-        Role::Librarian | Role::Artisan => "DONE or BLOCKED",
+        Role::Librarian | Role::Artisan | Role::Advisor => "DONE or BLOCKED",
     }
 }
 

@@ -14,6 +14,8 @@ use crate::policy::rotation::Patience;
 pub struct SessionSpec {
     /// The speaker's role, which decides the tools and the shape of the final report.
     pub role: Role,
+    /// The path of the speaker below the iteration, where the role alone does not name it: `advisor/security`. Empty elsewhere.
+    pub agent: String,
     /// Zero-based tier, for the receipts.
     pub tier_index: u32,
     /// One-based iteration within the tier, for the receipts.

@@ -235,6 +235,7 @@ impl Bench {
         let rules = PathRules::default();
         let workspace = Workspace::open(&self.repo(), &self.dir.path().join("shadow"), rules).await.unwrap();
         let clock = Paused(tokio::time::Instant::now());
+        let book = RefCell::new(&mut self.journal);
         let answers = &self.test_answers;
         let run_tests: RunTests<'_> = Box::new(move |_filter| {
             let answer = answers.borrow_mut().pop_front().expect("a test run that was not foreseen");
@@ -249,7 +250,7 @@ impl Bench {
         let mut ports = Ports {
             providers: &providers,
             facts: &self.facts,
-            journal: &mut self.journal,
+            journal: Book::over(&book),
             caps: vec![Cap { scope: Scope::Run(self.run.clone()), max: self.cap }],
             toolbox: Toolbox {
                 workspace: Arc::new(workspace),
@@ -267,6 +268,7 @@ impl Bench {
         };
         let spec = SessionSpec {
             role: self.role,
+            agent: String::new(),
             tier_index: 1,
             iteration: 2,
             targets: self.scripts.iter().map(|(target, _)| target.clone()).collect(),

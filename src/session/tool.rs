@@ -95,6 +95,11 @@ const BRIEF: [Param; 4] = [
     optional("reason", Kind::Text),
     optional("files", Kind::Texts),
 ];
+const ADVICE: [Param; 3] = [
+    text("summary"),
+    Param { name: "status", kind: Kind::Word(&STATUSES), need: Need::Required },
+    optional("reason", Kind::Text),
+];
 const REVIEW: [Param; 3] = [
     text("summary"),
     Param { name: "verdict", kind: Kind::Word(&VERDICTS), need: Need::Required },
@@ -153,6 +158,7 @@ impl Tool {
                 Role::Critic => &REVIEW,
                 Role::Librarian => &BRIEF,
                 Role::Artisan => &REPORT,
+                Role::Advisor => &ADVICE,
             },
             Self::Outside => &[],
         }
@@ -247,7 +253,7 @@ mod tests {
 
     #[test]
     fn librarian_and_critic_cannot_write_or_run() {
-        for role in [Role::Librarian, Role::Critic] {
+        for role in [Role::Librarian, Role::Critic, Role::Advisor] {
             let names: Vec<&str> =
                 Offer { role, tests: true, commands: true }.tools().into_iter().map(Tool::name).collect();
             assert_eq!(names, ["list_files", "read_file", "search", "read_output", "final_report"]);

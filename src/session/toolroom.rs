@@ -76,6 +76,8 @@ pub(super) enum Halt {
 #[derive(Debug)]
 pub(super) struct Toolroom {
     role: Role,
+    /// The session, where others are held beside it.
+    session_id: String,
     mark: Mark,
     outputs: Outputs,
     /// Files changed, in order of first change.
@@ -97,10 +99,11 @@ type Done = Result<Result<String, String>, Halt>;
 
 impl Toolroom {
     /// The tools of a session that begins.
-    pub(super) fn new(role: Role, limits: &Limits, mark: Mark) -> Self {
+    pub(super) fn new(role: Role, limits: &Limits, mark: Mark, session_id: String) -> Self {
         let outputs = Outputs::new(limits.max_result_bytes, limits.max_tool_bytes);
         Self {
             role,
+            session_id,
             mark,
             outputs,
             wrote: Vec::new(),
@@ -344,6 +347,7 @@ impl Toolroom {
             ok,
             duration_ms: took,
             exit: exit.map(|exit| exit.as_str().to_owned()).unwrap_or_default(),
+            session_id: self.session_id.clone(),
         });
         for refusal in std::mem::take(&mut self.refusals) {
             let message = format!("refused to the {}: {}", self.role.as_str(), ports.redactor.redact(&refusal));

@@ -133,8 +133,8 @@ impl<'s, 'a> Session<'s, 'a> {
         let meta = Desk::of(spec.meta.clone());
         meta.describe(&mut tool_specs);
         let first = ports.redactor.redact(&spec.first_message).into_owned();
+        let id = uuid::Uuid::new_v4().hyphenated().to_string();
         Self {
-            id: uuid::Uuid::new_v4().hyphenated().to_string(),
             turn: 0,
             cost: Charge::ZERO,
             usage: Usage::default(),
@@ -147,7 +147,7 @@ impl<'s, 'a> Session<'s, 'a> {
             told: None,
             monitor: ContextMonitor::default(),
             monitored: None,
-            toolroom: Toolroom::new(spec.role, &spec.limits, spec.mark.clone()),
+            toolroom: Toolroom::new(spec.role, &spec.limits, spec.mark.clone(), shared_id(&spec, &id)),
             failed: None,
             calls: 0,
             forced: None,
@@ -158,6 +158,7 @@ impl<'s, 'a> Session<'s, 'a> {
             peak_percent: 0,
             outside,
             meta,
+            id,
             spec,
             ports,
         }
@@ -262,7 +263,7 @@ impl<'s, 'a> Session<'s, 'a> {
 
     /// Whether there is money for a reply that brings blocks alone: the review and the next iteration come first.
     fn may_ask_for_meta(&self) -> bool {
-        let left = self.ports.journal.store().left(&self.ports.caps);
+        let left = self.ports.journal.left(&self.ports.caps);
         left.0 >= self.cost.total().0.saturating_mul(2)
     }
 
@@ -357,11 +358,16 @@ impl<'s, 'a> Session<'s, 'a> {
                 role,
                 level: warning.level.as_str().to_owned(),
                 percent: warning.percentage,
+                session_id: self.shared_id(),
             });
             self.wrap_up_by(warning.level, warning.percentage);
         }
         let percent = self.monitor.usage(role.as_str()).map_or(0, |usage| usage.percentage);
         self.peak_percent = self.peak_percent.max(percent);
+    }
+
+    fn shared_id(&self) -> String {
+        shared_id(&self.spec, &self.id)
     }
 
     /// Gives the session few more turns when its window fills up: replies get worse from there on, and the next session starts
@@ -394,6 +400,7 @@ impl<'s, 'a> Session<'s, 'a> {
         let body = serde_json::json!({
             "session_id": self.id,
             "role": self.spec.role,
+            "agent": self.spec.agent,
             "lineage": self.spec.lineage.as_ref().map(|lineage| [&lineage.parent, &lineage.root]),
             "targets": self.spec.targets,
             "exit": ending.exit.as_str(),
@@ -450,6 +457,11 @@ impl Ending {
         };
         Self::synthetic(FailureReason::Stopped { cause }, exit)
     }
+}
+
+/// The id of a session that may be held beside others. Empty for one that has its time to itself.
+fn shared_id(spec: &SessionSpec, id: &str) -> String {
+    if spec.agent.is_empty() { String::new() } else { id.to_owned() }
 }
 
 /// The rotation over a session's targets: which of them share an account or a host, and what they cost.

@@ -78,6 +78,7 @@ fn call(id: String, iteration: u32) -> CallReservation {
         tier_index: 0,
         iteration,
         role: Role::Artisan,
+        agent: String::new(),
         session_id: "s".to_owned(),
         parent_session_id: None,
         root_session_id: "s".to_owned(),

@@ -58,6 +58,8 @@ mod red_team;
 #[cfg(test)]
 mod reports;
 #[cfg(test)]
+mod rules;
+#[cfg(test)]
 mod runs;
 #[cfg(test)]
 mod seeds;

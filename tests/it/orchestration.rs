@@ -1,5 +1,6 @@
 //! Tools of other servers, the tree of operations and telemetry, in whole runs of the built program.
 
+mod advisors;
 mod mcp;
 mod telemetry;
 mod trace;

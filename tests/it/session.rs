@@ -3,7 +3,7 @@
 mod abort;
 mod table;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -32,7 +32,7 @@ use upshift::model::endpoint::{Endpoint, Wire};
 use upshift::process::{self, Confinement, Program, Spec};
 use upshift::redact::Redactor;
 use upshift::session::{
-    FinalReport, Limits, Memory, Ports, Replay, SessionEnd, SessionExit, SessionSpec, Toolbox, converse,
+    Book, FinalReport, Limits, Memory, Ports, Replay, SessionEnd, SessionExit, SessionSpec, Toolbox, converse,
 };
 use upshift::workspace::{PathRules, ToolError, Workspace};
 
@@ -172,10 +172,11 @@ impl Bench {
         let shadow = self.dir.path().join("shadow");
         let workspace = Workspace::open(&self.dir.path().join("repo"), &shadow, PathRules::default()).await.unwrap();
         let (redactor, clock, mut memory) = (Redactor::default(), SystemClock::new(), Memory::default());
+        let book = RefCell::new(&mut journal);
         let mut ports = Ports {
             providers: &providers,
             facts: &facts,
-            journal: &mut journal,
+            journal: Book::over(&book),
             caps: vec![Cap { scope: Scope::Run(self.run.clone()), max: self.cap }],
             toolbox: Toolbox {
                 workspace: Arc::new(workspace),
@@ -193,6 +194,7 @@ impl Bench {
         };
         let spec = SessionSpec {
             role: Role::Artisan,
+            agent: String::new(),
             tier_index: 0,
             iteration: 1,
             targets: self.targets.clone(),

@@ -119,6 +119,7 @@ fn scope(tier_index: u32, iteration: u32) -> CallScope {
         tier_index,
         iteration,
         role: Role::Artisan,
+        agent: String::new(),
         session_id: "s1".to_owned(),
         parent_session_id: None,
         root_session_id: "s1".to_owned(),

@@ -59,7 +59,7 @@ pub(super) fn attention(view: &RunView) -> Markup {
     let review = words::review_heading(view).map(|heading| {
         html! { p { (say(&heading)) } (list(&words::review_issues(view)).unwrap_or_default()) }
     });
-    let blocks = words::meta(view);
+    let blocks: Vec<_> = words::meta(view).into_iter().chain(words::advice(view)).collect();
     let corrections: Vec<_> = words::corrections(view).map(words::correction_sentence).collect();
     let proof = words::proof_heading(view).map(|heading| {
         html! {

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::domain::account::Limited;
+use crate::domain::advice::Advice;
 use crate::domain::blocker::Blocker;
 use crate::domain::command::CommandAnswer;
 use crate::domain::correction::Correction;
@@ -120,6 +121,10 @@ pub struct Document<'a> {
     /// `missing` and `why`. Absent where none was asked for.
     #[serde(skip_serializing_if = "<[MetaReported]>::is_empty")]
     pub meta: &'a [MetaReported],
+    /// The last words of advisors: `name`, `session_id`, whether advice was `given`, and what was `said` (the reason where none was). Absent
+    /// where none was asked.
+    #[serde(skip_serializing_if = "<[Advice]>::is_empty")]
+    pub advice: &'a [Advice],
     /// Where the best patch of a failed run was kept.
     pub best_patch: Option<&'a str>,
     /// The rate limit that a parked run waits for: its host, and until when by the host's own words (null where it does not say).

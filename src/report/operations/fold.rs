@@ -85,10 +85,12 @@ impl Fold {
                 self.iteration =
                     Some(self.begin(parent, Kind::Iteration, format!("iteration {iteration}"), String::new()));
             }
-            Event::SessionStarted { role, session_id, target } => self.session_started(*role, session_id, target),
+            Event::SessionStarted { role, session_id, target, agent } => {
+                self.session_started((*role, agent), session_id, target);
+            }
             Event::CallReserved { call_id, scope, .. } => {
                 let turn = self.turn_of(scope);
-                let agent_path = path((scope.tier_index, scope.iteration), scope.role);
+                let agent_path = path((scope.tier_index, scope.iteration), scope.role, &scope.agent);
                 let index = self.begin(Some(turn), Kind::Model, "chat".to_owned(), agent_path);
                 self.calls.insert(call_id.clone(), index);
             }
@@ -134,16 +136,17 @@ impl Fold {
         }
     }
 
-    fn session_started(&mut self, role: Role, session_id: &str, target: &str) {
+    fn session_started(&mut self, (role, agent): (Role, &str), session_id: &str, target: &str) {
         let parent = self.iteration.or(self.tier).or(Some(0));
-        let name = format!("invoke_agent {}", role.as_str());
-        let agent_path = path(self.place, role);
+        let who = if agent.is_empty() { role.as_str() } else { agent };
+        let name = format!("invoke_agent {who}");
+        let agent_path = path(self.place, role, agent);
         let index = self.begin(parent, Kind::Session, name, agent_path.clone());
         for (key, value) in [
             ("gen_ai.operation.name", "invoke_agent"),
-            ("gen_ai.agent.name", role.as_str()),
+            ("gen_ai.agent.name", who),
             ("gen_ai.conversation.id", session_id),
-            ("ai.agent.id", role.as_str()),
+            ("ai.agent.id", who),
             ("ai.agent.call_path", &agent_path),
             ("ai.session.txn_id", session_id),
             ("upshift.target", target),
@@ -164,8 +167,9 @@ impl Fold {
         }
         let above = scope.parent_session_id.as_ref().and_then(|parent| self.sessions.get(parent)).copied();
         let parent = above.or(self.iteration).or(self.tier).or(Some(0));
-        let agent_path = path((scope.tier_index, scope.iteration), scope.role);
-        let name = format!("invoke_agent {}", scope.role.as_str());
+        let agent_path = path((scope.tier_index, scope.iteration), scope.role, &scope.agent);
+        let who = if scope.agent.is_empty() { scope.role.as_str() } else { &scope.agent };
+        let name = format!("invoke_agent {who}");
         let index = self.begin(parent, Kind::Session, name, agent_path);
         self.set(index, "ai.session.txn_id", scope.session_id.as_str().into());
         self.sessions.insert(scope.session_id.clone(), index);
@@ -179,7 +183,7 @@ impl Fold {
         }
         let session = self.session_of(scope);
         self.end_turns(session);
-        let agent_path = path((scope.tier_index, scope.iteration), scope.role);
+        let agent_path = path((scope.tier_index, scope.iteration), scope.role, &scope.agent);
         let index = self.begin(Some(session), Kind::Turn, format!("turn {}", scope.turn), agent_path);
         self.turns.insert(key, index);
         index
@@ -187,7 +191,8 @@ impl Fold {
 
     fn settled(&mut self, receipt: &Receipt) {
         let turn = self.turn_of(&receipt.scope);
-        let agent_path = path((receipt.scope.tier_index, receipt.scope.iteration), receipt.scope.role);
+        let agent_path =
+            path((receipt.scope.tier_index, receipt.scope.iteration), receipt.scope.role, &receipt.scope.agent);
         let known = self.calls.remove(&receipt.call_id);
         let index = known.unwrap_or_else(|| self.begin(Some(turn), Kind::Model, "chat".to_owned(), agent_path));
         let ended = receipt.timestamp.unix_ms().unwrap_or(self.now_ms);
@@ -203,12 +208,16 @@ impl Fold {
     }
 
     fn tool(&mut self, event: &Event) {
-        let Event::ToolFinished { role, turn, name, subject, ok, duration_ms, exit } = event else { return };
-        let session = self.session;
+        let Event::ToolFinished { role, turn, name, subject, ok, duration_ms, exit, session_id } = event else {
+            return;
+        };
+        let session = self.sessions.get(session_id).copied().or(self.session);
         let id = session.and_then(|index| self.sessions.iter().find(|(_, of)| **of == index)).map(|(id, _)| id.clone());
         let turn = id.and_then(|id| self.turns.get(&(id, *turn))).copied();
         let parent = turn.or(session).or(Some(0));
-        let index = self.begin(parent, Kind::Tool, format!("execute_tool {name}"), path(self.place, *role));
+        let of_session = session.and_then(|index| self.operations.get(index)).map(|of| of.agent_path.clone());
+        let agent_path = of_session.unwrap_or_else(|| path(self.place, *role, ""));
+        let index = self.begin(parent, Kind::Tool, format!("execute_tool {name}"), agent_path);
         self.set(index, "gen_ai.operation.name", "execute_tool".into());
         self.set(index, "gen_ai.tool.name", name.as_str().into());
         self.set(index, "upshift.tool.subject", subject.as_str().into());

@@ -12,7 +12,12 @@ fn at(ms: i64) -> Timestamp {
 }
 
 fn started(session: &str) -> Event {
-    Event::SessionStarted { role: Role::Artisan, session_id: session.to_owned(), target: "a/m".to_owned() }
+    Event::SessionStarted {
+        role: Role::Artisan,
+        session_id: session.to_owned(),
+        target: "a/m".to_owned(),
+        agent: String::new(),
+    }
 }
 
 fn finished(session: &str) -> Event {
@@ -37,6 +42,7 @@ fn tool(subject: &str) -> Event {
         ok: true,
         duration_ms: 3,
         exit: String::new(),
+        session_id: String::new(),
     }
 }
 

@@ -1,6 +1,7 @@
-//! Coding agents in the progress: who is asked in whose place, and the agents that agents start.
+//! Coding agents in the progress: who is asked in whose place, the agents that agents start, and advisors.
 
 use super::phrases::{model, speech};
+use crate::domain::advice::Advice;
 use crate::domain::agents::{AgentRecovery, AgentSwitch, AllLimited, SubAgentChange};
 use crate::domain::clock::Timestamp;
 
@@ -20,6 +21,12 @@ pub(super) fn all_limited(all: &AllLimited) -> String {
 pub(super) fn recovery(recovery: &AgentRecovery) -> String {
     let came = if recovery.recovered { "was asked first again, and answers" } else { "still does not answer" };
     format!("    ◆ {} {came}", model(&recovery.target))
+}
+
+/// A line for each advisor that gave no advice.
+pub(super) fn unadvised(blocks: &[Advice]) -> impl Iterator<Item = String> {
+    let failed = blocks.iter().filter(|block| !block.given);
+    failed.map(|block| format!("advisor {} gave no advice: {}", block.name, block.said))
 }
 
 pub(super) fn sub_agent(change: &SubAgentChange) -> String {

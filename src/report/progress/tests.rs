@@ -25,6 +25,7 @@ fn tool(role: Role, name: &str, subject: &str, ok: bool) -> Event {
         ok,
         duration_ms,
         exit: String::new(),
+        session_id: String::new(),
     }
 }
 
@@ -48,6 +49,7 @@ fn eventful(theirs: &str) -> Script {
         role: Role::Artisan,
         session_id: "s".into(),
         target: "ollama/codellama".into(),
+        agent: String::new(),
     });
     script.push(tool(Role::Artisan, "read_file", &format!("src/math.rs{theirs}"), true));
     script.push(tool(Role::Artisan, "edit_file", &format!("src/math.rs{theirs}"), false));
@@ -55,8 +57,18 @@ fn eventful(theirs: &str) -> Script {
     script.call(0, 1, Role::Artisan, 0);
     let failed = failed_receipt(&script, &format!("429 too many requests{theirs}"));
     script.push(failed);
-    script.push(Event::ContextThreshold { role: Role::Artisan, level: "info".into(), percent: 31 });
-    script.push(Event::ContextThreshold { role: Role::Artisan, level: "warning".into(), percent: 42 });
+    script.push(Event::ContextThreshold {
+        role: Role::Artisan,
+        level: "info".into(),
+        percent: 31,
+        session_id: String::new(),
+    });
+    script.push(Event::ContextThreshold {
+        role: Role::Artisan,
+        level: "warning".into(),
+        percent: 42,
+        session_id: String::new(),
+    });
     script.push(Event::SessionFinished {
         role: Role::Artisan,
         session_id: "s".into(),

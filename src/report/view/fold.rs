@@ -7,6 +7,7 @@ use super::{
     TierView, WaitView,
 };
 use crate::domain::account::Unavailability;
+use crate::domain::advice::Advice;
 use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
 use crate::domain::blocker::Blocker;
 use crate::domain::budget::Spent;
@@ -57,6 +58,7 @@ struct Fold {
     corrections: Vec<Correction>,
     named_blockers: Vec<Blocker>,
     meta: Vec<MetaReported>,
+    advice: Vec<Advice>,
     invocations: u32,
     delivery: Delivery,
     commands: Vec<CommandView>,
@@ -119,11 +121,8 @@ impl Fold {
             Event::EvidenceGathered { proof, .. } => self.proof.clone_from(proof),
             Event::Remarked { remarks, .. } => self.remarks.clone_from(remarks),
             Event::CorrectionProposed(correction) => self.propose(correction),
-            Event::MetaReported(meta) => {
-                // What a role said of an earlier change says nothing of this one.
-                self.meta.retain(|earlier| earlier.role != meta.role);
-                self.meta.push(meta.clone());
-            }
+            Event::MetaReported(meta) => self.report_meta(meta),
+            Event::Advised { blocks } => self.advise(blocks),
             Event::Warning { message } => self.warn(message),
             Event::LeftoversRemoved { leftovers, more } => {
                 self.leftovers.extend_from_slice(leftovers);
@@ -161,6 +160,18 @@ impl Fold {
             | Event::BudgetWarning { .. }
             | Event::Escalated { .. } => {}
         }
+    }
+
+    /// What a role said of an earlier change says nothing of this one.
+    fn report_meta(&mut self, meta: &MetaReported) {
+        self.meta.retain(|earlier| earlier.role != meta.role);
+        self.meta.push(meta.clone());
+    }
+
+    /// The last word of each advisor counts.
+    fn advise(&mut self, blocks: &[Advice]) {
+        self.advice.retain(|earlier| blocks.iter().all(|block| block.name != earlier.name));
+        self.advice.extend_from_slice(blocks);
     }
 
     fn warn(&mut self, message: &str) {
@@ -291,6 +302,7 @@ impl Fold {
             corrections: self.corrections,
             named_blockers: self.named_blockers,
             meta: self.meta,
+            advice: self.advice,
             invocations: self.invocations,
             delivery: self.delivery,
             commands: self.commands,

@@ -96,7 +96,7 @@ fn with_range(text: &str) -> (&str, Option<u64>, Option<u64>) {
 fn ending(line: &str, role: Role) -> Option<(&'static str, &str)> {
     let words: &[&'static str] = match role {
         Role::Critic => &["APPROVE", "REJECT"],
-        Role::Librarian | Role::Artisan => &["DONE", "BLOCKED"],
+        Role::Librarian | Role::Artisan | Role::Advisor => &["DONE", "BLOCKED"],
     };
     words.iter().find_map(|word| after(line, word).map(|rest| (*word, rest)))
 }

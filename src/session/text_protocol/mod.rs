@@ -23,6 +23,7 @@ pub(super) fn prompt(role: Role) -> &'static str {
         Role::Artisan => include_str!("../text_protocol.md"),
         Role::Librarian => include_str!("../text_protocol_librarian.md"),
         Role::Critic => include_str!("../text_protocol_critic.md"),
+        Role::Advisor => include_str!("../text_protocol_advisor.md"),
     }
 }
 

@@ -286,6 +286,32 @@ fn word() -> impl Strategy<Value = &'static str> {
 }
 
 #[test]
+fn an_advisor_that_could_not_be_asked_is_refused() {
+    for (advisors, place, message) in [
+        ("'a b': {instructions: x}", "agent.advisors.a b", "is no name of an advisor"),
+        ("a: {}", "agent.advisors.a.instructions", "is required"),
+        ("a: {instructions: ' '}", "agent.advisors.a.instructions", "must not be empty"),
+        ("a: {instructions: x, models: cli/claude}", "agent.advisors.a.models", "names a coding agent"),
+        (
+            "a: {instructions: x, models: [gpt-x, nobody/y]}",
+            "agent.advisors.a.models[1]",
+            "not found in provider registry",
+        ),
+        ("a: {instructions: x, maxTurns: 0}", "agent.advisors.a.maxTurns", "1"),
+        ("a: {instructions: x, when: always}", "agent.advisors.a.when", "unknown key"),
+    ] {
+        let told = told(&configured(&format!("agent: {{advisors: {{{advisors}}}}}\n")));
+        assert!(told.contains(place) && told.contains(message), "{advisors}: {told}");
+    }
+    let many: Vec<String> = (0..9).map(|n| format!("a{n}: {{instructions: x}}")).collect();
+    let told = told(&configured(&format!("agent: {{advisors: {{{}}}}}\n", many.join(", "))));
+    assert!(told.contains("names 9 advisors"), "{told}");
+    let plan = plan(&configured("agent: {advisors: {b: {instructions: x, maxCostUsd: 0.05}, a: {instructions: y}}}\n"));
+    let names: Vec<&str> = plan.agent.advisors.iter().map(|advisor| advisor.name.as_str()).collect();
+    assert_eq!(names, ["a", "b"]);
+}
+
+#[test]
 fn a_block_of_data_whose_schema_would_go_unchecked_is_refused() {
     for (meta, place, message) in [
         ("risk: {schema: {oneOf: []}}", "agent.meta.risk.schema", "`oneOf` is no keyword that is checked here"),

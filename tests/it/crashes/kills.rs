@@ -94,7 +94,16 @@ pub(super) const CORRECTED: Scenario = Scenario {
     kills: &["tool_finished:1", "session_finished:1", "correction_proposed:1", "iteration_finished:1"],
 };
 
-const SCENARIOS: [&Scenario; 7] = [&MENDED, &STALLED, &REWRITING, &MINIMISED, &REMARKED, &LEAVING, &CORRECTED];
+/// An advisor reads before the artisan mends it.
+const ADVISED: Scenario = Scenario {
+    ladder: "claude-haiku-4-5 x1",
+    config: "agent: { advisors: { callers: { instructions: Who calls it? } } }\n",
+    script: advises_and_mends,
+    kills: &["call_settled:2", "advised:1"],
+};
+
+const SCENARIOS: [&Scenario; 8] =
+    [&ADVISED, &MENDED, &STALLED, &REWRITING, &MINIMISED, &REMARKED, &LEAVING, &CORRECTED];
 
 fn done() -> Scripted {
     Say::call("final_report", json!({ "summary": "changed it", "status": "done" })).usage(1_400, 30).into()
@@ -165,6 +174,16 @@ fn mends_and_adds(request: &Request) -> Scripted {
     match request.turn() {
         0 => write("shop/cart.py", "def total(prices):\n    return sum(prices)\n"),
         1 => write("shop/more.py", "VALUE = 1\n"),
+        _ => done(),
+    }
+}
+
+fn advises_and_mends(request: &Request) -> Scripted {
+    if !request.system().contains("You advise") {
+        return mends_and_adds(request);
+    }
+    match request.turn() {
+        0 => Say::call("read_file", json!({ "path": "shop/cart.py" })).usage(500, 40).into(),
         _ => done(),
     }
 }

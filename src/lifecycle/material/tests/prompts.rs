@@ -36,6 +36,7 @@ async fn message(files: &[(&str, String)], command: &str, log: &str) -> String {
         failures: candidate.failures.clone(),
         excerpts,
         likely,
+        advice: Vec::new(),
         brief: None,
         handover: Foreign::default(),
         past: Vec::new(),

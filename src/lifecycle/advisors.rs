@@ -1,0 +1,168 @@
+//! Advisors (S1-18): sessions side by side before the artisan's, whose words it is given.
+//!
+//! Invariant: whatever becomes of an advisor, the iteration goes on as it would without it. A failure is a block with its reason. Each has a
+//! cap of its own within the run's.
+
+use std::cell::RefCell;
+
+use futures_util::future::join_all;
+
+use super::climb::Climb;
+use super::commands;
+use super::context::Context;
+use super::table::{Table, spec_of};
+use super::tools::{self, Servers};
+use crate::agent::{self, Beside, Material};
+use crate::audit::{Cap, Scope};
+use crate::config::AdvisorPlan;
+use crate::domain::advice::Advice;
+use crate::domain::event::Event;
+use crate::domain::foreign::{Foreign, Mark};
+use crate::domain::ladder::Role;
+use crate::domain::units::MicroUsd;
+use crate::policy::rotation::Patience;
+use crate::session::{self, Book, FinalReport, Lineage, Memory, Ports, Replay, SessionEnd, SessionSpec, Toolbox};
+
+/// The longest word of an advisor that is passed on, in characters.
+const ADVICE_CHARS: usize = 2_500;
+/// The part of the run's money that one advisor may spend unless something else is said: all together they must leave most of it to the fix.
+const DEFAULT_SHARE: u64 = 10;
+
+/// An advisor that is about to speak.
+struct Seat<'p> {
+    advisor: &'p AdvisorPlan,
+    spec: SessionSpec,
+    servers: Option<Servers>,
+    replay: Replay,
+    memory: Memory,
+}
+
+/// Asks the advisors that are due, all at once, and puts their words into the material. Returns whether any was asked.
+pub(super) async fn hear(table: &mut Table<'_, '_, '_>, material: &mut Material, lineage: Option<&Lineage>) -> bool {
+    let Table { context, climb, .. } = *table;
+    let begins = climb.position.iterations == 0;
+    let advisors = context.charter.plan.agent.advisors.iter();
+    let due: Vec<&AdvisorPlan> = advisors.filter(|advisor| advisor.each_iteration || begins).collect();
+    if due.is_empty() {
+        return false;
+    }
+    let mut seats = Vec::new();
+    for advisor in due {
+        seats.push(seat(table, material, advisor, lineage.cloned()).await);
+    }
+    context.world.workspace.judged_from(climb.start());
+    let ends = {
+        let book = RefCell::new(&mut *table.recorder.journal);
+        let watched = commands::watch_for_stop(context, climb);
+        let talks = join_all(seats.iter_mut().map(|seat| talk(context, climb, seat, Book::over(&book))));
+        context.world.wrap_up.set_in_session(true);
+        tokio::select! {
+            ends = talks => ends,
+            never = watched => match never {},
+        }
+    };
+    context.world.wrap_up.set_in_session(false);
+    for seat in seats {
+        learn(&mut table.sessions.memory, seat.memory);
+    }
+    let blocks: Vec<Advice> = ends.iter().map(|(name, end)| block(name, end)).collect();
+    material.advice = blocks.iter().map(told).collect();
+    table.recorder.emit(&Event::Advised { blocks });
+    true
+}
+
+async fn seat<'p>(
+    table: &mut Table<'_, '_, '_>,
+    material: &Material,
+    advisor: &'p AdvisorPlan,
+    lineage: Option<Lineage>,
+) -> Seat<'p> {
+    let Table { context, climb, tier, .. } = *table;
+    let own = if advisor.models.is_empty() { tier.targets(Role::Advisor) } else { advisor.models.as_slice() };
+    // A tier's agents hold sessions of their own kind: they read the whole task, not a part of it.
+    let targets = own.iter().filter(|target| crate::backend::Backend::of(target).is_none()).cloned().collect();
+    let agent = path(&advisor.name);
+    let prompt = agent::advisor(material, &advisor.instructions, &Mark::random());
+    // Nobody waits for an advisor: a limit is its failure.
+    let mut spec =
+        spec_of(context, climb, (Role::Advisor, agent.clone()), prompt, (lineage, targets, Patience::default()));
+    spec.limits.max_turns = advisor.max_turns;
+    let servers = tools::open(context, table.recorder, Role::Advisor, &spec.targets).await;
+    let replay = table.sessions.replay.of_agent(&agent);
+    Seat { advisor, spec, servers, replay, memory: table.sessions.memory.clone() }
+}
+
+/// The path of an advisor below the iteration.
+fn path(name: &str) -> String {
+    format!("advisor/{name}")
+}
+
+async fn talk<'p>(
+    context: &Context<'_>,
+    climb: &Climb,
+    seat: &mut Seat<'p>,
+    journal: Book<'_>,
+) -> (&'p str, SessionEnd) {
+    let (world, plan) = (&context.world, &context.charter.plan);
+    let outside = seat.servers.as_ref().and_then(Servers::tools);
+    let mut ports = Ports {
+        providers: world.providers,
+        facts: &plan.facts,
+        toolbox: Toolbox {
+            workspace: world.workspace.clone(),
+            run_tests: None,
+            run_command: None,
+            allow_commands: Vec::new(),
+            outside,
+        },
+        journal,
+        caps: caps(context, climb, seat.advisor),
+        stop: world.stop.clone(),
+        wrap_up: world.wrap_up.flag(),
+        clock: world.clock,
+        redactor: &world.redactor,
+        replay: std::mem::replace(&mut seat.replay, Replay::none()),
+        memory: &mut seat.memory,
+    };
+    let spec = seat.spec.clone();
+    let end = tokio::select! {
+        end = session::converse(spec, &mut ports) => end,
+        never = tools::keep(&mut seat.servers) => match never {},
+    };
+    (&seat.advisor.name, end)
+}
+
+/// The caps of the tier, and the advisor's own.
+fn caps(context: &Context<'_>, climb: &Climb, advisor: &AdvisorPlan) -> Vec<Cap> {
+    let share = MicroUsd(climb.allowance.budget.max_cost.0 / DEFAULT_SHARE);
+    let scope = Scope::Agent(context.charter.run_id.clone(), path(&advisor.name));
+    let own = Cap { scope, max: advisor.max_cost.unwrap_or(share) };
+    std::iter::once(own).chain(climb.caps(context)).collect()
+}
+
+/// Keeps what an advisor found out about targets.
+fn learn(memory: &mut Memory, found: Memory) {
+    memory.refused.extend(found.refused);
+    memory.heard.extend(found.heard);
+    memory.warned.extend(found.warned);
+}
+
+/// The block that a session comes to.
+fn block(name: &str, end: &SessionEnd) -> Advice {
+    let (given, said) = match &end.report {
+        FinalReport::Done { summary }
+        | FinalReport::Briefed { summary, .. }
+        | FinalReport::Approve { summary, .. }
+        | FinalReport::Reject { summary, .. } => (true, summary.clone()),
+        FinalReport::Blocked { reason, .. } => (false, format!("it is blocked: {reason}")),
+        FinalReport::Synthetic { reason } => (false, reason.to_string()),
+    };
+    let said = Foreign::capped(&said, ADVICE_CHARS).as_str().to_owned();
+    Advice { name: name.to_owned(), session_id: end.session_id.clone(), given, said }
+}
+
+/// The block as the artisan reads it.
+fn told(advice: &Advice) -> Beside {
+    let failed = if advice.given { "" } else { " (it gave no advice, because of this)" };
+    Beside { label: format!("ADVISORY {}{failed}", advice.name), text: Foreign::capped(&advice.said, ADVICE_CHARS) }
+}
