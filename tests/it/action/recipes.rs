@@ -135,10 +135,11 @@ fn the_workflow_to_be_called_does_nothing_for_green_ci_of_somebody_elses_commit(
 #[ignore = "needs act, which .ci/act installs"]
 fn a_red_night_on_the_default_branch_is_proposed_once() {
     let triggers = recipe("A red default branch");
-    let theirs = "  workflow_run:\n    workflows: [CI, nightly]\n    types: [completed]\n";
+    let theirs = "  workflow_run:\n    workflows: [CI, nightly, upshift-review]\n    types: [completed]\n";
     assert!(triggers.contains(theirs), "{triggers}");
     let inits = upshift::cli::init::WORKFLOW;
-    let workflow = inits.replace("    workflows: [CI]\n", "    workflows: [CI, nightly]\n");
+    let workflow =
+        inits.replace("    workflows: [CI, upshift-review]\n", "    workflows: [CI, nightly, upshift-review]\n");
     assert_ne!(workflow, inits);
     let site = Site::new(&["success"]);
     let models = ModelServer::start(mends);

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -81,7 +82,8 @@ impl Run {
     /// A process that was killed is there for a moment more: it is looked for until it is gone.
     fn assert_nobody_lives(&self) {
         let mut found = String::new();
-        for _look in 0..100 {
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_secs(30) {
             let listed = Command::new("ps").args(["-eo", "args"]).output().expect("ps");
             found = String::from_utf8_lossy(&listed.stdout).into_owned();
             if !found.contains(&self.mark) {
