@@ -24,6 +24,12 @@ pub struct SharedCaps {
     pub per_day: Option<MicroUsd>,
 }
 
+/// The words by which a refused call names the cap of a pull request.
+pub const OF_PULL_REQUEST: &str = "the cap of all runs for the pull request";
+
+/// The words by which a refused call names the cap of a day.
+pub const OF_DAY: &str = "the cap of all runs of the day";
+
 /// Whom a run works for: what [`SharedCaps`] are counted by.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Beneficiary {

@@ -62,6 +62,9 @@ pub enum Outcome {
 /// The reason why a killed run ended whose files a later run put back: nobody goes on with it.
 pub const DISCARDED: &str = "discarded by a later run";
 
+/// The end of the reason of a parked run that another job goes on with by itself.
+pub const GOES_ON_BY_ITSELF: &str = "starts the job that goes on with this run";
+
 /// Fixed, already green, or a fix waits in a pull request.
 pub const EXIT_SUCCESS: u8 = 0;
 /// Not fixed: exhausted, stalled, blocked, objected.

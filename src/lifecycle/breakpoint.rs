@@ -28,7 +28,7 @@ use crate::domain::attempt::TierExit;
 use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::Event;
 use crate::domain::foreign::Foreign;
-use crate::domain::outcome::Outcome;
+use crate::domain::outcome::{GOES_ON_BY_ITSELF, Outcome};
 use crate::domain::stop::StopCause;
 use crate::github::{GitHub, GithubError};
 use crate::policy::candidate::Candidate;
@@ -231,7 +231,12 @@ fn act(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, mut clim
         | Answer::Stopped
         | Answer::Resolved
         | Answer::ChangesRequested => {
-            let message = format!("green here, but not confirmed outside ({}): {detail}", answer.words());
+            // What CI said before a merge was waited for stands.
+            let unconfirmed = match wait.awaited {
+                Awaited::Merge => "green here and in CI, but not merged",
+                Awaited::Ci | Awaited::Blockers => "green here, but not confirmed outside",
+            };
+            let message = format!("{unconfirmed} ({}): {detail}", answer.words());
             conclude(charter, climb, &wait.fix, vec![cleared, Event::Warning { message }])
         }
     }
@@ -244,18 +249,18 @@ fn later(context: &Context<'_>, climb: Climb, wait: Wait, trouble: Option<String
         Awaited::Merge | Awaited::Blockers => format!("the merge of {}", wait.commit.short()),
     };
     let is_trouble = trouble.is_some();
-    let stop_reason = match (trouble, wait.awaited) {
-        // On somebody's own machine nothing starts by itself.
-        (None, Awaited::Ci) if !context.world.is_woken => {
-            format!("{about} is under way; `upshift resume` looks again")
+    let stands = match (trouble, wait.awaited) {
+        (None, Awaited::Ci) => format!("{about} is under way"),
+        (None, Awaited::Merge | Awaited::Blockers) => format!("{about} is up to people"),
+        (Some(trouble), _) => format!("nobody could say how {about} stands: {trouble}"),
+    };
+    // On somebody's own machine, and where the job's own token pushed, nothing starts by itself.
+    let stop_reason = match wait.awaited {
+        Awaited::Ci if context.world.is_woken => format!("{stands}; its end {GOES_ON_BY_ITSELF}"),
+        Awaited::Merge if is_woken(context, Awaited::Merge) => {
+            format!("{stands}; that, or a review, {GOES_ON_BY_ITSELF}")
         }
-        (None, Awaited::Ci) => format!("{about} is under way; its end starts the job that goes on with this run"),
-        (None, Awaited::Merge | Awaited::Blockers) => {
-            format!("{about} is up to people; that, or a review, starts the job that goes on with this run")
-        }
-        (Some(trouble), _) => {
-            format!("nobody could say how {about} stands: {trouble}; `upshift resume` goes on waiting")
-        }
+        Awaited::Ci | Awaited::Merge | Awaited::Blockers => format!("{stands}; `upshift resume` looks again"),
     };
     let told = is_trouble.then(|| Event::Warning { message: stop_reason.clone() });
     park(climb, wait, stop_reason, told.into_iter().collect())

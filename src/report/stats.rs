@@ -146,11 +146,11 @@ impl Stats {
             return;
         }
         self.repairs += charge;
-        let fixed = matches!(view.outcome(), Some(Outcome::Fixed { .. }));
-        if fixed {
+        let is_fixed = view.passes_with_change();
+        if is_fixed {
             self.fixed += 1;
             self.tests_fixed += view.failing_before.len();
-        } else if view.outcome().is_some() {
+        } else if view.outcome().is_some_and(|outcome| *outcome != Outcome::Parked) {
             self.hopeless += charge;
         }
     }

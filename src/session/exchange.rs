@@ -10,6 +10,7 @@ use super::conversation::Protocol;
 use super::reading::{self, Reading};
 use super::turns::Session;
 use crate::audit::{CallReservation, Scope};
+use crate::domain::budget::{OF_DAY, OF_PULL_REQUEST};
 use crate::domain::catalogue::ModelInfo;
 use crate::domain::chat::{ChatRequest, Reply, Usage};
 use crate::domain::event::Event;
@@ -284,8 +285,8 @@ fn refusal(scope: &Scope, reason: &str) -> (Scope, String) {
     let whose = match scope {
         Scope::Run(_) | Scope::Tier(..) => String::new(),
         Scope::Agent(_, name) => format!(" (its own cap, {name})"),
-        Scope::PullRequest(name) => format!(" (the cap of all runs for the pull request {name})"),
-        Scope::Day(name) => format!(" (the cap of all runs of the day, {name})"),
+        Scope::PullRequest(name) => format!(" ({OF_PULL_REQUEST} {name})"),
+        Scope::Day(name) => format!(" ({OF_DAY}, {name})"),
     };
     (scope.clone(), format!("{reason}{whose}"))
 }

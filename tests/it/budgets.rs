@@ -112,5 +112,7 @@ fn a_days_cap_knows_what_earlier_runs_spent_although_nothing_capped_them() {
     let said = run(&job(&again), &project, &log, &json!({"maxCostUsdPerDay": 0.1}));
     assert_eq!(said.code, 3, "{}", said.all());
     assert!(said.all().contains("the cap of all runs of the day, o/r@"), "{}", said.all());
+    let next = "raise `global.maxCostUsdPerDay`";
+    assert!(said.out.contains(next) && !said.out.contains("--max-cost-usd"), "the cap that was hit: {}", said.all());
     again.finish();
 }

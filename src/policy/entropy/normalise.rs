@@ -6,57 +6,94 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 
 /// Patterns to take out and their replacements, in the order of work: a date holds parts that look like a line number. Quoted text is a
-/// value, so dates and durations inside quotes stay.
-const RULES: [(&str, &str); 13] = [
+/// value, so dates and durations inside quotes stay. The third field tells whether a value that is compared is left alone, too: addresses
+/// differ between any two runs.
+const RULES: [(&str, &str, bool); 13] = [
     // 2026-11-24T10:20:30.123Z, 2026-11-24 10:20, 2026-11-24
     (
         r"(^|[\s(\[,=:<])\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?(?:Z|UTC|GMT|[+-]\d{2}:?\d{2}))?)?\b",
         "${1}DATE",
+        true,
     ),
     // Tue Nov 24 10:20:30 2026, Tue, 24 Nov 2026 10:20:30 GMT
     (
         r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? (?:[A-Z][a-z]{2} +\d{1,2}|\d{1,2} [A-Z][a-z]{2})(?: \d{4})?(?: \d{2}:\d{2}:\d{2}(?: (?:GMT|UTC|[+-]\d{4}))?)?(?: \d{4})?\b",
         "DATE",
+        true,
     ),
     // 10:20:30.123
-    (r"(^|[\s(\[,=<])\d{2}:\d{2}:\d{2}(?:[.,]\d+)?\b", "${1}TIME"),
+    (r"(^|[\s(\[,=<])\d{2}:\d{2}:\d{2}(?:[.,]\d+)?\b", "${1}TIME", true),
     // 0.02s, 12 ms, 1m 4s, 3 seconds
     (
         r"(^|[\s(\[,=:<>])(?:\d+(?:\.\d+)?h ?)?(?:\d+(?:\.\d+)?m ?)?\d+(?:\.\d+)? ?(?:ns|µs|μs|us|ms|s|secs?|seconds?|milliseconds?|minutes?|hours?)\b",
         "${1}DURATION",
+        true,
     ),
-    (r"\b0[xX][0-9a-fA-F]{6,16}\b", "ADDRESS"),
-    (r"\b(thread '[^'\n]*' )\(\d+\)", "${1}(ID)"),
-    (r"\b(pid|PID|process)([ =:]+)\d+\b", "${1}${2}ID"),
+    (r"\b0[xX][0-9a-fA-F]{6,16}\b", "ADDRESS", false),
+    (r"\b(thread '[^'\n]*' )\(\d+\)", "${1}(ID)", false),
+    (r"\b(pid|PID|process)([ =:]+)\d+\b", "${1}${2}ID", false),
     // Only the name at the end of a temporary path says what it is about.
     (
         r#"(?:/private)?(?:/var/folders|/tmp|/var/tmp|/dev/shm)/(?:[^\s/'"`:;,()\[\]]+/)*([^\s/'"`:;,()\[\]]*)"#,
         "TEMPORARY/$1",
+        false,
     ),
-    (r#"\b[A-Za-z]:\\(?:[^\s\\'"]+\\)*Temp\\(?:[^\s\\'"]+\\)*([^\s\\'"]*)"#, "TEMPORARY/$1"),
+    (r#"\b[A-Za-z]:\\(?:[^\s\\'"]+\\)*Temp\\(?:[^\s\\'"]+\\)*([^\s\\'"]*)"#, "TEMPORARY/$1", false),
     // cart.py:12, cart.ts:12:5, cart.ts(12,5)
-    (r"(\.[A-Za-z][A-Za-z0-9_+]{0,9}|<anonymous>|\bMakefile)(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\))", "${1}:LINE"),
-    (r"\b([Ll]ines?|[Cc]olumn|[Cc]ol)([ :]+)\d+(?:-\d+)?\b", "${1}${2}LINE"),
+    (r"(\.[A-Za-z][A-Za-z0-9_+]{0,9}|<anonymous>|\bMakefile)(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\))", "${1}:LINE", false),
+    (r"\b([Ll]ines?|[Cc]olumn|[Cc]ol)([ :]+)\d+(?:-\d+)?\b", "${1}${2}LINE", true),
     // The numbers that stand beside code that is shown.
-    (r"(?m)^([ \t]*>?[ \t]*)\d+([ \t]*\|)", "${1}LINE${2}"),
-    (r"\b(localhost|\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]|[Pp]ort)([ =:]+)\d{2,5}\b", "${1}${2}PORT"),
+    (r"(?m)^([ \t]*>?[ \t]*)\d+([ \t]*\|)", "${1}LINE${2}", false),
+    (r"\b(localhost|\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]|[Pp]ort)([ =:]+)\d{2,5}\b", "${1}${2}PORT", true),
 ];
+
+/// The first words of a comparison: a date, time, duration, port or line behind one of them is the value that a test compares.
+const COMPARING: [&str; 10] =
+    ["left", "right", "got", "want", "wanted", "expected", "actual", "received", "but was", "assert"];
 
 /// How random the end of a temporary path may look before it is taken out as well.
 const RANDOM_NAME: &str = r"TEMPORARY/[^\s'\x22]*\d[^\s'\x22]*";
 
+/// Whether text ends where the value of a comparison is to stand.
+fn is_compared(before: &str) -> bool {
+    let before = before.trim_end();
+    if before.ends_with("!=") || before.ends_with("==") {
+        return true;
+    }
+    let before = before.trim_end_matches([' ', ':', '=', '<', '(', '`']);
+    COMPARING.iter().any(|word| {
+        let Some(at) = before.len().checked_sub(word.len()) else { return false };
+        let (Some(end), Some(rest)) = (before.get(at..), before.get(..at)) else { return false };
+        end.eq_ignore_ascii_case(word) && !rest.ends_with(|char: char| char.is_alphanumeric() || char == '_')
+    })
+}
+
+/// The text with what a pattern matches replaced, but for the values of comparisons where those are to be spared.
+fn replaced<'t>(text: &'t str, pattern: &Regex, with: &str, spares: bool) -> Cow<'t, str> {
+    pattern.replace_all(text, |found: &Captures<'_>| {
+        let whole = found.get_match();
+        let mut new = String::new();
+        if spares && text.get(..whole.start()).is_some_and(is_compared) {
+            new.push_str(whole.as_str());
+        } else {
+            found.expand(with, &mut new);
+        }
+        new
+    })
+}
+
 /// An error without the parts that differ between two sightings of it. Runs of white space become one space.
 #[must_use]
 pub fn normalise(error: &str) -> String {
-    static COMPILED: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
-        let compile = |(pattern, with): &(&'static str, &'static str)| Some((Regex::new(pattern).ok()?, *with));
-        RULES.iter().chain(&[(RANDOM_NAME, "TEMPORARY")]).filter_map(compile).collect()
+    static COMPILED: LazyLock<Vec<(Regex, &'static str, bool)>> = LazyLock::new(|| {
+        let compile = |rule: &(&'static str, &'static str, bool)| Some((Regex::new(rule.0).ok()?, rule.1, rule.2));
+        RULES.iter().chain(&[(RANDOM_NAME, "TEMPORARY", false)]).filter_map(compile).collect()
     });
-    let text = COMPILED.iter().fold(Cow::Borrowed(error), |text, (pattern, with)| {
-        let replaced = match pattern.replace_all(&text, *with) {
+    let text = COMPILED.iter().fold(Cow::Borrowed(error), |text, (pattern, with, spares)| {
+        let replaced = match replaced(&text, pattern, with, *spares) {
             Cow::Borrowed(_) => None,
             Cow::Owned(replaced) => Some(replaced),
         };
@@ -73,7 +110,7 @@ mod tests {
 
     #[test]
     fn every_rule_is_a_pattern() {
-        for (pattern, _) in RULES.iter().chain(&[(RANDOM_NAME, "")]) {
+        for (pattern, ..) in RULES.iter().chain(&[(RANDOM_NAME, "", false)]) {
             Regex::new(pattern).unwrap();
         }
     }
@@ -94,6 +131,12 @@ mod tests {
             ("Expected true", "expected TRUE"),
             ("'2026-11-24' != '2026-12-24'", "'2026-11-25' != '2026-12-24'"),
             ("expected \"5s\", got \"6s\"", "expected \"5s\", got \"7s\""),
+            ("left: 2s\n right: 10s", "left: 3s\n right: 10s"),
+            ("left: 2026-11-24\n right: 2026-12-24", "left: 2026-11-25\n right: 2026-12-24"),
+            ("delay: got 4s, want 10s", "delay: got 6s, want 10s"),
+            ("assert 12:30:00 == 13:00:00", "assert 12:45:00 == 13:00:00"),
+            ("want port 8080, got port 80", "want port 8080, got port 81"),
+            ("expected line 10, got line 4", "expected line 10, got line 6"),
         ] {
             assert_ne!(normalise(one), normalise(other));
         }

@@ -2,8 +2,9 @@
 
 use super::commands::{apply, resume};
 use super::sentence::Sentence;
+use crate::domain::budget::{OF_DAY, OF_PULL_REQUEST};
 use crate::domain::delivery::{Answer, Awaited};
-use crate::domain::outcome::{DISCARDED, Outcome};
+use crate::domain::outcome::{DISCARDED, GOES_ON_BY_ITSELF, Outcome};
 use crate::report::view::{Ending, RunView};
 use crate::report::whereabouts::Whereabouts;
 
@@ -59,8 +60,7 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
         }
         Outcome::Blocked { .. } => one("Settle what the model asks for, then run upshift again."),
         Outcome::Objected => one("Read the critic's objections and decide: take the change as it is, or leave it."),
-        Outcome::Budget => one("Raise the cap that was hit (--max-cost-usd, --max-iterations, \
-                                --max-duration-minutes) or put a cheaper tier first, then run upshift again."),
+        Outcome::Budget => vec![over_budget(view)],
         Outcome::NoModel => vec![
             Sentence::plain("Have every vendor asked for key, model and endpoint, which costs nothing: ")
                 .code("upshift doctor --online"),
@@ -92,11 +92,16 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
         }
         Outcome::Parked => {
             let mut steps = vec![look_at_checks(view, "the tests pass here, and those may be over by now")];
-            let more = "on the same machine to go on waiting, or allow more time with ci-timeout-minutes.";
+            let is_merge = view.delivery.waits.last().is_some_and(|wait| wait.awaited == Awaited::Merge);
+            let setting = if is_merge { "merge-timeout-minutes" } else { "ci-timeout-minutes" };
             steps.push(match view.kept_in {
-                Whereabouts::Here => resume(view, more),
+                Whereabouts::Here => {
+                    resume(view, &format!("on the same machine to go on waiting, or allow more time with {setting}."))
+                }
                 Whereabouts::Artifact(_) | Whereabouts::Runner => {
-                    Sentence::plain("If they take longer than this as a rule, allow more time with ci-timeout-minutes.")
+                    Sentence::plain("If it takes longer than this as a rule, allow more time with ")
+                        .code(setting)
+                        .ours(".")
                 }
             });
             steps
@@ -105,10 +110,22 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
     }
 }
 
-/// Whether the run waits without a job: its wait has no answer, and the log lies where the next job finds it.
+/// Whether the run waits without a job: what it waits for starts another, and the log lies where that one finds it.
 fn goes_on_by_itself(view: &RunView) -> bool {
-    let open = view.delivery.waits.last().is_some_and(|wait| wait.answer.is_none());
-    open && matches!(view.kept_in, Whereabouts::Artifact(_))
+    view.stop_reason().ends_with(GOES_ON_BY_ITSELF) && matches!(view.kept_in, Whereabouts::Artifact(_))
+}
+
+/// The step left to do about a cap, by the one that was hit.
+fn over_budget(view: &RunView) -> Sentence {
+    let reason = view.stop_reason();
+    let rest = " or put a cheaper tier first, then run upshift again.";
+    if reason.contains(OF_PULL_REQUEST) {
+        return Sentence::plain("Raise ").code("global.maxCostUsdPerPr").ours(rest);
+    }
+    if reason.contains(OF_DAY) {
+        return Sentence::plain("Wait until tomorrow (UTC), raise ").code("global.maxCostUsdPerDay").ours(rest);
+    }
+    Sentence::plain("Raise the cap that was hit (--max-cost-usd, --max-iterations, --max-duration-minutes)").ours(rest)
 }
 
 /// The steps left to do about the blockers of a run that waits.
@@ -148,6 +165,11 @@ fn review(view: &RunView) -> Sentence {
         wait.and_then(|wait| wait.answer)
     };
     let sha = push.commit.short();
+    if let Some(Answer::Unreadable | Answer::Stopped) = answer(Awaited::Merge) {
+        return Sentence::plain(
+            "Review the pull request and merge it: CI is green, and nobody here has seen it merged.",
+        );
+    }
     match answer(Awaited::Merge).filter(|answer| *answer != Answer::TimedOut).or_else(|| answer(Awaited::Ci)) {
         Some(Answer::Merged) => Sentence::plain("Nothing to do: it is merged."),
         Some(Answer::Red) => {

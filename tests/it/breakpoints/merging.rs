@@ -126,6 +126,8 @@ fn a_merge_is_not_waited_for_longer_than_allowed() {
     let said = site.run("pr");
     assert_eq!(said.code, 0, "{}", said.all());
     assert!(said.out.contains("waited for 2 minutes"), "{}", said.all());
+    assert!(said.out.contains("CI green, not merged yet"), "{}", said.all());
+    assert!(!said.all().contains("not confirmed outside"), "CI has confirmed it: {}", said.all());
     assert_eq!(document(&site)["breakpoints"][1]["answer"], "timed_out");
     site.models.finish();
     github.finish();
