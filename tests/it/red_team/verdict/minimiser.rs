@@ -16,8 +16,8 @@ fn script(folder: &std::path::Path, args: &[&str], crash: Option<&str>) -> Said 
         };
         match request.turn() {
             0 => write("shop/cart.py", FIX),
-            1 => write("shop/other.py", "VALUE = 2\n"),
-            2 => write("shop/new.py", "VALUE = 3\n"),
+            1 => write("shop/other.py", "VALUE = True\n"),
+            2 => write("shop/new.py", "VALUE = False\n"),
             _ => Say::call("final_report", json!({ "summary": "fixed", "status": "done" })).usage(900, 40).into(),
         }
     });
@@ -38,7 +38,7 @@ fn fixed(config: &str, crash: Option<&str>) -> (tempfile::TempDir, std::path::Pa
     let outer = tempfile::tempdir().expect("a folder");
     let folder = outer.path().join("repository");
     unpack(&folder, &python().files);
-    unpack(&folder, &[("shop/other.py", "VALUE = 1\n"), (".github/upshift.yml", config)]);
+    unpack(&folder, &[("shop/other.py", "VALUE = None\n"), (".github/upshift.yml", config)]);
     let database = outer.path().join("audit.db").to_str().expect("text").to_owned();
     let args = ["run", "--audit-db", &database, "--tiers", "claude-haiku-4-5 x1", "--test-command", python().command];
     let said = script(&folder, &args, crash);
@@ -55,7 +55,7 @@ fn what_the_tests_pass_without_stays_and_is_named_to_reviewers_also_after_a_kill
     for crash in [None, Some("remarked:1"), Some("tests_finished:1")] {
         let (_outer, folder, said) = fixed("{}\n", crash);
         let files = ["shop/cart.py", "shop/other.py", "shop/new.py"].map(|name| read(&folder, name));
-        assert_eq!(files, [FIX, "VALUE = 2\n", "VALUE = 3\n"], "{crash:?}");
+        assert_eq!(files, [FIX, "VALUE = True\n", "VALUE = False\n"], "{crash:?}");
         let told = "  ⚠ 2 places to look at:\n    - `shop/new.py`: the tests pass without this part of the change\n    - \
                     `shop/other.py:1`: the tests pass without this part of the change\n";
         assert!(said.out.contains(told), "{crash:?} {}", said.all());
@@ -69,13 +69,13 @@ fn it_is_dropped_and_counted_where_that_is_asked_for_also_after_a_kill() {
         let dropped = "1 file, +1 −1; 2 hunks that green does not need dropped";
         assert!(said.out.contains(dropped), "{crash:?} {}", said.all());
         let files = ["shop/cart.py", "shop/other.py", "shop/new.py"].map(|name| read(&folder, name));
-        assert_eq!(files, [FIX, "VALUE = 1\n", ""], "{crash:?}");
+        assert_eq!(files, [FIX, "VALUE = None\n", ""], "{crash:?}");
     }
 }
 
 #[test]
 fn it_is_not_looked_for_where_that_is_asked_for() {
     let (_outer, folder, said) = fixed("safety: { minimise: off }\n", None);
-    assert_eq!(read(&folder, "shop/new.py"), "VALUE = 3\n");
+    assert_eq!(read(&folder, "shop/new.py"), "VALUE = False\n");
     assert!(!said.all().contains("to look at") && !said.all().contains("Minimised"), "{}", said.all());
 }
