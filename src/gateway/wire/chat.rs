@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::fields::{Body, Unbounded, count, is_data, items, none_of, ordinary_tier, says, word};
+use super::fields::{Body, Unbounded, asks_for_several, count, is_data, items, none_of, ordinary_tier, says, word};
 
 /// Fields that bring in searches, other models, other providers, or replies of another price.
 const COSTLY: [&str; 10] = [
@@ -19,7 +19,7 @@ const COSTLY: [&str; 10] = [
 ];
 
 pub(super) fn unbounded(body: &Body) -> Result<(), Unbounded> {
-    if count(body, "n").is_some_and(|replies| replies > 1) || count(body, "best_of").is_some_and(|tries| tries > 1) {
+    if ["n", "best_of"].iter().any(|key| asks_for_several(body.get(*key))) {
         return Err(Unbounded::several());
     }
     none_of(body, &COSTLY)?;

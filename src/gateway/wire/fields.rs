@@ -37,6 +37,10 @@ impl Unbounded {
         Self::new(format!("the service tier `{name}` has prices of its own"), "ask for the standard tier")
     }
 
+    pub(super) fn twice(name: &str) -> Self {
+        Self::new(format!("it has `{name}` in two spellings, of which the vendor may read either"), "send one")
+    }
+
     pub(super) fn several() -> Self {
         Self::new("it asks for several replies at once", "ask for one")
     }
@@ -44,6 +48,16 @@ impl Unbounded {
 
 pub(super) fn count(body: &Body, key: &str) -> Option<u64> {
     body.get(key).and_then(Value::as_u64)
+}
+
+/// Whether a number asks for more than one, in whatever notation: vendors read `"2"` and `2.0` as well.
+pub(super) fn asks_for_several(value: Option<&Value>) -> bool {
+    let most = match value {
+        None | Some(Value::Null) => return false,
+        Some(Value::String(text)) => text.trim().parse().ok(),
+        Some(other) => other.as_f64(),
+    };
+    most.is_none_or(|most: f64| most.is_nan() || most > 1.0)
 }
 
 pub(super) fn word<'v>(value: &'v Value, key: &str) -> &'v str {

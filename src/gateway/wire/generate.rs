@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::fields::{Body, Unbounded, items, ordinary_tier, word};
+use super::fields::{Body, Unbounded, asks_for_several, items, ordinary_tier, word};
 
 /// The kinds of tools that the client runs.
 const CLIENT_TOOLS: [&str; 2] = ["functionDeclarations", "function_declarations"];
@@ -18,9 +18,15 @@ pub(super) fn unbounded(body: &Body) -> Result<(), Unbounded> {
             return Err(Unbounded::tool(kind));
         }
     }
+    // The limit is set in one place, and nobody knows which of two the vendor reads.
+    if configs(body).count() > 1 {
+        return Err(Unbounded::twice("generationConfig"));
+    }
     for config in configs(body) {
-        let several = |key: &str| config.get(key).and_then(Value::as_u64).is_some_and(|replies| replies > 1);
-        if several("candidateCount") || several("candidate_count") {
+        if ["maxOutputTokens", "max_output_tokens"].iter().all(|key| config.get(*key).is_some()) {
+            return Err(Unbounded::twice("maxOutputTokens"));
+        }
+        if ["candidateCount", "candidate_count"].iter().any(|key| asks_for_several(config.get(*key))) {
             return Err(Unbounded::several());
         }
         let kinds = items(config.get("responseModalities")).chain(items(config.get("response_modalities")));
@@ -37,7 +43,11 @@ fn configs(body: &Body) -> impl Iterator<Item = &Value> {
 
 fn parts(body: &Body) -> impl Iterator<Item = &Value> {
     let system = ["systemInstruction", "system_instruction"].into_iter().filter_map(|key| body.get(key));
-    items(body.get("contents")).chain(system).flat_map(|content| items(content.get("parts")))
+    items(body.get("contents")).chain(system).flat_map(|content| items(content.get("parts"))).flat_map(|part| {
+        // A function's answer may bring pictures and files beside its words.
+        let answers = ["functionResponse", "function_response"].into_iter().filter_map(|key| part.get(key));
+        std::iter::once(part).chain(answers.flat_map(|answer| items(answer.get("parts"))))
+    })
 }
 
 fn inline(part: &Value) -> Option<&Value> {
@@ -69,6 +79,9 @@ pub(super) fn limit(body: &Body) -> Option<u64> {
 pub(super) fn set_limit(body: &mut Body, tokens: u64) {
     let spelling = if body.contains_key("generation_config") { "generation_config" } else { "generationConfig" };
     let config = body.entry(spelling).or_insert_with(|| json!({}));
+    if !config.is_object() {
+        *config = json!({});
+    }
     let Some(config) = config.as_object_mut() else { return };
     config.remove("max_output_tokens");
     config.insert("maxOutputTokens".to_owned(), tokens.into());

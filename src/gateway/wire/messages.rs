@@ -29,13 +29,19 @@ pub(super) fn unbounded(body: &Body) -> Result<(), Unbounded> {
     blocks(body).try_for_each(check)
 }
 
-/// Every block of the conversation, those inside tool results too.
+/// Every block of the conversation, those inside tool results and documents too.
 fn blocks(body: &Body) -> impl Iterator<Item = &Value> {
     let said = items(body.get("messages")).filter_map(|message| message.get("content"));
-    said.flat_map(|content| items(Some(content))).flat_map(|block| {
-        let inner = if word(block, "type") == "tool_result" { block.get("content") } else { None };
-        std::iter::once(block).chain(items(inner))
-    })
+    said.flat_map(|content| items(Some(content))).flat_map(with_inner)
+}
+
+fn with_inner(block: &Value) -> Vec<&Value> {
+    let inner = match word(block, "type") {
+        "tool_result" => block.get("content"),
+        "document" => block.pointer("/source/content"),
+        _ => None,
+    };
+    std::iter::once(block).chain(items(inner).flat_map(with_inner)).collect()
 }
 
 fn check(block: &Value) -> Result<(), Unbounded> {

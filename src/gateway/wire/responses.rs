@@ -35,7 +35,9 @@ fn tool(tool: &Value) -> Result<(), Unbounded> {
 }
 
 fn item(item: &Value) -> Result<(), Unbounded> {
-    if word(item, "type") == "item_reference" {
+    // A reference need not name its type, and a message without one has a role.
+    let kind = word(item, "type");
+    if kind == "item_reference" || (kind.is_empty() && word(item, "role").is_empty()) {
         return Err(Unbounded::elsewhere("what an `item_reference` stands for"));
     }
     parts(item).try_for_each(check)

@@ -35,6 +35,8 @@ fn said_by_user(block: &Value) -> Value {
 fn messages_refuse_what_runs_or_lies_at_the_vendor() {
     let in_result = json!({"type": "tool_result", "tool_use_id": "t", "content": [
         {"type": "image", "source": {"type": "url", "url": "https://example.test/a.png"}}]});
+    let in_document = json!({"type": "document", "source": {"type": "content", "content": [
+        {"type": "image", "source": {"type": "url", "url": "https://example.test/a.png"}}]}});
     must_refuse(
         Spoken::Messages,
         &[
@@ -52,6 +54,8 @@ fn messages_refuse_what_runs_or_lies_at_the_vendor() {
             (said_by_user(&json!({"type": "document", "source": {"type": "base64", "data": ""}})), "document"),
             (said_by_user(&json!({"type": "container_upload", "file_id": "f"})), "a file"),
             (said_by_user(&in_result), "address"),
+            (said_by_user(&in_document), "address"),
+            (said_by_user(&json!({"type": "tool_result", "content": [in_document]})), "address"),
         ],
     );
 }
@@ -69,6 +73,9 @@ fn messages_let_pass_what_agents_send() {
                 &json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": ""}}),
             ),
             said_by_user(&json!({"type": "document", "source": {"type": "text", "data": "plain"}})),
+            said_by_user(&json!({"type": "document", "source": {"type": "content", "content": "plain"}})),
+            said_by_user(&json!({"type": "document", "source": {"type": "content", "content": [
+                {"type": "text", "text": "t"}]}})),
             // Arguments of a call are the model's words, whatever they look like.
             json!({"messages": [{"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "n",
                 "input": {"type": "document", "source": {"type": "file"}}}]}]}),
@@ -95,6 +102,8 @@ fn responses_refuse_what_the_vendor_remembers_or_runs() {
             (json!({"tools": [{"type": "shell", "environment": {"type": "container_auto"}}]}), "shell"),
             (json!({"tools": [{"type": "namespace", "tools": [{"type": "image_generation"}]}]}), "image_generation"),
             (input(json!({"type": "item_reference", "id": "i"})), "item_reference"),
+            (input(json!({"id": "msg_1"})), "item_reference"),
+            (input(json!({"id": "msg_1", "type": null})), "item_reference"),
             (input(json!({"role": "user", "content": [{"type": "input_file", "file_id": "f"}]})), "a file"),
             (input(json!({"role": "user", "content": [{"type": "input_image", "image_url": "https://x"}]})), "picture"),
             (input(json!({"role": "user", "content": [{"type": "input_image", "file_id": "f"}]})), "picture"),
@@ -114,6 +123,8 @@ fn responses_refuse_what_the_vendor_remembers_or_runs() {
                 json!({"role": "user", "content": [{"type": "input_image", "image_url": "data:image/png;base64,A"}]}),
             ),
             input(json!({"type": "function_call_output", "call_id": "c", "output": "text"})),
+            input(json!({"role": "user", "content": "a message without a type"})),
+            input(json!({"id": "msg_1", "type": "message", "role": "assistant", "content": []})),
         ],
     );
 }
@@ -125,6 +136,8 @@ fn chat_refuses_searches_several_replies_and_what_is_elsewhere() {
         Spoken::Chat,
         &[
             (json!({"n": 2}), "several"),
+            (json!({"n": 2.0}), "several"),
+            (json!({"n": "2"}), "several"),
             (json!({"best_of": 3}), "several"),
             (json!({"web_search_options": {"search_context_size": "low"}}), "web_search_options"),
             (json!({"search_parameters": {"mode": "on"}}), "search_parameters"),
@@ -144,6 +157,7 @@ fn chat_refuses_searches_several_replies_and_what_is_elsewhere() {
     must_pass(
         Spoken::Chat,
         &[
+            json!({"n": null, "best_of": 1.0}),
             json!({"n": 1, "tools": [{"type": "function", "function": {"name": "f"}}], "service_tier": "auto"}),
             part(json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,A"}})),
             part(json!({"type": "text", "text": "t"})),
@@ -164,9 +178,16 @@ fn generate_refuses_caches_searches_files_and_several_candidates() {
             (json!({"tools": [{"functionDeclarations": []}, {"codeExecution": {}}]}), "codeExecution"),
             (json!({"generationConfig": {"candidateCount": 2}}), "several"),
             (json!({"generation_config": {"candidate_count": 2}}), "several"),
+            (json!({"generationConfig": {"candidateCount": "2"}}), "several"),
+            (json!({"generationConfig": {"candidateCount": 2.0}}), "several"),
+            (json!({"generationConfig": {"candidateCount": "many"}}), "several"),
+            (json!({"generationConfig": {}, "generation_config": {}}), "generationConfig"),
+            (json!({"generationConfig": {"maxOutputTokens": 1, "max_output_tokens": 9}}), "maxOutputTokens"),
             (json!({"generationConfig": {"responseModalities": ["TEXT", "IMAGE"]}}), "responseModalities"),
             (json!({"serviceTier": "PRIORITY"}), "PRIORITY"),
             (part(json!({"fileData": {"fileUri": "gs://x"}})), "a file"),
+            (part(json!({"functionResponse": {"parts": [{"fileData": {"fileUri": "gs://x"}}]}})), "a file"),
+            (part(json!({"function_response": {"parts": [{"file_data": {"file_uri": "gs://x"}}]}})), "a file"),
             (part(json!({"inlineData": {"mimeType": "application/pdf", "data": ""}})), "application/pdf"),
             (part(json!({"inline_data": {"mime_type": "audio/mp3", "data": ""}})), "audio/mp3"),
         ],
@@ -177,6 +198,8 @@ fn generate_refuses_caches_searches_files_and_several_candidates() {
             json!({"tools": [{"functionDeclarations": [{"name": "f"}]}], "generationConfig": {"candidateCount": 1}}),
             part(json!({"inlineData": {"mimeType": "image/png", "data": ""}})),
             part(json!({"functionResponse": {"name": "f", "response": {"fileData": {}}}})),
+            part(json!({"functionResponse": {"parts": [{"inlineData": {"mimeType": "image/png", "data": ""}}]}})),
+            json!({"generationConfig": {"candidateCount": "1", "maxOutputTokens": 9}}),
         ],
     );
 }
@@ -196,6 +219,8 @@ fn a_limit_is_set_where_each_wire_has_it() {
     let both = limited(Spoken::Chat, json!({"max_tokens": 9_000, "max_completion_tokens": 7}), "max_tokens");
     assert_eq!((&both["max_tokens"], &both["max_completion_tokens"]), (&json!(5_000), &json!(5_000)));
     assert_eq!(limited(Spoken::Generate, json!({}), "")["generationConfig"]["maxOutputTokens"], 5_000);
+    let nothing = limited(Spoken::Generate, json!({"generationConfig": null}), "");
+    assert_eq!(nothing["generationConfig"]["maxOutputTokens"], 5_000);
     let snake = limited(Spoken::Generate, json!({"generation_config": {"max_output_tokens": 9_000}}), "");
     assert_eq!(snake["generation_config"], json!({"maxOutputTokens": 5_000}));
 }
@@ -232,6 +257,8 @@ fn images_are_reserved_beside_their_bytes() {
     let of = |spoken, value: Value| extra_tokens(spoken, &body(value)) / IMAGE_TOKENS;
     assert_eq!(of(Spoken::Chat, said_by_user(&json!({"type": "image_url", "image_url": {"url": "data:A"}}))), 1);
     assert_eq!(of(Spoken::Responses, json!({"input": [{"content": [{"type": "input_image"}]}]})), 1);
+    let in_answer = json!({"functionResponse": {"parts": [{"inlineData": {}}]}});
+    assert_eq!(of(Spoken::Generate, json!({"contents": [{"parts": [in_answer]}]})), 1);
     assert_eq!(of(Spoken::Generate, json!({"contents": [{"parts": [{"inlineData": {}}, {"inline_data": {}}]}]})), 2);
 }
 
