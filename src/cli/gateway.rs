@@ -38,7 +38,9 @@ use crate::report::view::{Liveness, RunView};
 use crate::report::wrap::wrap;
 
 /// How long the program may go on after the first call that the cap refuses: agents report in this time, or try again for ever.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+const LAST_WORDS: Duration = Duration::from_millis(3_500);
+/// How long it may go on after it was told to end at the cap: with its last words it is gone within five seconds.
+const LAST_GRACE: Duration = Duration::from_millis(1_000);
 
 /// The arguments of `gateway`.
 #[derive(Debug, Args)]
@@ -130,6 +132,7 @@ async fn session(
         keeper: std::env::current_exe().ok(),
         output: None,
         grace: GRACE,
+        last_grace: Some(LAST_GRACE),
         env: child::environment(environment.raw(), &is_secret_name, &plan.pass_env, &known, door),
     };
     let pin = plan.model.clone().map(|main| Pin { main, side: plan.side_model.clone() });

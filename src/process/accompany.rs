@@ -46,7 +46,9 @@ pub async fn accompany(companion: &Companion, stop: &Stop) -> Result<Exit, Proce
     let (family, child) = started.map_err(|source| ProcessError::Start { program: shown.clone(), cwd, source })?;
     let keepers = if keeper_of(companion).is_some() { keepers_grace() } else { Duration::ZERO };
     let grace = companion.grace + keepers;
-    let ended = supervise(family, child, stop, grace).await;
+    // Not longer for the sake of a keeper, which waits for as long as after a signal: it is killed with what it keeps.
+    let patience = Patience { grace, last: companion.last_grace.unwrap_or(grace) };
+    let ended = supervise(family, child, stop, patience).await;
     ended.map_err(|source| ProcessError::Io { program: shown, source })
 }
 
@@ -116,12 +118,21 @@ fn spawn(command: std::process::Command) -> io::Result<(Family, Child)> {
     })
 }
 
-async fn supervise(mut family: Family, mut child: Child, stop: &Stop, grace: Duration) -> io::Result<Exit> {
+/// How long what was told to end may go on.
+#[derive(Debug, Clone, Copy)]
+struct Patience {
+    /// After a signal, and when it is asked.
+    grace: Duration,
+    /// When its time is up.
+    last: Duration,
+}
+
+async fn supervise(mut family: Family, mut child: Child, stop: &Stop, patience: Patience) -> io::Result<Exit> {
     let mut housekeeping = tokio::time::interval(HOUSEKEEPING);
     let status = loop {
         tokio::select! {
             status = child.wait() => break Some(status?),
-            cause = stop.wait() => break end(&family, &mut child, cause, grace).await?,
+            cause = stop.wait() => break end(&family, &mut child, cause, patience).await?,
             _ = housekeeping.tick() => {
                 if family.keep_house() == Growth::Bomb {
                     family.kill_once();
@@ -139,11 +150,12 @@ async fn end(
     family: &Family,
     child: &mut Child,
     cause: StopCause,
-    grace: Duration,
+    patience: Patience,
 ) -> io::Result<Option<std::process::ExitStatus>> {
-    let signal = match cause {
-        StopCause::Signal(signal) => signal,
-        StopCause::TimeUp | StopCause::Asked => SIGTERM,
+    let (signal, grace) = match cause {
+        StopCause::Signal(signal) => (signal, patience.grace),
+        StopCause::Asked => (SIGTERM, patience.grace),
+        StopCause::TimeUp => (SIGTERM, patience.last),
     };
     family.pass_on(signal);
     if let Ok(status) = tokio::time::timeout(grace, child.wait()).await {
@@ -176,7 +188,7 @@ mod keeper {
     use rustix::process::{Signal, getppid, set_parent_process_death_signal};
     use tokio::signal::unix::{SignalKind, signal};
 
-    use super::{Exit, StopCause, spawn, supervise};
+    use super::{Exit, Patience, StopCause, spawn, supervise};
     use crate::domain::outcome::{EXIT_INTERNAL, EXIT_SIGNAL_BASE};
     use crate::domain::stop::StopSource;
     use crate::process::companion::GRACE;
@@ -228,7 +240,7 @@ mod keeper {
         }
         let (family, child) = spawn(command)?;
         tokio::select! {
-            ended = supervise(family, child, &stop, GRACE) => ended,
+            ended = supervise(family, child, &stop, Patience { grace: GRACE, last: GRACE }) => ended,
             // Dropping the other ends them all.
             _ = is_over.wait() => Ok(Exit::Signal { signal: super::SIGTERM }),
         }

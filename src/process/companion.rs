@@ -21,6 +21,8 @@ pub struct Companion {
     pub output: Option<PipeWriter>,
     /// How long it may take to end once it was told, before it is killed.
     pub grace: Duration,
+    /// The same where its time is up. `None` is as long as for a signal.
+    pub last_grace: Option<Duration>,
 }
 
 /// Has the kernel end this process in its own way (SIGTERM) when the one that started it is gone (Linux). Elsewhere nobody tells.

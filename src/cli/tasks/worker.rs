@@ -91,6 +91,7 @@ pub(super) async fn work(order: Order<'_>, environment: &Environment, stop: &Sto
         keeper: None,
         output: Some(writer),
         grace: GRACE,
+        last_grace: None,
     };
     let heard = listen(reader, order.tells_events.then(|| order.key.to_owned()));
     let exit = accompany(&companion, stop).await;

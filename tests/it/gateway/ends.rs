@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Session, call, vendor};
+use super::{Session, call, step, vendor};
 use crate::world::model_server::{Say, Scripted};
 use crate::world::program::{KEY, Said};
 
@@ -159,6 +159,29 @@ fn a_signal_ends_the_program_also_a_stubborn_one_and_the_log_is_closed() {
         session.assert_verified();
         server.finish();
     }
+}
+
+#[test]
+fn a_stubborn_program_is_gone_within_five_seconds_of_the_first_refusal() {
+    let server = vendor(|_| Say::text("x").usage(1_000, 2_000).into());
+    let session = Session::of(&server);
+    let plan = json!([{"do": "stubborn"}, step("until_refused", "messages", false), {"do": "stay"}]);
+    // On the machine's own clock, as the promise is.
+    let mut command = session.command(&["--max-cost-usd", "0.05"], &plan);
+    command.env_remove("UPSHIFT_TEST_CLOCK");
+    let child = started(command);
+    let told = wait_for(&session, 2);
+    let began = Instant::now();
+    let pid = &told[0]["pid"];
+    assert!(!is_gone(pid), "it gave up by itself");
+    wait_until_gone(pid);
+    let lived = began.elapsed();
+    assert!(lived < Duration::from_secs(5), "it lived on for {lived:?}");
+    assert!(lived > Duration::from_secs(3), "it had no time for a last word: {lived:?}");
+    let said = Said::from(child.wait_with_output().expect("it ends"));
+    assert_eq!(said.code, 3, "{}", said.all());
+    session.assert_verified();
+    server.finish();
 }
 
 #[test]
