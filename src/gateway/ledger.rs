@@ -340,7 +340,7 @@ impl Ledger {
             error: outcome.error.map(|error| self.clean(&error)),
             timestamp: self.clock.timestamp(),
         };
-        self.tally.borrow_mut().count(&receipt);
+        self.tally.borrow_mut().count(&receipt, call.order.purpose);
         if let Some(journal) = self.journal.borrow_mut().as_mut() {
             journal.settle(&receipt, None);
         }

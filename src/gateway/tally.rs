@@ -1,5 +1,6 @@
 //! Where the calls of a session belong, and what they came to.
 
+use super::Purpose;
 use crate::domain::chat::Usage;
 use crate::domain::ladder::Role;
 use crate::domain::receipt::{CallStatus, Receipt};
@@ -40,8 +41,11 @@ pub struct Tally {
     pub replies: u32,
     /// The model that the vendor says it billed last.
     pub billed_model: Option<String>,
-    /// The last call's failure. `None` where it brought a reply.
+    /// The failure of the last call that counts, `None` where that brought a reply. Side calls count until the session's own model has
+    /// replied: a title that could not be made says nothing about finished work.
     pub trouble: Option<Trouble>,
+    /// Whether a call of the session's own brought a reply.
+    own_reply: bool,
 }
 
 /// A call that brought no reply.
@@ -55,7 +59,8 @@ pub struct Trouble {
 
 impl Tally {
     /// Counts a call that was settled.
-    pub(super) fn count(&mut self, receipt: &Receipt) {
+    pub(super) fn count(&mut self, receipt: &Receipt, purpose: Purpose) {
+        let counts = purpose == Purpose::Main || !self.own_reply;
         self.cost += receipt.charge();
         if let Some(usage) = &receipt.usage {
             self.usage.add(usage);
@@ -63,8 +68,11 @@ impl Tally {
         if receipt.status == CallStatus::Ok {
             self.replies += 1;
             self.billed_model.clone_from(&receipt.billed_model);
-            self.trouble = None;
-        } else {
+            self.own_reply |= purpose == Purpose::Main;
+            if counts {
+                self.trouble = None;
+            }
+        } else if counts {
             let why = receipt.error.clone().unwrap_or_default();
             self.trouble = Some(Trouble { status: receipt.status, why });
         }

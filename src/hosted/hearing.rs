@@ -33,6 +33,7 @@ pub(super) struct Hearing {
     trouble: Option<String>,
     is_limited: bool,
     complete: bool,
+    ended_well: bool,
 }
 
 /// Something that is kept of a conversation.
@@ -99,7 +100,8 @@ impl Hearing {
                     *self.unknown.entry(kind).or_default() += 1;
                 }
             }
-            AgentEvent::Started { .. } | AgentEvent::Usage(_) | AgentEvent::End { .. } => {}
+            AgentEvent::End { ok, .. } => self.ended_well = ok,
+            AgentEvent::Started { .. } | AgentEvent::Usage(_) => {}
         }
         None
     }
@@ -144,6 +146,11 @@ impl Hearing {
     /// Whether the session said that it is complete.
     pub(super) const fn is_complete(&self) -> bool {
         self.complete
+    }
+
+    /// Whether its last turn ended well by its own account.
+    pub(super) const fn ended_well(&self) -> bool {
+        self.ended_well
     }
 
     /// The agent's last complaint, and whether it is about a rate limit.

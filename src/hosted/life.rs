@@ -245,16 +245,41 @@ fn judge(
     if let Some(reason) = of_vendor(spec, &held.tally) {
         return Err(reason);
     }
-    if held.tally.replies > 0 {
-        // It worked, however its exit code reads: agents say 0 after a refusal and 1 after a success.
+    let has_worked = held.tally.replies > 0;
+    let cut_short = cut_short(&finished, &held.hearing);
+    if has_worked && cut_short.is_none() {
         return Ok(());
+    }
+    if has_worked && ledger.limited().raised().is_some() && finished.stopped == Some(StopCause::TimeUp) {
+        let last = format!("{}: the vendor limits its side calls", spec.target);
+        return Err(FailureReason::NoUsableTarget { why: GiveUp::Limited, last });
     }
     let said = held.hearing.trouble().map(|(said, _)| said.to_owned());
     let said = said.unwrap_or_else(|| tail(&finished));
     let said = ports.redactor.redact(&said).into_owned();
-    let is_late = matches!(finished.exit, Exit::Timeout);
-    let how = if is_late { "its time was up".to_owned() } else { finished.exit.to_string() };
+    let how = cut_short.unwrap_or_else(|| finished.exit.to_string());
+    if has_worked {
+        // What it wrote stays, and the tests judge it.
+        return Err(FailureReason::ToolFailed {
+            message: format!("{}: the agent did not come to its end ({how}): {said}", spec.target),
+        });
+    }
     Err(unusable(&spec.target, &format!("it asked no model and ended ({how}): {said}")))
+}
+
+/// How an agent ended that came to no end of its own, if so.
+fn cut_short(finished: &Finished, hearing: &Hearing) -> Option<String> {
+    match (finished.exit, finished.stopped) {
+        (Exit::Timeout, _) | (_, Some(StopCause::TimeUp)) => Some("its time was up".to_owned()),
+        (Exit::Memory { .. } | Exit::MachineMemory | Exit::MemoryTogether { .. }, _) => Some(finished.exit.to_string()),
+        // It had said that it is complete, or the talk was over.
+        (_, Some(StopCause::Asked)) | (Exit::Code { code: 0 }, _) => None,
+        // Codes mislead: agents say 1 after a success as well. Their stream is asked first.
+        (Exit::Code { .. }, _) if hearing.ended_well() => None,
+        (Exit::Code { .. } | Exit::Signal { .. }, _) => {
+            Some(finished.killed_for().map_or_else(|| finished.exit.to_string(), str::to_owned))
+        }
+    }
 }
 
 /// The reason for failure in the vendor's last answer, where it was no reply.

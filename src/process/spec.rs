@@ -45,6 +45,21 @@ pub struct Spec {
     pub confinement: Confinement,
 }
 
+/// The note behind the output of a child that was ended for the number of its processes.
+pub(super) const TOO_MANY: &str = "[ended: it started too many processes]";
+/// The note behind the output of a child that was ended for the files it wrote.
+pub(super) const FILLING: &str = "[ended: it was about to fill the disk]";
+
+impl Finished {
+    /// Why we killed it, where no [`Exit`] says so. `None` where we did not.
+    #[must_use]
+    pub fn killed_for(&self) -> Option<&'static str> {
+        let output = String::from_utf8_lossy(&self.output);
+        let ends_with = |note: &&str| output.trim_end().ends_with(note);
+        [TOO_MANY, FILLING].into_iter().find(|note| ends_with(note)).filter(|_| !self.exit.is_success())
+    }
+}
+
 /// How it went.
 #[derive(Debug, Clone)]
 pub struct Finished {

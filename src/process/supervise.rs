@@ -18,7 +18,7 @@ use super::family::{Family, Growth};
 use super::launch::Launched;
 use super::memory::{Excess, Memory};
 use super::pipe::{Receiver, exit_of};
-use super::spec::Input;
+use super::spec::{FILLING, Input, TOO_MANY};
 use super::{Finished, Spec};
 use crate::domain::stop::{SIGKILL, Stop, StopCause};
 use crate::domain::verdict::Exit;
@@ -116,10 +116,10 @@ pub(super) async fn supervise(
     }
     watch.family.extinguish().await;
     if watch.bomb {
-        output.capture.push(b"\n[ended: it started too many processes]\n");
+        output.capture.push(format!("\n{TOO_MANY}\n").as_bytes());
     }
     if watch.filled {
-        output.capture.push(b"\n[ended: it was about to fill the disk]\n");
+        output.capture.push(format!("\n{FILLING}\n").as_bytes());
     }
     watch.note_overrun();
     if let Some(excess) = watch.excess {

@@ -52,6 +52,9 @@ def ask(turns, model=None):
     return "".join(part.get("text", "") for item in reply["output"] for part in item.get("content", [])), None
 
 
+LEAVING = [0]
+
+
 def step(what, number):
     kind, about = what["do"], what.get("path", what.get("command", ""))
     call = "call_%d" % number
@@ -88,6 +91,13 @@ def step(what, number):
                 say({"type": "system", "subtype": "task_started", "task_id": started, "parent_task_id": parent, "subagent_type": "helper " + started})
             for ended, tokens, status in (("h2", 100, "failed"), ("h1", 430, "completed")):
                 say({"type": "system", "subtype": "task_notification", "task_id": ended, "status": status, "usage": {"total_tokens": tokens}})
+        elif kind == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif kind == "exit":
+            sys.exit(what["code"])
+        elif kind == "leave":
+            # With this code, once it is done.
+            LEAVING[0] = what["code"]
         elif kind == "side":
             # A title, by the small model that it was told of.
             said, refused = ask(["Title this."], os.environ["ANTHROPIC_DEFAULT_HAIKU_MODEL"])
@@ -136,7 +146,9 @@ while True:
         else:
             say({"type": "item.completed", "item": {"id": "m", "type": "agent_message", "text": said}})
             say({"type": "turn.completed", "usage": {"input_tokens": 999999, "output_tokens": 9}})
-        sys.exit(0)
+        if os.path.exists("titles-last"):
+            ask(["Title this."], os.environ["ANTHROPIC_DEFAULT_HAIKU_MODEL"])
+        sys.exit(LEAVING[0])
     results = []
     for what in steps:
         number += 1

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::{Site, done, lives, steps};
-use crate::world::model_server::{Request, Say, Scripted};
+use crate::world::model_server::{Request, Say, Scripted, Vendor};
 use crate::world::program::Said;
 use crate::world::project::Project;
 
@@ -120,6 +120,65 @@ fn a_raw_stream_is_kept_whole() {
     let site = Site::new(Project::python(), |_| done("DONE\nnothing at all"));
     let said: Said = site.run(&["--tiers", "cli/claude:claude-haiku-4-5 x1"]);
     assert_eq!(said.code, 1, "{}", said.all());
+    let text = raw_stream(&site);
+    assert!(text.contains("something.new") && text.ends_with("}\n"), "{text}");
+    site.server.finish();
+}
+
+/// The one session's end as it is told, and the code of the run.
+fn ended(last_step: &serde_json::Value) -> (serde_json::Value, i32) {
+    let project = Project::python();
+    let work = json!([super::mend(&project)[0], last_step]);
+    let site = Site::new(project, move |request| match request.turn() {
+        0 => steps(&work),
+        _ => done("DONE\nmended"),
+    });
+    let said = site.run(&["--tiers", "cli/claude:claude-haiku-4-5 x1"]);
+    let told = site.log().rows("SELECT body FROM events WHERE kind = 'session_finished' ORDER BY seq");
+    assert_eq!(told.len(), 1, "{}", said.all());
+    site.server.finish();
+    (serde_json::from_str(&told[0][0]).expect("an event"), said.code)
+}
+
+#[test]
+fn an_agent_that_died_is_not_done_and_the_tests_judge_what_it_left() {
+    for step in [json!({"do": "die"}), json!({"do": "exit", "code": 7})] {
+        let (end, code) = ended(&step);
+        assert_eq!((&end["exit"], code), (&json!("tool_failure"), 0), "{end}");
+        assert!(end["summary"].as_str().is_some_and(|words| words.contains("did not come to its end")), "{end}");
+    }
+}
+
+#[test]
+fn a_code_says_nothing_against_an_agent_that_ended_well_by_its_own_account() {
+    let (end, code) = ended(&json!({"do": "leave", "code": 1}));
+    assert_eq!((&end["exit"], code), (&json!("final_answer"), 0), "{end}");
+}
+
+#[test]
+fn a_title_that_fails_says_nothing_about_finished_work() {
+    let project = Project::python();
+    project.write(".github/upshift.yml", "agent:\n  sideModel: claude-haiku-4-5\n");
+    // The title is asked for last.
+    project.write("titles-last", "");
+    let work = super::mend(&project);
+    let site = Site::new(project, move |request| match (request.model.as_str(), request.turn()) {
+        (super::CLAUDE, _) => Scripted::error(Vendor::Anthropic, 500, "api_error", "no titles today"),
+        (_, 0) => steps(&work),
+        (_, _) => done("DONE\nmended"),
+    });
+    let said = site.run(&["--tiers", "cli/claude:claude-sonnet-4-5 x1"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let statuses = site.log().rows("SELECT json_extract(body, '$.status') FROM events WHERE kind = 'call_settled'");
+    assert_eq!(statuses.last().map(|row| row[0].as_str()), Some("model_error"), "{statuses:?}");
+    let exit = site.log().value("SELECT json_extract(body, '$.exit') FROM events WHERE kind = 'session_finished'");
+    assert_eq!(exit, "final_answer");
+    let spent = site.spent();
+    assert_eq!(spent, site.server.finish().0);
+}
+
+/// The stream of the one agent of a run.
+pub(super) fn raw_stream(site: &Site) -> String {
     let mut streams = Vec::new();
     walk(site.program.home(), &mut streams);
     walk(site.database.parent().expect("a folder"), &mut streams);
@@ -128,8 +187,7 @@ fn a_raw_stream_is_kept_whole() {
     let mut text = String::new();
     let file = std::fs::File::open(of_agent[0]).expect("a stream");
     std::io::Read::read_to_string(&mut flate2::read::MultiGzDecoder::new(file), &mut text).expect("text");
-    assert!(text.contains("something.new") && text.ends_with("}\n"), "{text}");
-    site.server.finish();
+    text
 }
 
 fn walk(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
