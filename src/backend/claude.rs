@@ -93,7 +93,8 @@ fn system(line: &Value, subtype: &str, out: &mut Vec<AgentEvent>) {
         let name = some_text(task, "/subagent_type").or_else(|| some_text(task, "/description")).unwrap_or_default();
         AgentEvent::SubAgent {
             id: text(task, "/task_id").to_owned(),
-            parent: some_text(task, "/parent_task_id"),
+            call: some_text(task, "/tool_use_id"),
+            depth: task.get("spawn_depth").and_then(Value::as_u64).and_then(|depth| u32::try_from(depth).ok()),
             name,
             state,
             tokens: task.pointer("/usage/total_tokens").and_then(Value::as_u64),

@@ -97,7 +97,8 @@ fn collaborators(line: &Value, begins: bool, out: &mut Vec<AgentEvent>) {
     for (thread, state) in line.pointer("/item/agents_states").and_then(Value::as_object).into_iter().flatten() {
         out.push(AgentEvent::SubAgent {
             id: thread.clone(),
-            parent: None,
+            call: None,
+            depth: None,
             name: text(line, "/item/prompt").chars().take(60).collect(),
             state: SubAgentState::of_word(text(state, "/status")),
             tokens: None,

@@ -81,7 +81,8 @@ fn read(line: &Value, out: &mut Vec<AgentEvent>) {
 fn sub_agent(line: &Value, by: Option<String>, state: SubAgentState) -> AgentEvent {
     AgentEvent::SubAgent {
         id: by.unwrap_or_else(|| text(line, "/data/toolCallId").to_owned()),
-        parent: None,
+        call: None,
+        depth: None,
         name: some_text(line, "/data/agentDisplayName")
             .or_else(|| some_text(line, "/data/agentName"))
             .unwrap_or_default(),

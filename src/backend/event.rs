@@ -41,8 +41,10 @@ pub enum AgentEvent {
     SubAgent {
         /// Its id.
         id: String,
-        /// The sub-agent that started it. `None` where the session did.
-        parent: Option<String>,
+        /// The call that started it, as far as it is told.
+        call: Option<String>,
+        /// How deep in the tree it is, from 1, as far as it is told.
+        depth: Option<u32>,
         /// The sub-agent's name.
         name: String,
         /// How it stands.

@@ -67,10 +67,9 @@ pub(super) enum Heard {
 impl Hearing {
     /// Takes an event at a time. Returns news that a person should hear of at once.
     pub(super) fn take(&mut self, event: AgentEvent, now: u64) -> Option<Heard> {
+        let sub_agent = self.sub_agents.take(&event);
         match event {
-            AgentEvent::SubAgent { .. } => {
-                return self.sub_agents.take(&event).map(|(id, agent)| Heard::SubAgent(id, agent));
-            }
+            AgentEvent::SubAgent { .. } => return sub_agent.map(|(id, agent)| Heard::SubAgent(id, agent)),
             AgentEvent::Text { text, goes_on, by } => self.text(&text, goes_on, by.is_none()),
             AgentEvent::ToolUse { id, name, subject, by } => {
                 if by.is_none() {

@@ -87,8 +87,13 @@ def step(what, number):
             result = "\n".join(name + "=" + value for name, value in os.environ.items())
         elif kind == "helpers":
             # A helper that starts another one; both report.
-            for started, parent in (("h1", None), ("h2", "h1")):
-                say({"type": "system", "subtype": "task_started", "task_id": started, "parent_task_id": parent, "subagent_type": "helper " + started})
+            for depth, started, by in ((1, "h1", None), (2, "h2", "call_h1")):
+                starts = {"type": "tool_use", "id": "call_" + started, "name": "Agent", "input": {"subagent_type": "helper " + started}}
+                launched = {"type": "tool_result", "tool_use_id": "call_" + started, "content": "launched", "is_error": False}
+                say({"type": "assistant", "message": {"content": [starts]}, "parent_tool_use_id": by})
+                say({"type": "system", "subtype": "task_started", "task_id": started, "tool_use_id": "call_" + started, "spawn_depth": depth,
+                     "subagent_type": "helper " + started})
+                say({"type": "user", "message": {"content": [launched]}, "parent_tool_use_id": by})
             for ended, tokens, status in (("h2", 100, "failed"), ("h1", 430, "completed")):
                 say({"type": "system", "subtype": "task_notification", "task_id": ended, "status": status, "usage": {"total_tokens": tokens}})
         elif kind == "die":

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::Path;
 
+use serde_json::json;
 use upshift::backend::{AgentEvent, AgentStream, Backend, SubAgentState, SubAgents};
 use upshift::domain::model_id::ModelId;
 use upshift::model::catalogue;
@@ -119,6 +120,25 @@ fn sub_agents_are_a_tree_with_its_states() {
             assert_eq!((agent.state, agent.tokens > 0), (SubAgentState::Completed, true), "{backend:?}: {agent:?}");
         }
     }
+}
+
+#[test]
+fn the_caller_of_a_call_is_the_parent_of_what_it_starts() {
+    // As recorded, one level deeper: the caller is named by the call that started it.
+    let lines = [
+        json!({"type": "assistant", "message": {"content": [{"type": "tool_use", "id": "c1", "name": "Agent"}]}, "parent_tool_use_id": null}),
+        json!({"type": "system", "subtype": "task_started", "task_id": "a", "tool_use_id": "c1"}),
+        json!({"type": "assistant", "message": {"content": [{"type": "tool_use", "id": "c2", "name": "Agent"}]}, "parent_tool_use_id": "c1"}),
+        json!({"type": "system", "subtype": "task_started", "task_id": "b", "tool_use_id": "c2"}),
+        // Of a call that nobody heard of, the depth is known at least.
+        json!({"type": "system", "subtype": "task_started", "task_id": "c", "tool_use_id": "c3", "spawn_depth": 3}),
+        json!({"type": "system", "subtype": "task_updated", "task_id": "b", "patch": {"status": "completed"}}),
+    ];
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let mut agents = SubAgents::default();
+    whole(Backend::Claude, text.as_bytes()).iter().for_each(|event| drop(agents.take(event)));
+    let told: Vec<_> = agents.iter().map(|(id, agent)| (id, agent.parent.as_deref(), agent.depth)).collect();
+    assert_eq!(told, [("a", None, 1), ("b", Some("a"), 2), ("c", None, 3)]);
 }
 
 #[test]
