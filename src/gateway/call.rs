@@ -110,7 +110,7 @@ impl Desk {
             passed.body.clone_from(&body);
             let Passed { method, model, query, headers, .. } = passed;
             let again = Passed { method, model, query, headers, body: Vec::new() };
-            let passing = match lane.relay.pass(std::mem::replace(&mut passed, again)).await {
+            let mut passing = match lane.relay.pass(std::mem::replace(&mut passed, again)).await {
                 Ok(passing) => passing,
                 Err(failure) => {
                     let refused = unreached(&failure);
@@ -118,10 +118,12 @@ impl Desk {
                     return Err(refused);
                 }
             };
-            let Some(wait) = self.wait_before_next(&passing, lane, tries) else {
+            let failure = self.failure_of(&mut passing, lane).await;
+            let wait = failure.as_ref().and_then(|failure| self.wait_before_next(failure, tries));
+            let Some((failure, wait)) = failure.zip(wait) else {
                 return Ok(answer::pass(passing, spoken, Some(call), &lane.relay));
             };
-            call.settle(failed(lane.relay.failure(passing.status, &passing.headers, b"")));
+            call.settle(failed(failure));
             drop(passing);
             self.ledger.pause(wait).await;
             call = self.reserve(order.clone()).await?;
@@ -140,14 +142,19 @@ impl Desk {
         self.ledger.reserve(order).await.map_err(|message| Refused { why: Why::Cap, message })
     }
 
-    /// The wait before a limited vendor is asked again, in milliseconds. `None` where its answer goes on as it is. Where that is a limit
-    /// that was waited for in vain, the session is told so.
-    fn wait_before_next(&self, passing: &Passing, lane: &Lane, tries: u32) -> Option<u64> {
-        if !self.gateway.waits {
+    /// The failure that an answer stands for, where limits are waited for: some vendors say in the body alone how long one lasts, or
+    /// that no waiting helps.
+    async fn failure_of(&self, passing: &mut Passing, lane: &Lane) -> Option<CallFailure> {
+        if !self.gateway.waits || passing.status < 400 {
             return None;
         }
-        let failure = Some(passing).filter(|passing| passing.status >= 400);
-        let failure = failure.map(|passing| lane.relay.failure(passing.status, &passing.headers, b""))?;
+        let said = passing.opening().await;
+        Some(lane.relay.failure(passing.status, &passing.headers, &said))
+    }
+
+    /// The wait before a limited vendor is asked again, in milliseconds. `None` where its answer goes on as it is. Where that is a limit
+    /// that was waited for in vain, the session is told so.
+    fn wait_before_next(&self, failure: &CallFailure, tries: u32) -> Option<u64> {
         if failure.status != CallStatus::RateLimited {
             return None;
         }

@@ -29,7 +29,7 @@ use super::framing::{Decoder, Framing};
 use super::sse::Event;
 
 /// How much of an error answer is read.
-const MAX_ERROR_BYTES: usize = 64 * 1024;
+pub(super) const MAX_ERROR_BYTES: usize = 64 * 1024;
 
 /// Joins the events of a stream into what the same answer would have been without streaming.
 pub(super) trait Fold: Send {

@@ -8,15 +8,16 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::Stream;
+use futures_util::{Stream, StreamExt as _, stream};
 use http::HeaderMap;
 use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue};
 use url::Url;
 
 use super::anthropic::VERSION;
-use super::channel::Channel;
+use super::channel::{Channel, MAX_ERROR_BYTES};
 use super::endpoint::{Endpoint, EndpointError, join};
 use super::failure::Complaint;
 use super::meter::Spoken;
@@ -155,6 +156,31 @@ pub struct Passing {
     pub headers: HeaderMap,
     /// The rest of the answer.
     pub body: Body,
+}
+
+impl Passing {
+    /// The beginning of an error's body, as much as is read for one. The body still comes whole.
+    pub async fn opening(&mut self) -> Vec<u8> {
+        /// How long it is waited for: an error's body is small and comes at once.
+        const PATIENCE: Duration = Duration::from_secs(5);
+        let (mut seen, mut opening) = (Vec::new(), Vec::new());
+        let reads = async {
+            while opening.len() < MAX_ERROR_BYTES {
+                let Some(next) = self.body.0.next().await else { break };
+                let is_cut = next.is_err();
+                opening.extend_from_slice(next.as_deref().unwrap_or_default());
+                seen.push(next);
+                if is_cut {
+                    break;
+                }
+            }
+        };
+        // What has come by then is what can be read.
+        drop(tokio::time::timeout(PATIENCE, reads).await);
+        let rest = std::mem::replace(&mut self.body, Body(Box::pin(stream::empty())));
+        self.body = Body(Box::pin(stream::iter(seen).chain(rest.0)));
+        opening
+    }
 }
 
 /// An answer's bytes as they come. Dropping it ends the call.

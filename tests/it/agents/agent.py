@@ -23,6 +23,9 @@ def say(event):
 if NAME == "claude":
     prompt, MODEL = option("-p"), option("--model")
     base, key, path = os.environ["ANTHROPIC_BASE_URL"], os.environ["ANTHROPIC_API_KEY"], "/v1/messages"
+elif NAME == "gemini":
+    prompt, MODEL = option("-p"), option("-m")
+    base, key, path = os.environ["GOOGLE_GEMINI_BASE_URL"], os.environ["GEMINI_API_KEY"], "/v1beta/models/%s:generateContent" % MODEL
 else:
     with open(os.environ["CODEX_HOME"] + "/config.toml") as settings:
         base = re.search('base_url = "(.*)"', settings.read()).group(1)
@@ -34,6 +37,8 @@ def ask(turns, model=None):
     if NAME == "claude":
         messages = [{"role": "assistant" if n % 2 else "user", "content": text} for n, text in enumerate(turns)]
         body = {"model": model, "max_tokens": 4000, "messages": messages}
+    elif NAME == "gemini":
+        body = {"contents": [{"role": "model" if n % 2 else "user", "parts": [{"text": text}]} for n, text in enumerate(turns)]}
     else:
         items = [{"type": "message", "role": "assistant" if n % 2 else "user",
                   "content": [{"type": "output_text" if n % 2 else "input_text", "text": text}]} for n, text in enumerate(turns)]
@@ -134,6 +139,8 @@ while True:
     if refused is not None:
         if NAME == "claude":
             say({"type": "result", "subtype": "success", "is_error": True, "result": refused})
+        elif NAME == "gemini":
+            say({"type": "result", "status": "error", "error": {"message": refused}})
         else:
             say({"type": "turn.failed", "error": {"message": refused}})
         if os.path.exists("never-gives-up"):

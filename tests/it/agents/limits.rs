@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::ends::raw_stream;
 use super::{Site, done, mend, steps};
 use crate::world::model_server::{Request, Scripted, Vendor};
+use crate::world::program::KEY;
 use crate::world::project::Project;
 
 /// Two hours, in the vendors' seconds: longer than any run of these tests may take.
@@ -70,6 +72,66 @@ fn a_limited_vendor_is_waited_for_and_the_agent_sees_a_slow_call() {
     assert_eq!(site.server.requests().len(), 4);
     let spent = site.spent();
     assert_eq!(spent, site.server.finish().0);
+}
+
+#[test]
+fn a_wait_that_stands_in_the_body_is_as_long_as_that_says() {
+    let project = Project::python();
+    let edit = mend(&project);
+    let mut calls = 0;
+    let site = Site::new(project, move |request| {
+        calls += 1;
+        match (calls, request.turn()) {
+            (1, _) => {
+                let words = "Rate limit reached for gpt-4.1. Please try again in 2s.";
+                Scripted::error(Vendor::Responses, 429, "rate_limit_exceeded", words)
+            }
+            (_, 0) => steps(&edit),
+            (_, _) => done("DONE\nmended"),
+        }
+    });
+    let said = site.run(&["--tiers", "cli/codex:gpt-4.1 x1"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(site.warnings().contains("asked again in 2 s"), "{}", site.warnings());
+    let spent = site.spent();
+    assert_eq!(spent, site.server.finish().0);
+}
+
+#[test]
+fn an_account_without_money_is_asked_once_and_the_agent_hears_all_of_it() {
+    // Longer than what one read brings.
+    let words = format!("You exceeded your current quota{}, and so on.", " and more".repeat(5_000));
+    let answer = words.clone();
+    let site =
+        Site::new(Project::python(), move |_| Scripted::error(Vendor::Responses, 429, "insufficient_quota", &answer));
+    let said = site.run(&["--tiers", "cli/codex:gpt-4.1 x1"]);
+    assert_ne!(said.code, 0, "{}", said.all());
+    assert_eq!(site.server.requests().len(), 1, "{}", site.warnings());
+    assert!(!site.warnings().contains("asked again"), "{}", site.warnings());
+    let status = "SELECT json_extract(body, '$.status') FROM events WHERE kind = 'call_settled'";
+    assert_eq!(site.log().value(status), "quota_exceeded");
+    assert!(raw_stream(&site).contains(&words));
+    site.server.finish();
+}
+
+#[test]
+fn a_quota_of_the_day_parks_until_the_day_is_over() {
+    let details = json!([
+        {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel"}]},
+        {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "37s"},
+    ]);
+    let error = json!({"code": 429, "message": "You exceeded your current quota.", "status": "RESOURCE_EXHAUSTED", "details": details});
+    let site = Site::new(Project::python(), move |_| Scripted::status(429, json!({ "error": error }).to_string()));
+    std::fs::copy(site.agents.path().join("claude"), site.agents.path().join("gemini")).expect("the agent");
+    let url = site.server.url();
+    let site = site.with("GEMINI_API_KEY", KEY).with("GEMINI_BASE_URL", &url);
+    let said = site.run(&["--tiers", "cli/gemini:gemini-2.5-pro x1"]);
+    assert_eq!(said.code, 4, "{}", said.all());
+    assert_eq!(site.server.requests().len(), 1, "{}", site.warnings());
+    let told = site.told("agents_all_limited");
+    // Midnight of the Pacific, in winter.
+    assert!(told[0]["until"].as_str().is_some_and(|until| until.contains("T08:00:0")), "{told:?}");
+    site.server.finish();
 }
 
 #[test]
