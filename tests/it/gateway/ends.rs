@@ -163,7 +163,10 @@ fn a_signal_ends_the_program_also_a_stubborn_one_and_the_log_is_closed() {
 
 #[test]
 fn a_stubborn_program_is_gone_within_five_seconds_of_the_first_refusal() {
-    let server = vendor(|_| Say::text("x").usage(1_000, 2_000).into());
+    let server = vendor(|request| {
+        let limit = request.body["max_tokens"].as_u64().expect("a limit");
+        Say::text("more").usage(1_000, limit).into()
+    });
     let session = Session::of(&server);
     let plan = json!([{"do": "stubborn"}, step("until_refused", "messages", false), {"do": "stay"}]);
     // On the machine's own clock, as the promise is.
