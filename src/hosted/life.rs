@@ -308,3 +308,45 @@ fn tail(finished: &Finished) -> String {
     let over = said.chars().count().saturating_sub(MAX_REASON);
     said.chars().skip(over).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::AgentEvent;
+
+    fn told(exit: Exit, stopped: Option<StopCause>, ended_well: bool, output: &str) -> Option<String> {
+        let mut hearing = Hearing::default();
+        hearing.take(AgentEvent::End { ok: ended_well, said: None }, 0);
+        let output = output.as_bytes().to_vec();
+        let finished = Finished { exit, output, stderr: Vec::new(), output_bytes: 0, duration_ms: 0, stopped };
+        cut_short(&finished, &hearing)
+    }
+
+    #[test]
+    fn what_ended_an_agent_before_its_own_end_is_told() {
+        let (killed, asked) = (Exit::Signal { signal: 9 }, Some(StopCause::Asked));
+        let says = |told: Option<String>, word: &str| {
+            assert!(told.as_ref().is_some_and(|told| told.contains(word)), "{told:?}")
+        };
+        says(told(Exit::Timeout, None, true, ""), "its time was up");
+        says(told(Exit::Code { code: 0 }, Some(StopCause::TimeUp), true, ""), "its time was up");
+        says(told(Exit::Memory { limit_mb: 512 }, asked, true, ""), "512 MB");
+        says(told(Exit::MachineMemory, None, true, ""), "memory");
+        says(told(Exit::Code { code: 101 }, None, false, ""), "101");
+        says(told(killed, None, true, ""), "signal 9");
+        says(told(killed, None, true, "{}\n[ended: it was about to fill the disk]\n"), "fill the disk");
+        says(told(killed, None, true, "{}\n[ended: it started too many processes]\n"), "too many processes");
+    }
+
+    #[test]
+    fn an_agents_own_end_and_ours_after_its_last_word_cut_nothing_short() {
+        for (exit, stopped, ended_well) in [
+            (Exit::Code { code: 0 }, None, false),
+            (Exit::Code { code: 1 }, None, true),
+            (Exit::Code { code: 143 }, Some(StopCause::Asked), false),
+            (Exit::Signal { signal: 15 }, Some(StopCause::Asked), false),
+        ] {
+            assert_eq!(told(exit, stopped, ended_well, ""), None, "{exit:?}");
+        }
+    }
+}
