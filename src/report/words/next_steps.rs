@@ -90,24 +90,25 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
         Outcome::Parked if goes_on_by_itself(view) => {
             one("Nothing: what is waited for starts the job that goes on with the run, or ends it.")
         }
-        Outcome::Parked => {
-            let mut steps = vec![look_at_checks(view, "the tests pass here, and those may be over by now")];
-            let is_merge = view.delivery.waits.last().is_some_and(|wait| wait.awaited == Awaited::Merge);
-            let setting = if is_merge { "merge-timeout-minutes" } else { "ci-timeout-minutes" };
-            steps.push(match view.kept_in {
-                Whereabouts::Here => {
-                    resume(view, &format!("on the same machine to go on waiting, or allow more time with {setting}."))
-                }
-                Whereabouts::Artifact(_) | Whereabouts::Runner => {
-                    Sentence::plain("If it takes longer than this as a rule, allow more time with ")
-                        .code(setting)
-                        .ours(".")
-                }
-            });
-            steps
-        }
+        Outcome::Parked => waits(view),
         Outcome::Ended { .. } => Vec::new(),
     }
+}
+
+/// The steps left to do about a run whose wait nobody goes on with by itself.
+fn waits(view: &RunView) -> Vec<Sentence> {
+    let mut steps = vec![look_at_checks(view, "the tests pass here, and those may be over by now")];
+    let is_merge = view.delivery.waits.last().is_some_and(|wait| wait.awaited == Awaited::Merge);
+    let setting = if is_merge { "merge-timeout-minutes" } else { "ci-timeout-minutes" };
+    steps.push(match view.kept_in {
+        Whereabouts::Here => {
+            resume(view, &format!("on the same machine to go on waiting, or allow more time with {setting}."))
+        }
+        Whereabouts::Artifact(_) | Whereabouts::Runner => {
+            Sentence::plain("If it takes longer than this as a rule, allow more time with ").code(setting).ours(".")
+        }
+    });
+    steps
 }
 
 /// Whether the run waits without a job: what it waits for starts another, and the log lies where that one finds it.

@@ -114,8 +114,8 @@ fn filling(sides: &Sides<'_>) -> Option<(u32, String)> {
             descendants(root).filter(|node| node.kind().ends_with("identifier") && text_of(*node, text) == name);
         let first = still.next()?;
         // It is made, and somebody looks at it: where it is made in a list of its own, nobody else does.
-        let assigned = assignments(sides.new, &name);
-        let was_assigned = assignments(sides.old, &name);
+        let assigned = assignments(sides.new, name);
+        let was_assigned = assignments(sides.old, name);
         (assigned > 0 && assigned <= was_assigned)
             .then(|| (lines_of(first).0, format!("nothing fills `{name}` any more")))
     })
