@@ -144,7 +144,7 @@ fn ended(last_step: &serde_json::Value) -> (serde_json::Value, i32) {
 fn an_agent_that_died_is_not_done_and_the_tests_judge_what_it_left() {
     for step in [json!({"do": "die"}), json!({"do": "exit", "code": 7})] {
         let (end, code) = ended(&step);
-        assert_eq!((&end["exit"], code), (&json!("tool_failure"), 0), "{end}");
+        assert_eq!((&end["exit"], code), (&json!("EXIT-TOOL-FAILURE"), 0), "{end}");
         assert!(end["summary"].as_str().is_some_and(|words| words.contains("did not come to its end")), "{end}");
     }
 }
@@ -152,7 +152,7 @@ fn an_agent_that_died_is_not_done_and_the_tests_judge_what_it_left() {
 #[test]
 fn a_code_says_nothing_against_an_agent_that_ended_well_by_its_own_account() {
     let (end, code) = ended(&json!({"do": "leave", "code": 1}));
-    assert_eq!((&end["exit"], code), (&json!("final_answer"), 0), "{end}");
+    assert_eq!((&end["exit"], code), (&json!("EXIT-FINAL-ANSWER"), 0), "{end}");
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn a_title_that_fails_says_nothing_about_finished_work() {
     let statuses = site.log().rows("SELECT json_extract(body, '$.status') FROM events WHERE kind = 'call_settled'");
     assert_eq!(statuses.last().map(|row| row[0].as_str()), Some("model_error"), "{statuses:?}");
     let exit = site.log().value("SELECT json_extract(body, '$.exit') FROM events WHERE kind = 'session_finished'");
-    assert_eq!(exit, "final_answer");
+    assert_eq!(exit, "EXIT-FINAL-ANSWER");
     let spent = site.spent();
     assert_eq!(spent, site.server.finish().0);
 }

@@ -14,11 +14,6 @@ use crate::world::program::Said;
 
 /// Runs while somebody watches the forge and acts on it.
 fn run_while(site: &Site, github: &FakeGitHub, act: impl Fn(&FakeGitHub) + Sync) -> Said {
-    run_as_while(site, "pr", github, act)
-}
-
-/// The same by a way of pushing.
-pub(super) fn run_as_while(site: &Site, push: &str, github: &FakeGitHub, act: impl Fn(&FakeGitHub) + Sync) -> Said {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -27,7 +22,7 @@ pub(super) fn run_as_while(site: &Site, push: &str, github: &FakeGitHub, act: im
                 std::thread::yield_now();
             }
         });
-        let said = site.run(push);
+        let said = site.run("pr");
         over.store(true, Ordering::Relaxed);
         said
     })
