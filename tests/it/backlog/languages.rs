@@ -52,7 +52,7 @@ const fn python(
 
 const NODE: &str = "module.exports = (x) => @;\n";
 const PERL: &str = "package Tool; sub run { my ($x) = @_; return # }\n1;\n";
-const RUBY: &str = "def run(x)\n  @\nend\n";
+const SHELL: &str = "run() {\n  @\n}\n";
 
 const BUGS: [Bug; 12] = [
     python("py-first", "py/first.py", ("x[1]", "x[0]"), "test_run (tests.test_first.firstTest.test_run)"),
@@ -80,23 +80,18 @@ const BUGS: [Bug; 12] = [
         ("uc $x;", "lc $x;"),
         "perl -e 'require \"./pl/small.pm\"; exit(Tool::run(\"Ab\") eq \"ab\" ? 0 : 1)'",
     ),
+    bug("sh-first", ("sh/first.sh", SHELL), ("echo $2", "echo $1"), "sh -c '. ./sh/first.sh; test $(run 4 5) = 4'"),
     bug(
-        "rb-first",
-        ("rb/first.rb", RUBY),
-        ("x[1]", "x[0]"),
-        "ruby -e 'require \"./rb/first.rb\"; exit(run([4, 5]) == 4)'",
+        "sh-twice",
+        ("sh/twice.sh", SHELL),
+        ("echo $(($1 * 3))", "echo $(($1 * 2))"),
+        "sh -c '. ./sh/twice.sh; test $(run 4) = 8'",
     ),
     bug(
-        "rb-twice",
-        ("rb/twice.rb", RUBY),
-        ("x * 3", "x * 2"),
-        "ruby -e 'require \"./rb/twice.rb\"; exit(run(4) == 8)'",
-    ),
-    bug(
-        "rb-small",
-        ("rb/small.rb", RUBY),
-        ("x.upcase", "x.downcase"),
-        "ruby -e 'require \"./rb/small.rb\"; exit(run(\"Ab\") == \"ab\")'",
+        "sh-small",
+        ("sh/small.sh", SHELL),
+        ("echo $1 | tr a-z A-Z", "echo $1 | tr A-Z a-z"),
+        "sh -c '. ./sh/small.sh; test $(run Ab) = ab'",
     ),
 ];
 
