@@ -20,6 +20,7 @@ pub(super) static AGENT: Agent = Agent {
     package: "",
     default_model: "anthropic/claude-sonnet-5-5",
     speaks: &[Spoken::Messages, Spoken::Chat, Spoken::Responses, Spoken::Generate],
+    limits: &[],
     invoke,
     read: |_line, _out| {},
 };
@@ -32,6 +33,8 @@ const BAD_PARAMETERS: i64 = -32_602;
 const NEEDS_LOGIN: i64 = -32_000;
 /// Kinds of tools that change files.
 const CHANGING: [&str; 3] = ["edit", "delete", "move"];
+/// The kind of tools that run commands.
+const RUNNING: &str = "execute";
 /// Settings that tell Gemini CLI and Qwen Code their kind of login, which is a key.
 const SETTINGS: [(&str, &str); 2] = [
     (
@@ -72,7 +75,7 @@ fn invoke(order: &Order<'_>) -> Invocation {
     ];
     // Of changes it asks us.
     let edits = if order.reads_only { "deny" } else { "ask" };
-    let of_opencode = (opencode::SETTINGS.into(), opencode::settings(order, edits).to_string());
+    let of_opencode = (opencode::SETTINGS.into(), opencode::settings(order, (edits, edits)).to_string());
     Invocation {
         arguments: Vec::new(),
         variables: variables.into_iter().map(|(name, value)| (name, value.to_owned())).collect(),
@@ -126,6 +129,8 @@ pub enum Wish {
         changes: Vec<String>,
         /// Whether it changes files.
         is_change: bool,
+        /// Whether it runs a command.
+        runs: bool,
         /// The options that say yes and no, by their ids.
         yes: Option<String>,
         /// The option that says no.
@@ -245,7 +250,7 @@ impl Talk {
                 if !ok {
                     turns.push(Turn::Heard(AgentEvent::Trouble { said: format!("it stopped: {why}") }));
                 }
-                turns.extend([Turn::Heard(AgentEvent::End { ok, said: None }), Turn::Over]);
+                turns.extend([Turn::Heard(AgentEvent::End { ok }), Turn::Over]);
                 turns
             }
             Stage::Over => Vec::new(),
@@ -273,7 +278,7 @@ impl Talk {
         let details = some_text(failed, "/data/details").or_else(|| some_text(failed, "/data"));
         let said =
             [Some(text(failed, "/message").to_owned()), details].into_iter().flatten().collect::<Vec<_>>().join(": ");
-        vec![Turn::Heard(trouble(&said)), Turn::Heard(AgentEvent::End { ok: false, said: None }), Turn::Over]
+        vec![Turn::Heard(trouble(&said)), Turn::Heard(AgentEvent::End { ok: false }), Turn::Over]
     }
 }
 
@@ -304,12 +309,14 @@ fn permission(params: &Value) -> Wish {
         let found = kinds.into_iter().find_map(|kind| options().find(|option| text(option, "/kind") == kind));
         found.and_then(|option| some_text(option, "/optionId"))
     };
-    let is_change = CHANGING.contains(&text(params, "/toolCall/kind"));
+    let kind = text(params, "/toolCall/kind");
+    let is_change = CHANGING.contains(&kind);
     let locations = params.pointer("/toolCall/locations").and_then(Value::as_array).into_iter().flatten();
     let changes = locations.filter_map(|location| some_text(location, "/path")).filter(|_| is_change).collect();
     Wish::Permission {
         changes,
         is_change,
+        runs: kind == RUNNING,
         // Each time anew: a word for always would hold for files that may not be changed.
         yes: option(["allow_once", "allow_always"]),
         no: option(["reject_once", "reject_always"]),

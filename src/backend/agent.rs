@@ -16,6 +16,8 @@ pub struct Agent {
     pub default_model: &'static str,
     /// The wires that it speaks. Where it speaks several, the provider's wire decides.
     pub speaks: &'static [Spoken],
+    /// Patterns of its own words about rate limits on standard error (S3-8).
+    pub limits: &'static [&'static str],
     /// The command line and the settings of a session.
     pub(super) invoke: fn(&Order<'_>) -> Invocation,
     /// Reads one line of its stream.

@@ -15,20 +15,30 @@ pub(super) static AGENT: Agent = Agent {
     package: "@anthropic-ai/claude-code",
     default_model: "anthropic/claude-sonnet-5-5",
     speaks: &[Spoken::Messages],
+    limits: &[
+        r"anthropic.*rate[- ]?limit",
+        r"API rate limit exceeded",
+        r"claude.*is currently overloaded",
+        r"api[- ]?error.*429",
+    ],
     invoke,
     read,
 };
 
 const TOOLS: &str = "Read,Edit,MultiEdit,Write,NotebookEdit,Bash,Glob,Grep,LS,Task,Agent,TodoWrite";
+/// Outside of our sandbox: no commands.
+const EDITING_TOOLS: &str = "Read,Edit,MultiEdit,Write,NotebookEdit,Glob,Grep,LS,Task,Agent,TodoWrite";
 const READING_TOOLS: &str = "Read,Glob,Grep,LS,Task,Agent,TodoWrite";
 /// Tools of the vendor's, and of the network.
 const NO_TOOLS: &str = "WebSearch,WebFetch";
+const NO_COMMANDS: &str = "WebSearch,WebFetch,Bash";
 const NO_WRITING_TOOLS: &str = "WebSearch,WebFetch,Edit,MultiEdit,Write,NotebookEdit,Bash";
 
 fn invoke(order: &Order<'_>) -> Invocation {
-    let (mode, tools, denied) = match order.reads_only {
-        true => ("default", READING_TOOLS, NO_WRITING_TOOLS),
-        false => ("acceptEdits", TOOLS, NO_TOOLS),
+    let (mode, tools, denied) = match (order.reads_only, order.is_confined) {
+        (true, _) => ("default", READING_TOOLS, NO_WRITING_TOOLS),
+        (false, true) => ("acceptEdits", TOOLS, NO_TOOLS),
+        (false, false) => ("acceptEdits", EDITING_TOOLS, NO_COMMANDS),
     };
     let mut arguments =
         words(["-p", order.prompt, "--output-format", "stream-json", "--verbose", "--model", order.model]);
@@ -116,14 +126,13 @@ fn system(line: &Value, subtype: &str, out: &mut Vec<AgentEvent>) {
 
 fn result(line: &Value, out: &mut Vec<AgentEvent>) {
     let failed = line.get("is_error").and_then(Value::as_bool) == Some(true);
-    let said = some_text(line, "/result");
     out.push(AgentEvent::Usage(Tokens {
         input: number(line, "/usage/input_tokens"),
         output: number(line, "/usage/output_tokens"),
     }));
     if failed {
-        let why = said.clone().or_else(|| some_text(line, "/subtype")).unwrap_or_default();
+        let why = some_text(line, "/result").or_else(|| some_text(line, "/subtype")).unwrap_or_default();
         out.push(trouble(&why));
     }
-    out.push(AgentEvent::End { ok: !failed && text(line, "/subtype") == "success", said: said.filter(|_| !failed) });
+    out.push(AgentEvent::End { ok: !failed && text(line, "/subtype") == "success" });
 }

@@ -16,6 +16,7 @@ pub(super) static AGENT: Agent = Agent {
     package: "@openai/codex",
     default_model: "openai/gpt-6.1-terra",
     speaks: &[Spoken::Responses],
+    limits: &[],
     invoke,
     read,
 };
@@ -50,11 +51,11 @@ fn read(line: &Value, out: &mut Vec<AgentEvent>) {
         "turn.completed" => {
             let (input, output) = (number(line, "/usage/input_tokens"), number(line, "/usage/output_tokens"));
             out.push(AgentEvent::Usage(Tokens { input, output }));
-            out.push(AgentEvent::End { ok: true, said: None });
+            out.push(AgentEvent::End { ok: true });
         }
         "turn.failed" => {
             out.push(trouble(text(line, "/error/message")));
-            out.push(AgentEvent::End { ok: false, said: None });
+            out.push(AgentEvent::End { ok: false });
         }
         "error" => out.push(trouble(text(line, "/message"))),
         "item.started" => item(line, true, out),

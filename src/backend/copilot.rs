@@ -14,6 +14,7 @@ pub(super) static AGENT: Agent = Agent {
     package: "@github/copilot",
     default_model: "openai/gpt-6.1-terra",
     speaks: &[Spoken::Chat],
+    limits: &[],
     invoke,
     read,
 };
@@ -24,14 +25,17 @@ fn invoke(order: &Order<'_>) -> Invocation {
         order.prompt,
         "--output-format",
         "json",
-        "--allow-all-tools",
         "--no-auto-update",
         "--no-ask-user",
+        "--disable-builtin-mcps",
     ]);
-    arguments.extend(words(["--disable-builtin-mcps"]));
-    if order.reads_only {
-        arguments.extend(words(["--deny-tool", "write", "--deny-tool", "shell"]));
-    }
+    arguments.extend(match (order.reads_only, order.is_confined) {
+        (true, true) => words(["--allow-all-tools", "--deny-tool", "write", "--deny-tool", "shell"]),
+        (true, false) => words(["--deny-tool", "write", "--deny-tool", "shell"]),
+        (false, true) => words(["--allow-all-tools"]),
+        // Commands need a word of a person's, and are refused.
+        (false, false) => words(["--allow-tool", "write", "--deny-tool", "shell"]),
+    });
     Invocation {
         arguments,
         variables: vec![
@@ -72,7 +76,7 @@ fn read(line: &Value, out: &mut Vec<AgentEvent>) {
         "session.error" => out.push(trouble(text(line, "/data/message"))),
         "result" => {
             let ok = line.get("exitCode").and_then(Value::as_i64) == Some(0);
-            out.push(AgentEvent::End { ok, said: None });
+            out.push(AgentEvent::End { ok });
         }
         _ => {}
     }

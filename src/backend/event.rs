@@ -68,8 +68,6 @@ pub enum AgentEvent {
     End {
         /// Whether it went well, by its own account.
         ok: bool,
-        /// Its last words, where it repeats them.
-        said: Option<String>,
     },
     /// Something else.
     Unknown {

@@ -17,6 +17,7 @@ pub(super) static AGENT: Agent = Agent {
     package: "@google/gemini-cli",
     default_model: "gemini/gemini-3.8-flash",
     speaks: &[Spoken::Generate],
+    limits: &[],
     invoke,
     read,
 };
@@ -24,7 +25,12 @@ pub(super) static AGENT: Agent = Agent {
 const SETTINGS: &str = r#"{"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false},"general":{"enableAutoUpdate":false},"security":{"auth":{"selectedType":"gemini-api-key"}}}"#;
 
 fn invoke(order: &Order<'_>) -> Invocation {
-    let mode = if order.reads_only { "default" } else { "yolo" };
+    let mode = match (order.reads_only, order.is_confined) {
+        (true, _) => "default",
+        (false, true) => "yolo",
+        // Without a word of a person's, commands are refused.
+        (false, false) => "auto_edit",
+    };
     Invocation {
         arguments: words([
             "-o",
@@ -70,7 +76,7 @@ fn read(line: &Value, out: &mut Vec<AgentEvent>) {
             if !ok {
                 out.push(trouble(text(line, "/error/message")));
             }
-            out.push(AgentEvent::End { ok, said: None });
+            out.push(AgentEvent::End { ok });
         }
         _ => {}
     }

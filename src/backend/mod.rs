@@ -19,6 +19,7 @@ mod copilot;
 mod event;
 mod gemini;
 mod known;
+mod limits;
 mod lines;
 mod opencode;
 mod qwen;
@@ -29,6 +30,7 @@ mod subagents;
 pub use agent::{Agent, Invocation, Order};
 pub use event::{AgentEvent, SubAgentState, Tokens};
 pub use known::{Backend, PROVIDER, answering};
+pub use limits::{Limit, limit_in};
 pub use stream::AgentStream;
 pub use subagents::{SubAgent, SubAgents};
 

@@ -16,6 +16,7 @@ pub(super) static AGENT: Agent = Agent {
     package: "opencode-ai",
     default_model: "openai/gpt-6.1-terra",
     speaks: &[Spoken::Chat, Spoken::Messages],
+    limits: &[r"openai.*rate[- ]?limit", r"tokens per minute", r"requests per minute", r"azure.*throttl"],
     invoke,
     read,
 };
@@ -23,15 +24,15 @@ pub(super) static AGENT: Agent = Agent {
 /// Where its settings lie in a home.
 pub(super) const SETTINGS: &str = ".config/opencode/opencode.json";
 
-/// Its settings: the gateway as its one provider. `edits` is its word for what becomes of changes and commands.
-pub(super) fn settings(order: &Order<'_>, edits: &str) -> Value {
+/// Its settings: the gateway as its one provider. Its words for what becomes of changes and of commands are given.
+pub(super) fn settings(order: &Order<'_>, (edits, commands): (&str, &str)) -> Value {
     let package = if order.spoken == Spoken::Messages { "@ai-sdk/anthropic" } else { "@ai-sdk/openai-compatible" };
     let limit = json!({"context": order.window, "output": order.max_output});
     json!({
         "$schema": "https://opencode.ai/config.json",
         "autoupdate": false,
         "share": "disabled",
-        "permission": {"edit": edits, "bash": edits, "webfetch": "deny"},
+        "permission": {"edit": edits, "bash": commands, "webfetch": "deny"},
         "model": format!("upshift/{}", order.model),
         "small_model": format!("upshift/{}", order.side_model),
         "provider": {"upshift": {
@@ -47,7 +48,8 @@ pub(super) fn settings(order: &Order<'_>, edits: &str) -> Value {
 }
 
 fn invoke(order: &Order<'_>) -> Invocation {
-    let edits = if order.reads_only { "deny" } else { "allow" };
+    let may = |yes| if yes { "allow" } else { "deny" };
+    let permissions = (may(!order.reads_only), may(!order.reads_only && order.is_confined));
     let on = "1".to_owned();
     Invocation {
         arguments: words(["run", "--format", "json", "-m", &format!("upshift/{}", order.model), order.prompt]),
@@ -56,7 +58,7 @@ fn invoke(order: &Order<'_>) -> Invocation {
             ("OPENCODE_DISABLE_MODELS_FETCH", on.clone()),
             ("OPENCODE_DISABLE_LSP_DOWNLOAD", on),
         ],
-        files: vec![(PathBuf::from(SETTINGS), settings(order, edits).to_string())],
+        files: vec![(PathBuf::from(SETTINGS), settings(order, permissions).to_string())],
     }
 }
 
@@ -75,13 +77,13 @@ fn read(line: &Value, out: &mut Vec<AgentEvent>) {
             let (input, output) = (number(line, "/part/tokens/input"), number(line, "/part/tokens/output"));
             out.push(AgentEvent::Usage(Tokens { input, output }));
             if text(line, "/part/reason") == "stop" {
-                out.push(AgentEvent::End { ok: true, said: None });
+                out.push(AgentEvent::End { ok: true });
             }
         }
         "error" => {
             let said = some_text(line, "/error/data/message").or_else(|| some_text(line, "/error/message"));
             out.push(trouble(&said.unwrap_or_else(|| text(line, "/error/name").to_owned())));
-            out.push(AgentEvent::End { ok: false, said: None });
+            out.push(AgentEvent::End { ok: false });
         }
         _ => {}
     }

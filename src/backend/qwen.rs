@@ -11,6 +11,7 @@ pub(super) static AGENT: Agent = Agent {
     package: "@qwen-code/qwen-code",
     default_model: "openai/gpt-6.1-terra",
     speaks: &[Spoken::Chat],
+    limits: &[],
     invoke,
     read: claude::read,
 };
@@ -18,7 +19,12 @@ pub(super) static AGENT: Agent = Agent {
 const SETTINGS: &str = r#"{"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false},"general":{"enableAutoUpdate":false}}"#;
 
 fn invoke(order: &Order<'_>) -> Invocation {
-    let mode = if order.reads_only { "plan" } else { "yolo" };
+    let mode = match (order.reads_only, order.is_confined) {
+        (true, _) => "plan",
+        (false, true) => "yolo",
+        // Without a word of a person's, commands are refused.
+        (false, false) => "auto-edit",
+    };
     let arguments = words([
         "-o",
         "stream-json",

@@ -83,3 +83,28 @@ fn a_line_without_an_end_is_bounded() {
     assert_eq!(events.len(), 2);
     assert_eq!(events[1], AgentEvent::Unknown { kind: "brand.new".to_owned() });
 }
+
+#[test]
+fn outside_of_our_sandbox_no_agent_is_freed_of_its_own_approvals() {
+    for backend in Backend::ALL {
+        for reads_only in [false, true] {
+            let Invocation { arguments, files, .. } = backend.invoke(&order(false, reads_only));
+            let everything = format!("{arguments:?} {files:?}");
+            for freed in ["yolo", "dangerous", "allow-all", "bypass", "danger-full-access", "full-auto"] {
+                assert!(!everything.contains(freed), "{backend:?} gets {freed}: {everything}");
+            }
+            let allowed = option(&arguments, "--allowedTools");
+            assert!(!allowed.contains("Bash"), "{backend:?}: {everything}");
+        }
+    }
+    let mode = |backend: Backend| option(&backend.invoke(&order(false, false)).arguments, "--approval-mode");
+    assert_eq!((mode(Backend::Gemini), mode(Backend::Qwen)), ("auto_edit".to_owned(), "auto-edit".to_owned()));
+    let opencode = Backend::OpenCode.invoke(&order(false, false)).files[0].1.clone();
+    let settings: serde_json::Value = serde_json::from_str(&opencode).unwrap();
+    assert_eq!((&settings["permission"]["edit"], &settings["permission"]["bash"]), (&"allow".into(), &"deny".into()));
+}
+
+fn option(arguments: &[String], name: &str) -> String {
+    let at = arguments.iter().position(|argument| argument == name);
+    at.and_then(|at| arguments.get(at + 1)).cloned().unwrap_or_default()
+}

@@ -122,9 +122,9 @@ async fn session(
     let lanes = lanes(plan, &setup)?;
     let open =
         gateway::open().await.map_err(|error| Failure::usage(format!("no port on loopback can be had: {error}")))?;
-    let models = plan.model.as_ref().map(|main| {
-        (main.model.as_str(), plan.side_model.as_ref().map_or(main.model.as_str(), |side| side.model.as_str()))
-    });
+    let pin = plan.model.clone().map(|main| Pin { main, side: plan.side_model.clone() });
+    let side = pin.as_ref().map(Pin::side_name).unwrap_or_default();
+    let models = pin.as_ref().map(|pin| (pin.main.model.as_str(), side.as_str()));
     let door = Door { url: &open.url(), token: token.word(), models };
     let companion = Companion {
         command: command.to_vec(),
@@ -135,7 +135,6 @@ async fn session(
         last_grace: Some(LAST_GRACE),
         env: child::environment(environment.raw(), &is_secret_name, &plan.pass_env, &known, door),
     };
-    let pin = plan.model.clone().map(|main| Pin { main, side: plan.side_model.clone() });
     let gateway = Gateway { token, lanes, pin, facts: plan.facts.clone(), clean: None, waits: false };
     let (end, ends) = StopSource::new();
     let end = Arc::new(end);

@@ -8,6 +8,9 @@ use super::ladder::Role;
 use super::model_id::ModelId;
 use super::units::{Charge, MicroUsd};
 
+/// The end of a name that stands for the side calls of the name before it: a session's, a model's.
+pub const SIDE: &str = "-side";
+
 /// Where in a run a call belongs. Iterations are counted within the tier.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallScope {
@@ -30,6 +33,15 @@ pub struct CallScope {
     pub turn: u32,
     /// One-based attempt within the turn.
     pub attempt: u32,
+}
+
+impl CallScope {
+    /// Whether it is a side call of an agent's session: a title, a summary.
+    #[must_use]
+    pub fn is_side(&self) -> bool {
+        let parent = self.parent_session_id.as_deref();
+        parent.is_some_and(|parent| self.session_id.strip_prefix(parent) == Some(SIDE))
+    }
 }
 
 /// The outcome of a call, as the vendor or the network told it.

@@ -16,6 +16,7 @@ use super::ledger::{Ledger, OpenCall, Order, Outcome};
 use super::price::Surcharge;
 use super::refusal::{self, Why};
 use super::route::{Route, key_in, query_without_key, route};
+use super::wait::wait_before_next;
 use super::wire::{self, Body};
 use super::{Gateway, Lane, Purpose, Token};
 use crate::domain::catalogue::ModelInfo;
@@ -158,7 +159,7 @@ impl Desk {
         if failure.status != CallStatus::RateLimited {
             return None;
         }
-        let wait = wait(tries, failure.retry_after_ms);
+        let wait = wait_before_next(tries, failure.retry_after_ms);
         if wait.is_none() {
             self.ledger.give_up(failure.retry_after_ms);
         }
@@ -311,19 +312,6 @@ fn unreached(failure: &CallFailure) -> Refused {
     Refused { why: Why::Vendor, message: format!("upshift: {}", failure.message) }
 }
 
-/// The pauses before a limited vendor is asked again, in milliseconds: 5, 15 and 45 seconds, or what it asks for itself (S3-7).
-fn wait(tries: u32, retry_after_ms: Option<u64>) -> Option<u64> {
-    /// How often it is asked again.
-    const MOST_TRIES: u32 = 3;
-    /// The longest pause: clients give a call up after some minutes.
-    const LONGEST_MS: u64 = 120_000;
-    if tries >= MOST_TRIES {
-        return None;
-    }
-    let wait = retry_after_ms.filter(|wait| *wait > 0).unwrap_or(5_000 * 3_u64.pow(tries));
-    (wait <= LONGEST_MS).then_some(wait)
-}
-
 /// A call that was set aside and not made.
 const fn unsent() -> Outcome {
     Outcome { status: CallStatus::Aborted, usage: None, billed_model: None, billing: Billing::Impossible, error: None }
@@ -341,16 +329,4 @@ fn failed(failure: CallFailure) -> Outcome {
 
 fn ours(response: Response<Full<Bytes>>) -> Answer {
     response.map(Either::Left)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::wait;
-
-    #[test]
-    fn a_limit_is_waited_for_three_times_and_as_long_as_it_asks() {
-        assert_eq!([0, 1, 2, 3].map(|tries| wait(tries, None)), [Some(5_000), Some(15_000), Some(45_000), None]);
-        assert_eq!((wait(0, Some(2_000)), wait(2, Some(2_000))), (Some(2_000), Some(2_000)));
-        assert_eq!((wait(0, Some(0)), wait(0, Some(3_600_000))), (Some(5_000), None));
-    }
 }

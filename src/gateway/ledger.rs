@@ -18,7 +18,7 @@ use crate::domain::chat::Usage;
 use crate::domain::clock::Clock;
 use crate::domain::event::Event;
 use crate::domain::model_id::ModelId;
-use crate::domain::receipt::{CallScope, CallStatus, Receipt};
+use crate::domain::receipt::{CallScope, CallStatus, Receipt, SIDE};
 use crate::domain::stop::{Stop, StopCause, StopSource};
 use crate::domain::units::MicroUsd;
 use crate::policy::budget::{self, Billing};
@@ -210,7 +210,7 @@ impl Ledger {
         redacted.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_ERROR_CHARS).collect()
     }
 
-    /// The purpose of a call without a pin.
+    /// The purpose of a call whose model does not tell it.
     pub(super) fn purpose(&self, model: &str, offers_tools: bool) -> Purpose {
         let mut main = self.main_model.borrow_mut();
         if main.is_none() && offers_tools {
@@ -303,7 +303,7 @@ impl Ledger {
         let root_session_id = root.unwrap_or_else(|| session_id.clone());
         let (session_id, parent_session_id) = match purpose {
             Purpose::Main => (session_id, parent),
-            Purpose::Side => (format!("{session_id}-side"), Some(session_id)),
+            Purpose::Side => (format!("{session_id}{SIDE}"), Some(session_id)),
         };
         let attempt = 1;
         CallScope {

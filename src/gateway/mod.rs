@@ -22,6 +22,7 @@ mod refusal;
 mod route;
 mod serve;
 mod tally;
+mod wait;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -34,8 +35,10 @@ use uuid::Uuid;
 pub use self::ledger::{Ledger, Money};
 pub use self::serve::{Open, open};
 pub use self::tally::{Place, Tally, Trouble};
+pub use self::wait::wait_before_next;
 use crate::domain::catalogue::{ModelFacts, ModelInfo};
 use crate::domain::model_id::ModelId;
+use crate::domain::receipt::SIDE;
 use crate::model::catalogue;
 pub use crate::model::meter::Spoken;
 use crate::model::relay::Relay;
@@ -117,8 +120,17 @@ pub enum Purpose {
     Side,
 }
 
+impl Pin {
+    /// The model's name that a client is told for its side calls. Where the session's own model answers them it has a name of its own, so
+    /// that they can be told apart.
+    #[must_use]
+    pub fn side_name(&self) -> String {
+        self.side.as_ref().map_or_else(|| format!("{}{SIDE}", self.main.model), |side| side.model.clone())
+    }
+}
+
 impl Gateway {
-    /// The model that a call is made with, and what it is for.
+    /// The model that a call is made with, and what it is for, as far as its name tells.
     ///
     /// # Errors
     /// The pinned model, where it is of another provider than the one that this wire leads to.
@@ -129,7 +141,7 @@ impl Gateway {
             return Err(pin.main.clone());
         }
         if named.model == pin.main.model {
-            return Ok((named, Some(Purpose::Main)));
+            return Ok((named, None));
         }
         let side = pin.side.as_ref().filter(|side| side.provider == provider);
         Ok((side.unwrap_or(&pin.main).clone(), Some(Purpose::Side)))

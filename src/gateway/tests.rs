@@ -39,8 +39,11 @@ fn a_pin_holds_every_call_and_tells_side_calls_apart() {
     let pin = |side: Option<&str>| Some(Pin { main: id("anthropic/claude-sonnet-5-5"), side: side.map(id) });
     let main = || id("anthropic/claude-sonnet-5-5");
     let held = gateway(pin(None));
-    assert_eq!(held.target("anthropic", "claude-sonnet-5-5"), Ok((main(), Some(Purpose::Main))));
+    assert_eq!(held.target("anthropic", "claude-sonnet-5-5"), Ok((main(), None)), "its tools tell what it is for");
     assert_eq!(held.target("anthropic", "claude-opus-5-5"), Ok((main(), Some(Purpose::Side))));
+    let told = held.pin.as_ref().map(Pin::side_name).unwrap();
+    assert_ne!(told, main().model);
+    assert_eq!(held.target("anthropic", &told), Ok((main(), Some(Purpose::Side))), "the same model, told apart");
     let with_side = gateway(pin(Some("anthropic/claude-haiku-5-5")));
     let side = id("anthropic/claude-haiku-5-5");
     assert_eq!(with_side.target("anthropic", "claude-haiku-4-5"), Ok((side, Some(Purpose::Side))));

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Value, json};
 
-use crate::backend::{AgentEvent, SubAgent, SubAgents};
+use crate::backend::{AgentEvent, Limit, SubAgent, SubAgents, Tokens};
 use crate::domain::model_id::ModelId;
 
 /// The most characters of one text that are kept.
@@ -17,6 +17,8 @@ const MAX_ALL: usize = 250_000;
 const MOST_OPEN: usize = 1_000;
 /// The most kinds of unknown events that are counted apart.
 const MOST_UNKNOWN: usize = 50;
+/// The longest id that is kept, in characters.
+const MAX_ID: usize = 200;
 /// Characters of a subject.
 const MAX_SUBJECT: usize = 400;
 
@@ -31,9 +33,21 @@ pub(super) struct Hearing {
     sub_agents: SubAgents,
     unknown: BTreeMap<String, u32>,
     trouble: Option<String>,
-    is_limited: bool,
+    limit: Option<Limit>,
     complete: bool,
     ended_well: bool,
+    own: Own,
+}
+
+/// What an agent tells of its session by its own account: for information, never for a bill.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Own {
+    /// The session's id at the agent.
+    pub(super) session: String,
+    /// The sum of the tokens that it counted.
+    pub(super) tokens: Tokens,
+    /// How many of its turns ended.
+    pub(super) turns: u32,
 }
 
 /// Something that is kept of a conversation.
@@ -86,12 +100,12 @@ impl Hearing {
                 self.keep(Said::Answer { id, name: call.name.clone(), ok });
                 return Some(Heard::Tool(call, ok));
             }
-            AgentEvent::RateLimit { said, .. } => {
-                self.is_limited = true;
-                self.trouble = Some(said);
+            AgentEvent::RateLimit { said, retry_after_ms } => {
+                self.trouble = Some(said.clone());
+                self.limit = Some(Limit { said, retry_after_ms });
             }
             AgentEvent::Trouble { said } => {
-                self.is_limited = false;
+                self.limit = None;
                 self.trouble = Some(said);
             }
             AgentEvent::Unknown { kind } => {
@@ -99,8 +113,16 @@ impl Hearing {
                     *self.unknown.entry(kind).or_default() += 1;
                 }
             }
-            AgentEvent::End { ok, .. } => self.ended_well = ok,
-            AgentEvent::Started { .. } | AgentEvent::Usage(_) => {}
+            AgentEvent::End { ok } => {
+                self.ended_well = ok;
+                self.own.turns = self.own.turns.saturating_add(1);
+            }
+            AgentEvent::Started { session } => self.own.session = session.chars().take(MAX_ID).collect(),
+            AgentEvent::Usage(Tokens { input, output }) => {
+                let sum = &mut self.own.tokens;
+                sum.input = sum.input.saturating_add(input);
+                sum.output = sum.output.saturating_add(output);
+            }
         }
         None
     }
@@ -152,9 +174,19 @@ impl Hearing {
         self.ended_well
     }
 
-    /// The agent's last complaint, and whether it is about a rate limit.
-    pub(super) fn trouble(&self) -> Option<(&str, bool)> {
-        self.trouble.as_deref().map(|said| (said, self.is_limited))
+    /// The agent's last complaint.
+    pub(super) fn trouble(&self) -> Option<&str> {
+        self.trouble.as_deref()
+    }
+
+    /// The rate limit that its last complaint is about.
+    pub(super) const fn limit(&self) -> Option<&Limit> {
+        self.limit.as_ref()
+    }
+
+    /// What it tells of its session by its own account.
+    pub(super) const fn own(&self) -> &Own {
+        &self.own
     }
 
     /// The agents that it started.

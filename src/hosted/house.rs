@@ -34,6 +34,18 @@ const TASK: &str = "task.md";
 /// Variables that lead a client to a proxy.
 const PROXIES: [&str; 8] =
     ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"];
+/// Variables that lead to a user's own places, and the same place in the private home.
+const PLACES: [(&str, &str); 4] = [
+    ("XDG_CACHE_HOME", ".cache"),
+    ("XDG_CONFIG_HOME", ".config"),
+    ("XDG_DATA_HOME", ".local/share"),
+    ("XDG_STATE_HOME", ".local/state"),
+];
+/// The same of Windows, where they are set.
+const PLACES_ON_WINDOWS: [(&str, &str); 3] =
+    [("USERPROFILE", ""), ("APPDATA", "AppData/Roaming"), ("LOCALAPPDATA", "AppData/Local")];
+/// Variables that lead to sockets and settings of the user's own.
+const USERS_OWN: [&str; 3] = ["XDG_RUNTIME_DIR", "HOMEDRIVE", "HOMEPATH"];
 
 /// The house of one session.
 #[derive(Debug)]
@@ -57,7 +69,8 @@ impl House {
     /// Why it cannot be had, in words.
     pub(super) fn open(spec: &HostedSpec, ports: &HostedPorts<'_>) -> Result<Self, String> {
         let hosting = ports.hosting;
-        let Pin { main: model, side } = spec.pin().ok_or("it names no model")?;
+        let pin = spec.pin().ok_or("it names no model")?;
+        let (side_model, Pin { main: model, .. }) = (pin.side_name(), pin);
         let lanes = lanes(spec, hosting, &model.provider);
         if !lanes.contains_key(&spec.spoken) {
             return Err(format!("provider `{}` cannot be reached this way", model.provider));
@@ -82,7 +95,7 @@ impl House {
         let invocation = spec.backend.invoke(&Order {
             prompt: &prompt,
             model: &model.model,
-            side_model: &side.as_ref().unwrap_or(&model).model,
+            side_model: &side_model,
             spoken: spec.spoken,
             url: &format!("http://{address}"),
             token: token.word(),
@@ -150,8 +163,14 @@ fn environment(
     home: &Path,
     own: Vec<(&'static str, String)>,
 ) -> BTreeMap<OsString, OsString> {
-    for name in PROXIES {
+    for name in PROXIES.iter().chain(&USERS_OWN) {
         env.remove(OsStr::new(name));
+    }
+    for (name, place) in PLACES {
+        env.insert(name.into(), home.join(place).into());
+    }
+    for (name, place) in PLACES_ON_WINDOWS {
+        env.entry(name.into()).and_modify(|there| *there = home.join(place).into());
     }
     for (name, value) in [("NO_PROXY", "*"), ("no_proxy", "*"), ("TERM", "dumb")] {
         env.insert(name.into(), value.into());

@@ -15,7 +15,7 @@ use super::house::House;
 use super::line::{Desk, Line};
 use super::spec::{Held, HostedPorts, HostedSpec, unusable};
 use crate::audit::{Journal, Store};
-use crate::backend::{Backend, SubAgent};
+use crate::backend::{Backend, Limit, SubAgent, limit_in};
 use crate::domain::agents::SubAgentChange;
 use crate::domain::event::Event;
 use crate::domain::receipt::CallStatus;
@@ -232,7 +232,7 @@ fn judge(
     spec: &HostedSpec,
     played: Result<Finished, ProcessError>,
     ledger: &Ledger,
-    held: &Held,
+    held: &mut Held,
     ports: &HostedPorts<'_>,
 ) -> Result<(), FailureReason> {
     let finished = played.map_err(|error| unusable(&spec.target, &error.to_string()))?;
@@ -254,7 +254,14 @@ fn judge(
         let last = format!("{}: the vendor limits its side calls", spec.target);
         return Err(FailureReason::NoUsableTarget { why: GiveUp::Limited, last });
     }
-    let said = held.hearing.trouble().map(|(said, _)| said.to_owned());
+    if !has_worked && let Some(limit) = own_limit(spec, &finished, &held.hearing) {
+        let last = format!("{}: {}", spec.target, ports.redactor.redact(&limit.said));
+        held.limited_until_ms =
+            limit.retry_after_ms.map(|wait| ports.hosting.clock.unix_ms().saturating_add_unsigned(wait));
+        held.own_limit = Some(limit);
+        return Err(FailureReason::NoUsableTarget { why: GiveUp::Limited, last });
+    }
+    let said = held.hearing.trouble().map(str::to_owned);
     let said = said.unwrap_or_else(|| tail(&finished));
     let said = ports.redactor.redact(&said).into_owned();
     let how = cut_short.unwrap_or_else(|| finished.exit.to_string());
@@ -265,6 +272,16 @@ fn judge(
         });
     }
     Err(unusable(&spec.target, &format!("it asked no model and ended ({how}): {said}")))
+}
+
+/// The limit that an agent tells of that asked no model through the gateway: by its stream first, by its standard error else (S3-8).
+fn own_limit(spec: &HostedSpec, finished: &Finished, hearing: &Hearing) -> Option<Limit> {
+    if finished.stopped.is_some() {
+        return None;
+    }
+    let code = if let Exit::Code { code } = finished.exit { Some(code) } else { None };
+    let by_words = || limit_in(spec.backend, &String::from_utf8_lossy(&finished.stderr), code);
+    hearing.limit().cloned().or_else(by_words)
 }
 
 /// How an agent ended that came to no end of its own, if so.
@@ -316,7 +333,7 @@ mod tests {
 
     fn told(exit: Exit, stopped: Option<StopCause>, ended_well: bool, output: &str) -> Option<String> {
         let mut hearing = Hearing::default();
-        hearing.take(AgentEvent::End { ok: ended_well, said: None }, 0);
+        hearing.take(AgentEvent::End { ok: ended_well }, 0);
         let output = output.as_bytes().to_vec();
         let finished = Finished { exit, output, stderr: Vec::new(), output_bytes: 0, duration_ms: 0, stopped };
         cut_short(&finished, &hearing)

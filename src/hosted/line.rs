@@ -10,6 +10,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::spec::{HostedPorts, HostedSpec};
 use crate::backend::acp::{Talk, Turn, Wish};
 use crate::backend::{AgentEvent, AgentStream, Backend};
+use crate::config::Sandbox;
 use crate::domain::ladder::Role;
 use crate::gateway::Ledger;
 use crate::workspace::Workspace;
@@ -29,21 +30,23 @@ pub(super) struct Desk<'d> {
     workspace: &'d Workspace,
     root: &'d Path,
     reads_only: bool,
+    is_confined: bool,
     ledger: &'d Ledger,
 }
 
 impl<'d> Desk<'d> {
     pub(super) fn new(spec: &HostedSpec, ledger: &'d Ledger, ports: &'d HostedPorts<'_>) -> Self {
         let reads_only = spec.role != Role::Artisan;
-        Self { workspace: ports.workspace, root: &ports.hosting.checkout, reads_only, ledger }
+        let is_confined = ports.hosting.sandbox != Sandbox::Off;
+        Self { workspace: ports.workspace, root: &ports.hosting.checkout, reads_only, is_confined, ledger }
     }
 
     fn answer(&self, wish: &Wish) -> Result<Value, String> {
         let answer = match wish {
             Wish::Read { path, line, limit } => self.read(path, *line, *limit),
             Wish::Write { path, content } => self.write(path, content),
-            Wish::Permission { changes, is_change, yes, no } => {
-                let refused = self.refuses(changes, *is_change);
+            Wish::Permission { changes, is_change, runs, yes, no } => {
+                let refused = self.refuses(changes, *is_change, *runs);
                 if let Some(why) = &refused {
                     self.ledger.warn(&format!("An agent was refused a change: {why}"));
                 }
@@ -85,7 +88,10 @@ impl<'d> Desk<'d> {
     }
 
     /// Why a tool may not change these files. `None` where it may.
-    fn refuses(&self, changes: &[String], is_change: bool) -> Option<String> {
+    fn refuses(&self, changes: &[String], is_change: bool, runs: bool) -> Option<String> {
+        if runs && !self.is_confined {
+            return Some("outside of the sandbox an agent runs no commands".to_owned());
+        }
         if is_change && self.reads_only {
             return Some("this role reads and changes nothing".to_owned());
         }

@@ -17,6 +17,8 @@ mod line;
 mod spec;
 mod tree;
 
+use std::time::Duration;
+
 pub use self::hosting::{Hosting, find, program_of};
 use self::house::House;
 use self::spec::{Held, unusable};
@@ -25,6 +27,7 @@ use crate::audit::Snapshot;
 use crate::domain::event::Event;
 use crate::domain::ladder::Role;
 use crate::domain::stop::StopCause;
+use crate::gateway::wait_before_next;
 use crate::session::{self, FailureReason, FinalReport, SNAPSHOT_KIND, SessionEnd, SessionExit};
 
 /// The longest summary that is taken from an agent's last words, in characters.
@@ -58,14 +61,35 @@ async fn play(
     ports: &mut HostedPorts<'_>,
     held: &mut Held,
 ) -> Result<FinalReport, FailureReason> {
-    let house = House::open(spec, ports).map_err(|why: String| unusable(&spec.target, &why))?;
-    let lived = life::live(spec, id, house, ports, held).await;
+    let mut tries = 0;
+    let lived = loop {
+        let house = House::open(spec, ports).map_err(|why: String| unusable(&spec.target, &why))?;
+        let lived = life::live(spec, id, house, ports, held).await;
+        let told = held.own_limit.take();
+        let Some(wait) = told.and_then(|limit| wait_before_next(tries, limit.retry_after_ms)) else { break lived };
+        tries += 1;
+        if let Some(cause) = pause(spec, wait, ports).await {
+            break Err(FailureReason::Stopped { cause });
+        }
+    };
     // Also after a failure: what it wrote is there.
     held.wrote =
         tree::settle(spec, ports).await.map_err(|error| FailureReason::ToolFailed { message: error.to_string() })?;
     lived?;
     let (words, _) = session::read_meta(held.hearing.last_words(), spec.meta.clone());
     Ok(report_of(spec.role, &words))
+}
+
+/// Waits before an agent that is limited past the gateway is started again. Returns the cause where the session ends meanwhile.
+async fn pause(spec: &HostedSpec, ms: u64, ports: &mut HostedPorts<'_>) -> Option<StopCause> {
+    let (target, seconds) = (&spec.target, ms.div_ceil(1_000));
+    let message = format!("{target} says that its requests are limited: it is started again in {seconds} s");
+    ports.journal.emit(&Event::Warning { message });
+    tokio::select! {
+        cause = ports.stop.wait() => Some(cause),
+        cause = ports.wrap_up.wait() => Some(cause),
+        () = ports.hosting.clock.sleep(Duration::from_millis(ms)) => None,
+    }
 }
 
 /// The report that an agent's last words come to.
@@ -94,6 +118,7 @@ fn finish(spec: HostedSpec, id: String, report: FinalReport, held: Held, ports: 
     let agents: Vec<_> = hearing.sub_agents().iter().map(|(id, agent)| {
         serde_json::json!({"id": id, "name": agent.name, "parent": agent.parent, "depth": agent.depth, "state": agent.state.as_str(), "tokens": agent.tokens})
     }).collect();
+    let own = hearing.own();
     let body = serde_json::json!({
         "session_id": id,
         "role": spec.role,
@@ -103,6 +128,13 @@ fn finish(spec: HostedSpec, id: String, report: FinalReport, held: Held, ports: 
         "result": report.as_str(),
         "summary": report.summary(),
         "system": "",
+        "own_account": {
+            "session": own.session,
+            "prompt_tokens": own.tokens.input,
+            "reply_tokens": own.tokens.output,
+            "turns": own.turns,
+            "ended_well": hearing.ended_well(),
+        },
         "sub_agents": agents,
         "unknown_events": hearing.unknown(),
         "entries": hearing.entries(&spec.prompt, &spec.target),

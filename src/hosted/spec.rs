@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::hearing::Hearing;
 use super::hosting::Hosting;
 use crate::audit::{Cap, Journal};
-use crate::backend::Backend;
+use crate::backend::{Backend, Limit};
 use crate::domain::catalogue::ModelFacts;
 use crate::domain::ladder::Role;
 use crate::domain::meta::MetaBlock;
@@ -90,6 +90,8 @@ pub(super) struct Held {
     pub(super) wrote: Vec<String>,
     /// When a limit that it was given up for is over.
     pub(super) limited_until_ms: Option<i64>,
+    /// The limit that the agent itself told of, where it asked no model through the gateway.
+    pub(super) own_limit: Option<Limit>,
 }
 
 impl HostedSpec {

@@ -4,6 +4,7 @@
 
 use serde::Deserialize;
 
+use super::plain;
 use crate::domain::ladder::Role;
 use crate::domain::model_id::ModelId;
 use crate::domain::tool::{ToolCall, ToolResult};
@@ -19,8 +20,45 @@ pub(super) struct Kept {
     /// The way the session ended, in a word.
     #[serde(default)]
     pub(super) result: String,
+    /// The session by a coding agent's own account. `None` where a model of ours held it.
+    #[serde(default)]
+    pub(super) own_account: Option<OwnAccount>,
     /// The entries, oldest first.
     pub(super) entries: Vec<Entry>,
+}
+
+/// What a coding agent tells of its session. The bill is by the vendor's counts alone.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct OwnAccount {
+    /// The session's id at the agent.
+    pub(super) session: String,
+    /// Prompt tokens by its count.
+    pub(super) prompt_tokens: u64,
+    /// Reply tokens by its count.
+    pub(super) reply_tokens: u64,
+    /// How many of its turns ended.
+    pub(super) turns: u32,
+    /// Whether the last one did well.
+    pub(super) ended_well: bool,
+}
+
+impl OwnAccount {
+    /// A sentence about it.
+    pub(super) fn sentence(&self) -> String {
+        let Self { session, prompt_tokens, reply_tokens, turns, ended_well } = self;
+        let session =
+            if session.is_empty() { "it".to_owned() } else { format!("its session {}", plain::line(session)) };
+        let ended = match (turns, ended_well) {
+            (0, _) => "told of no end",
+            (_, true) => "ended well",
+            (_, false) => "ended with a failure",
+        };
+        format!(
+            "By the agent's own account {session} {ended} and used {prompt_tokens} prompt and {reply_tokens} reply tokens; \
+             the bill is by the vendor's counts"
+        )
+    }
 }
 
 /// One entry of a conversation.

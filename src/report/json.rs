@@ -9,7 +9,7 @@ mod steps;
 
 pub use self::shape::{
     AttemptDocument, BilledDocument, BreakpointDocument, BudgetDocument, CommandDocument, Document, LoopResult, Money,
-    PullRequestDocument, PushDocument, RemarkDocument, TierDocument,
+    PullRequestDocument, PushDocument, RemarkDocument, SideDocument, TierDocument,
 };
 pub use self::steps::{StepsDocument, Wanted, steps};
 use crate::domain::attempt::{Attempt, AttemptStatus};
@@ -20,7 +20,7 @@ use crate::domain::remark::Remark;
 
 use super::style::Style;
 use super::text;
-use super::view::{BilledView, CommandView, Ending, PushView, RunView, TierState, TierView, WaitView};
+use super::view::{BilledView, CommandView, Ending, PushView, RunView, SideView, TierState, TierView, WaitView};
 
 /// The version of this document's shape.
 pub const VERSION: u32 = 1;
@@ -81,6 +81,7 @@ pub fn document(view: &RunView) -> Document<'_> {
         tiers: view.tiers.iter().map(tier).collect(),
         iterations: view.spent.iterations,
         model_calls: view.calls,
+        side_calls: side(view.side),
         billed_models: view.billed.iter().map(billed).collect(),
         cost_usd: view.spent.charge().known.as_usd(),
         cost_micro_usd: view.spent.charge().known.0,
@@ -120,6 +121,11 @@ pub fn document(view: &RunView) -> Document<'_> {
         leftovers: &view.leftovers,
         more_leftovers: view.more_leftovers,
     }
+}
+
+fn side(view: SideView) -> Option<SideDocument> {
+    let SideView { calls, cost } = view;
+    (calls > 0).then(|| SideDocument { calls, cost: cost.known.into(), unknown_cost: cost.unknown.into() })
 }
 
 fn billed(view: &BilledView) -> BilledDocument<'_> {

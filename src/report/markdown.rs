@@ -106,6 +106,7 @@ fn body(view: &RunView, surface: Surface, patch: &str) -> impl Iterator<Item = B
         may(proof(view), "the proof"),
         may(table(view, surface), "the ladder"),
         may(billed(view), "the models that were billed"),
+        may(words::side_calls(view).map(|sentence| format!("**Side calls:** {}", say(&sentence))), "the side calls"),
         may(tests(view, surface), "the tests"),
         may(delivery(view), "what was pushed"),
         may(commands(view), "the commands in comments"),

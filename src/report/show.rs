@@ -156,6 +156,9 @@ fn conversation(body: &str, style: Style) -> String {
             }
         }
     }
+    if let Some(own) = &kept.own_account {
+        out.push_str(&format!("  ({})\n", own.sentence()));
+    }
     out.push_str(&format!("  ({} ended: {})\n", kept.role.as_str(), plain::line(&kept.result)));
     out
 }

@@ -232,6 +232,7 @@ fn extras(view: &RunView) -> Vec<String> {
     facts.extend(commands.iter().take(MAX_BULLETS).map(|sentence| format!("  Asked:   {}", say(sentence))));
     facts.extend(words::leftovers(view, MAX_BULLETS).iter().map(|sentence| format!("  Cleanup: {}", say(sentence))));
     facts.extend(words::billed(view, MAX_BULLETS).iter().map(|sentence| format!("  Billed:  {}", say(sentence))));
+    facts.extend(words::side_calls(view).map(|sentence| format!("  Side:    {}", say(&sentence))));
     if view.budget_cap_hit() && !view.stop_reason().is_empty() {
         facts.push(format!("  Cap:     {}", plain::clipped_line(view.stop_reason(), MAX_SPEECH)));
     }

@@ -194,6 +194,15 @@ pub struct WaitView {
     pub on: Vec<Blocker>,
 }
 
+/// The side calls of agents: titles and summaries, on the same budget.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SideView {
+    /// How many there were.
+    pub calls: u32,
+    /// Their settled cost.
+    pub cost: Charge,
+}
+
 /// A model that was asked, and the one that its vendor says it billed instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BilledView {
@@ -239,6 +248,8 @@ pub struct RunView {
     pub reached_a_model: bool,
     /// Model calls that were settled.
     pub calls: u32,
+    /// Those of them that were side calls of agents.
+    pub side: SideView,
     /// Where the vendor says that it billed another model than was asked, each once, in order.
     pub billed: Vec<BilledView>,
     /// Failing tests at the start.

@@ -19,7 +19,7 @@ mod reviews;
 mod sentence;
 
 pub use self::advice::advice;
-pub use self::billed::billed;
+pub use self::billed::{billed, side_calls};
 pub use self::commands::{history_command, log_commands};
 pub use self::corrections::{correction_sentence, corrections, take_correction};
 pub use self::delivery::{awaited, commands, delivery};

@@ -3,6 +3,7 @@
 mod acp;
 mod doctor;
 mod doors;
+mod elsewhere;
 mod ends;
 mod ladder;
 mod limits;

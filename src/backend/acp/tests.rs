@@ -107,6 +107,7 @@ fn what_it_asks_is_asked_of_the_owner_and_what_nobody_knows_is_answered_as_such(
     let expected = Wish::Permission {
         changes: vec!["/work/a".to_owned()],
         is_change: true,
+        runs: false,
         yes: Some("y".to_owned()),
         no: Some("n".to_owned()),
     };

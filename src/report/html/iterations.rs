@@ -118,6 +118,7 @@ fn conversation(kept: &Kept, room: &Room) -> Markup {
                 },
             }
         }
+        @if let Some(own) = &kept.own_account { p.faint { (own.sentence()) } }
         p.faint { "The " (kept.role.as_str()) " ended: " (plain::line(&kept.result)) }
     }
 }

@@ -183,6 +183,7 @@ pub(super) fn facts(view: &RunView) -> Markup {
         (section("commands", "Asked for in comments", list(&words::commands(view))))
         (section("leftovers", "Cleaned up", list(&words::leftovers(view, MAX_LINES))))
         (section("billed", "Billed as another model", list(&words::billed(view, MAX_LINES))))
+        (section("side", "Side calls", list(words::side_calls(view).as_slice())))
         (section("warnings", "Warnings", warnings))
     }
 }

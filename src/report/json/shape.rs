@@ -73,6 +73,9 @@ pub struct Document<'a> {
     pub iterations: u32,
     /// Model calls that were settled.
     pub model_calls: u32,
+    /// Those of them that were side calls of agents (titles, summaries). Absent where there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub side_calls: Option<SideDocument>,
     /// Models that the vendor says it billed instead of the one asked. Absent where it did not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub billed_models: Vec<BilledDocument<'a>>,
@@ -184,6 +187,17 @@ pub struct LoopResult<'a> {
     pub spawn_count: u32,
     /// How many of them came to no verdict: an error, or blocked.
     pub retry_count: usize,
+}
+
+/// The side calls of agents.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SideDocument {
+    /// How many there were.
+    pub calls: u32,
+    /// The sum of their receipts.
+    pub cost: Money,
+    /// The most that failed ones cost beyond that.
+    pub unknown_cost: Money,
 }
 
 /// A model that was asked, and the one that was billed.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    BilledView, CommandView, Delivery, Ending, Liveness, Position, PullRequestView, PushView, RunView, TierState,
-    TierView, WaitView,
+    BilledView, CommandView, Delivery, Ending, Liveness, Position, PullRequestView, PushView, RunView, SideView,
+    TierState, TierView, WaitView,
 };
 use crate::domain::account::Unavailability;
 use crate::domain::advice::Advice;
@@ -47,7 +47,8 @@ struct Fold {
     tiers: BTreeMap<u32, TierFold>,
     position: Option<Position>,
     reserved: BTreeMap<String, MicroUsd>,
-    settled: BTreeMap<String, (u32, Charge)>,
+    /// By its id each call's tier and charge, and whether it was a side call.
+    settled: BTreeMap<String, (u32, Charge, bool)>,
     billed: Vec<BilledView>,
     /// Whether a model replied, or may have.
     reached: bool,
@@ -225,6 +226,11 @@ impl Fold {
         }
     }
 
+    fn side(&self) -> SideView {
+        let side = || self.settled.values().filter(|&&(_, _, side)| side).map(|&(_, charge, _)| charge);
+        SideView { calls: u32::try_from(side().count()).unwrap_or(u32::MAX), cost: side().sum() }
+    }
+
     fn settle(&mut self, receipt: &Receipt) {
         self.reserved.remove(&receipt.call_id);
         if let Some(billed) = receipt.billed_model.clone().filter(|billed| *billed != receipt.target.model) {
@@ -233,7 +239,8 @@ impl Fold {
                 self.billed.push(view);
             }
         }
-        self.settled.insert(receipt.call_id.clone(), (receipt.scope.tier_index, receipt.charge()));
+        let settled = (receipt.scope.tier_index, receipt.charge(), receipt.scope.is_side());
+        self.settled.insert(receipt.call_id.clone(), settled);
         // What was or may have been billed reached a model, whatever became of the reply.
         self.reached |= receipt.status == CallStatus::Ok || receipt.charge() != Charge::ZERO;
     }
@@ -268,7 +275,7 @@ impl Fold {
         };
         let tiers = self.tier_views(&ending);
         let attempts: Vec<&Attempt> = tiers.iter().flat_map(|tier| &tier.attempts).collect();
-        let charge: Charge = self.settled.values().map(|&(_, charge)| charge).sum();
+        let charge: Charge = self.settled.values().map(|&(_, charge, _)| charge).sum();
         let spent = Spent {
             cost: charge.total(),
             unknown_cost: charge.unknown,
@@ -292,6 +299,7 @@ impl Fold {
             unsettled: self.reserved.values().copied().sum(),
             reached_a_model: self.reached || !self.reserved.is_empty(),
             calls: u32::try_from(self.settled.len()).unwrap_or(u32::MAX),
+            side: self.side(),
             failing_before: self.baseline.as_ref().map(|baseline| baseline.failing.clone()).unwrap_or_default(),
             failing_after,
             recent_errors,
@@ -346,7 +354,7 @@ impl Fold {
                     exit: fold.and_then(|fold| fold.exit),
                     reason: fold.and_then(|fold| fold.reason.clone()),
                     iterations: fold.map_or(0, |fold| fold.begun),
-                    cost: self.settled.values().filter(|(tier, _)| *tier == index).map(|&(_, charge)| charge).sum(),
+                    cost: self.settled.values().filter(|(tier, ..)| *tier == index).map(|&(_, charge, _)| charge).sum(),
                     attempts: fold.map(|fold| fold.attempts.values().cloned().collect()).unwrap_or_default(),
                 }
             })

@@ -133,6 +133,11 @@ def step(what, number):
 
 say({"type": "system", "subtype": "init", "session_id": "s"} if NAME == "claude" else {"type": "thread.started", "thread_id": "t"})
 say({"type": "something.new", "prompt": prompt})
+if os.path.exists("limited-elsewhere") and NAME == "claude":
+    # It knows a model past the gateway, and that one is limited.
+    with open("limited-elsewhere") as words:
+        sys.stderr.write(words.read())
+    sys.exit(1)
 turns, number = [prompt], 0
 while True:
     said, refused = ask(turns)

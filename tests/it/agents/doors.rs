@@ -1,6 +1,7 @@
 //! The second door, where no network namespace can be made; and machines that cannot keep an agent at all.
 
 use std::net::TcpListener;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::json;
@@ -183,5 +184,32 @@ fn without_namespaces_and_with_an_old_landlock_an_agent_needs_a_persons_word() {
     let said = site.run_by(&wrapper, &site.args(&[&LADDER[..], &["--network", "on"]].concat()));
     assert_eq!(said.code, 0, "{}", said.all());
     assert!(site.warnings().contains("coding agents have the whole network"), "{}", site.warnings());
+    site.server.finish();
+}
+
+#[test]
+fn outside_of_the_sandbox_an_agents_home_is_its_own_too() {
+    let project = Project::python();
+    let looks = json!([{"do": "environment"}, mend(&project)[0].clone()]);
+    let site =
+        Site::new(project, move |request| if request.turn() == 0 { steps(&looks) } else { done("DONE\nmended") });
+    let mut inner =
+        site.program.command(site.project.path(), &site.args(&[&LADDER[..], &["--sandbox", "off"]].concat()));
+    for name in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"] {
+        inner.env(name, format!("/home/of-the-user/{name}"));
+    }
+    let said = Said::from(inner.output().expect("it starts"));
+    assert_eq!(said.code, 0, "{}", said.all());
+    let told = site.server.requests()[1].last_user_text();
+    assert!(!told.contains("of-the-user"), "{told}");
+    let value = |name: &str| {
+        let line = told.lines().find_map(|line| line.split_once('=').filter(|(named, _)| *named == name));
+        line.map(|(_, value)| value.to_owned()).unwrap_or_default()
+    };
+    let home = value("HOME");
+    assert!(home.contains("upshift-agent-"), "{told}");
+    assert_eq!(value("XDG_CONFIG_HOME"), format!("{home}/.config"));
+    assert_eq!(value("XDG_DATA_HOME"), format!("{home}/.local/share"));
+    assert!(!Path::new(&home).exists(), "it is gone when the session is over");
     site.server.finish();
 }

@@ -37,6 +37,10 @@ fn an_agent_in_one_tier_mends_and_its_bill_is_ours() {
         conversation.contains("The sum was one short.") && conversation.contains("something.new"),
         "{conversation}"
     );
+    let database = site.database.to_str().unwrap();
+    let shown = site.program.run(site.project.path(), &["show", "--audit-db", database, "--conversation"]).out;
+    // Its own count, which no bill is made of.
+    assert!(shown.contains("its session s ended well and used 999999 prompt and 9 reply tokens"), "{shown}");
     let billed = site.server.finish();
     assert_eq!((receipts, rows), (billed.0, billed.0));
     let report =
@@ -212,4 +216,35 @@ fn a_side_model_that_no_agent_could_ask_is_told_of_and_the_tiers_is_asked() {
     let said = site.program.run(site.project.path(), &args);
     assert!(said.code == 2 && said.all().contains("agent.sideModel"), "{}", said.all());
     site.server.finish();
+}
+
+#[test]
+fn side_calls_that_the_tiers_own_model_answers_are_told_apart_too() {
+    let project = Project::python();
+    let work = json!([{"do": "side"}, mend(&project)[0]]);
+    let site = Site::new(project, move |request| match (request.all_text().as_str(), request.turn()) {
+        (told, _) if told.contains("Title this.") && !told.contains("OBJECTIVE") => done("A title"),
+        (_, 0) => steps(&work),
+        (_, _) => done("DONE\nmended"),
+    });
+    let said = site.run(&["--tiers", "cli/claude:claude-haiku-4-5 x1"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let asked: Vec<String> = site.server.requests().iter().map(|request| request.model.clone()).collect();
+    assert_eq!(asked, [CLAUDE, CLAUDE, CLAUDE], "the tier's model answers all");
+    let told = site.log().rows(
+        "SELECT json_extract(body, '$.scope.session_id') LIKE '%-side' FROM events WHERE kind = 'call_settled' ORDER BY seq",
+    );
+    assert_eq!(told, [["0"], ["1"], ["0"]]);
+    let database = site.database.to_str().expect("text");
+    let report = site.program.run(site.project.path(), &["report", "--format", "json", "--audit-db", database]);
+    let report: serde_json::Value = serde_json::from_str(&report.out).expect("a report");
+    let text = site.program.run(site.project.path(), &["report", "--audit-db", database]).all();
+    let told = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("1 of 3 model calls was a side call of an agent (titles, summaries): $0.00"), "{text}");
+    let cost = site
+        .log()
+        .number("SELECT json_extract(body, '$.cost') FROM events WHERE kind = 'call_settled' AND body LIKE '%-side%'");
+    assert_eq!((&report["side_calls"]["calls"], &report["side_calls"]["cost"]["micro_usd"]), (&json!(1), &json!(cost)));
+    let receipts = site.spent();
+    assert_eq!(receipts, site.server.finish().0);
 }

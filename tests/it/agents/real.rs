@@ -208,6 +208,11 @@ fn it_mends_as(agent: &str, model: &str, tiers: &str, config: Option<&Value>) {
         .filter(|request| ["anthropic", "chat", "responses", "gemini"].iter().any(|proto| request["proto"] == *proto))
         .count();
     assert_eq!(i64::try_from(billed).expect("a number"), calls, "{agent}: each call has its receipt: {}", told());
+    let side = journal.iter().filter(|request| request["kind"] == "side" && request["proto"] != "count").count();
+    let told_apart = log.number(
+        "SELECT count(*) FROM events WHERE kind = 'call_settled' AND json_extract(body, '$.scope.session_id') LIKE '%-side'",
+    );
+    assert_eq!(i64::try_from(side).expect("a number"), told_apart, "{agent}: side calls are told apart: {}", told());
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn b24_each_agents_words_tools_and_end_are_read() {
                     tools.push((id.clone(), name.clone(), subject.clone()))
                 }
                 AgentEvent::ToolResult { id, .. } => drop(answers.insert(id.clone())),
-                AgentEvent::End { ok: well, .. } => ok = Some(*well),
+                AgentEvent::End { ok: well } => ok = Some(*well),
                 AgentEvent::Text { .. }
                 | AgentEvent::Started { .. }
                 | AgentEvent::Usage(_)
