@@ -1,6 +1,6 @@
 //! What upshift itself adds to a run, measured on the built program with a model that answers at once.
 //!
-//! `cargo bench --bench overhead`, with `-- gateway` for the gateway alone, `-- joining` for the logs of many jobs. Each figure stands beside its limit (issue: the loop) and, where there is one, beside the
+//! `cargo bench --bench overhead`, with `-- gateway` for the gateway alone (`-- gateway check` fails above a limit), `-- joining` for the logs of many jobs. Each figure stands beside its limit (issue: the loop) and, where there is one, beside the
 //! floor: what the same work costs without upshift in the same run. CPU is user + system time of the program and all
 //! its children, less what the tests alone take. Folders lie in memory where there is such a place: a disk's file system takes longer the more
 //! files were removed just before, as they are between two runs of a benchmark. Medians over [`RUNS`] runs; of CPU time the mean. Measured is the shipped program,
@@ -21,7 +21,8 @@ mod machine;
 mod model;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use machine::{children_cpu, median};
@@ -32,7 +33,17 @@ const RUNS: u32 = 25;
 /// Turns of the long conversation, beyond those of the short one.
 const MORE_TURNS: u32 = 30;
 
-fn main() {
+/// Whether a figure was above its limit.
+static OVER: AtomicBool = AtomicBool::new(false);
+
+/// With `-- check` a figure above its limit is a failure.
+fn main() -> ExitCode {
+    measure();
+    let checks = std::env::args().any(|word| word == "check");
+    if checks && OVER.load(Ordering::Relaxed) { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+fn measure() {
     let mut arguments = std::env::args_os().skip(1);
     let first = arguments.next();
     if first.as_ref().is_some_and(|word| word == gateway::CLIENT) {
@@ -91,6 +102,9 @@ fn passed_on(program: &Path) {
 fn line(what: &str, value: f64, unit: &str, limit: f64, floor: Option<String>) {
     let verdict = if value <= limit { "ok  " } else { "OVER" };
     let floor = floor.map(|floor| format!("   floor: {floor}")).unwrap_or_default();
+    if value > limit {
+        OVER.store(true, Ordering::Relaxed);
+    }
     println!("{verdict}  {what:<44} {value:>9.2} {unit:<5} limit {limit:>5} {unit}{floor}");
 }
 

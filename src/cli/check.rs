@@ -34,7 +34,7 @@ pub struct AgentThere {
     pub kept: Option<String>,
 }
 
-/// Renders a plan. `agents` are the agents that were looked for, none where the ladder names none. `detected` stands in for a test command
+/// Renders a plan. `agents` are the agents that were looked for: where the ladder names none, those that are there. `detected` stands in for a test command
 /// that is not configured, or holds the facts known of a given one.
 #[must_use]
 pub fn render(plan: &Plan, detected: Option<&Detected>, agents: &[AgentThere]) -> String {

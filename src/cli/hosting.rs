@@ -119,23 +119,28 @@ const DETECTION: Duration = Duration::from_secs(15);
 /// The most characters of a version that are shown.
 const VERSION_CHARS: usize = 60;
 
-/// The agents in `PATH`, each with the version that it prints. Empty where the ladder names none.
+/// The agents in `PATH`, each with the version that it prints. Where the ladder names none, those alone that are there.
 ///
 /// # Errors
 /// When no runtime can be had.
 pub(super) fn there(plan: &Plan, checkout: &Path, environment: &Environment) -> anyhow::Result<Vec<AgentThere>> {
-    if !targets(plan).any(|target| Backend::of(target).is_some()) {
-        return Ok(Vec::new());
-    }
     let keys: Vec<String> = plan.endpoints.values().filter_map(|endpoint| endpoint.key_var.clone()).collect();
     let env = child_environment(environment.raw(), &[], &keys).map_err(|error| Failure::usage(error.to_string()))?;
     let named: BTreeSet<Backend> = targets(plan).filter_map(Backend::of).collect();
-    let hosting = Setup::new(checkout, environment, Some(plan), None).bare_hosting(plan, None).ok();
+    let looked_for = Backend::ALL.into_iter().chain(named.contains(&Backend::Acp).then_some(Backend::Acp));
+    let programs = looked_for.map(|backend| {
+        let own = plan.agents.get(backend.as_str());
+        (backend, hosted::program_of(backend, own, &env, checkout).ok())
+    });
+    let programs: Vec<_> = programs.filter(|(_, program)| !named.is_empty() || program.is_some()).collect();
+    if programs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let hosting = Setup::new(checkout, environment, Some(plan), None);
+    let hosting = if named.is_empty() { None } else { hosting.bare_hosting(plan, None).ok() };
     super::setup::block_on(async {
         let mut found = Vec::new();
-        for backend in Backend::ALL.into_iter().chain(named.contains(&Backend::Acp).then_some(Backend::Acp)) {
-            let own = plan.agents.get(backend.as_str());
-            let program = hosted::program_of(backend, own, &env, checkout).ok();
+        for (backend, program) in programs {
             let hosting = hosting.as_ref().filter(|_| named.contains(&backend));
             let kept =
                 program.as_ref().zip(hosting).map(|((program, _), hosting)| match hosting.room(program, false) {
@@ -161,7 +166,7 @@ pub(super) async fn version_of(
 ) -> Option<String> {
     let home = tempfile::tempdir().ok()?;
     let mut env = env.clone();
-    env.insert("HOME".into(), home.path().into());
+    hosted::at_home(&mut env, home.path());
     let words = before.iter().map(OsString::from).chain([OsString::from("--version")]);
     let spec = Spec {
         program: Program::Argv(std::iter::once(program.into()).chain(words).collect()),

@@ -158,24 +158,32 @@ fn prompt(task: &str, home: &Path) -> io::Result<String> {
     ))
 }
 
-fn environment(
-    mut env: BTreeMap<OsString, OsString>,
-    home: &Path,
-    own: Vec<(&'static str, String)>,
-) -> BTreeMap<OsString, OsString> {
-    for name in PROXIES.iter().chain(&USERS_OWN) {
+/// Has every variable that leads to a user's own places lead into a private home.
+pub fn at_home(env: &mut BTreeMap<OsString, OsString>, home: &Path) {
+    for name in USERS_OWN {
         env.remove(OsStr::new(name));
     }
+    env.insert("HOME".into(), home.into());
     for (name, place) in PLACES {
         env.insert(name.into(), home.join(place).into());
     }
     for (name, place) in PLACES_ON_WINDOWS {
         env.entry(name.into()).and_modify(|there| *there = home.join(place).into());
     }
+}
+
+fn environment(
+    mut env: BTreeMap<OsString, OsString>,
+    home: &Path,
+    own: Vec<(&'static str, String)>,
+) -> BTreeMap<OsString, OsString> {
+    for name in PROXIES {
+        env.remove(OsStr::new(name));
+    }
+    at_home(&mut env, home);
     for (name, value) in [("NO_PROXY", "*"), ("no_proxy", "*"), ("TERM", "dumb")] {
         env.insert(name.into(), value.into());
     }
-    env.insert("HOME".into(), home.into());
     env.extend(own.into_iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
     env
 }

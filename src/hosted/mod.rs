@@ -21,6 +21,7 @@ use std::time::Duration;
 
 pub use self::hosting::{Hosting, find, program_of};
 use self::house::House;
+pub use self::house::at_home;
 use self::spec::{Held, unusable};
 pub use self::spec::{HostedEnd, HostedPorts, HostedSpec};
 use crate::audit::Snapshot;

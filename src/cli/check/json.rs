@@ -31,7 +31,7 @@ struct Document<'a> {
     network: Network,
     /// Null where it is off.
     audit_db: Option<&'a str>,
-    /// The coding agents that were looked for. Empty where the ladder names none.
+    /// The coding agents that were looked for: where the ladder names none, those that are there.
     agents: Vec<AgentDocument<'a>>,
     values: Vec<ValueDocument<'a>>,
 }

@@ -29,7 +29,7 @@ elif NAME == "gemini":
 else:
     with open(os.environ["CODEX_HOME"] + "/config.toml") as settings:
         base = re.search('base_url = "(.*)"', settings.read()).group(1)
-    prompt, MODEL, key, path = sys.argv[-1], option("-m"), os.environ["UPSHIFT_GATEWAY_KEY"], "/responses"
+    prompt, MODEL, key, path = sys.argv[sys.argv.index("-m") + 2], option("-m"), os.environ["UPSHIFT_GATEWAY_KEY"], "/responses"
 
 
 def ask(turns, model=None):
@@ -88,6 +88,8 @@ def step(what, number):
         elif kind == "run":
             done = subprocess.run(what["command"], shell=True, capture_output=True, text=True)
             result = done.stdout + done.stderr
+        elif kind == "arguments":
+            result = json.dumps([argument for argument in sys.argv if argument != prompt])
         elif kind == "environment":
             result = "\n".join(name + "=" + value for name, value in os.environ.items())
         elif kind == "helpers":
