@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::agent::{Agent, Invocation, Order};
 use super::event::AgentEvent;
-use super::lines::{Line, Lines};
+use super::lines::{Ends, Line, Lines};
 use super::opencode;
 use super::reading::{some_text, subject, text, trouble};
 use crate::domain::spoken::Spoken;
@@ -27,8 +27,9 @@ pub(super) static AGENT: Agent = Agent {
 
 /// The version of the protocol that is spoken.
 const VERSION: u32 = 1;
-/// JSON-RPC's codes: no such method, parameters that cannot be used. ACP's code for an agent that wants a login first.
+/// JSON-RPC's codes: no such method, a request that cannot be read, parameters that cannot be used. ACP's code for an agent that wants a login first.
 const NO_METHOD: i64 = -32_601;
+const BAD_REQUEST: i64 = -32_600;
 const BAD_PARAMETERS: i64 = -32_602;
 const NEEDS_LOGIN: i64 = -32_000;
 /// Kinds of tools that change files.
@@ -208,7 +209,14 @@ impl Talk {
 
     fn read(&mut self, line: &Line) -> Vec<Turn> {
         let unknown = |kind: &str| vec![Turn::Heard(AgentEvent::Unknown { kind: kind.chars().take(80).collect() })];
-        let Line::Text(line) = line else { return unknown("a line that is too long") };
+        let line = match line {
+            Line::Text(line) => line,
+            Line::TooLong(ends) => {
+                let refusal =
+                    id_of(ends).map(|id| say(&error(&id, BAD_REQUEST, "upshift reads no message of this length")));
+                return refusal.into_iter().chain(unknown("a line that is too long")).collect();
+            }
+        };
         let Ok(Value::Object(fields)) = serde_json::from_str::<Value>(line) else { return unknown(line) };
         let message = Value::Object(fields);
         match (message.get("method").and_then(Value::as_str), message.get("id")) {
@@ -280,6 +288,19 @@ impl Talk {
             [Some(text(failed, "/message").to_owned()), details].into_iter().flatten().collect::<Vec<_>>().join(": ");
         vec![Turn::Heard(trouble(&said)), Turn::Heard(AgentEvent::End { ok: false }), Turn::Over]
     }
+}
+
+/// The id of a request that is too long to be read, by its ends: JSON-RPC's fields stand before its parameters, or behind them. In a text
+/// the quotes would be escaped.
+fn id_of(ends: &Ends) -> Option<Value> {
+    let (head, tail) = (String::from_utf8_lossy(&ends.head), String::from_utf8_lossy(&ends.tail));
+    let asks = head.contains("\"method\":") || tail.contains("\"method\":");
+    let places = [head.split_once("\"id\":"), tail.rsplit_once("\"id\":")];
+    let mut ids = places.into_iter().flatten().filter_map(|(_, rest)| {
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+        values.next()?.ok().filter(|id| id.is_u64() || id.is_i64() || id.is_string())
+    });
+    ids.next().filter(|_| asks)
 }
 
 fn say(message: &Value) -> Turn {

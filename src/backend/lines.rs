@@ -5,12 +5,24 @@
 /// The longest line that is read: a file's whole text may stand in one.
 const MAX_LINE: usize = 8 * 1024 * 1024;
 
+/// How much of each end of a longer one is kept, in bytes.
+const KEPT_ENDS: usize = 4 * 1024;
+
 /// Bytes of a line that is not finished.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     begun: Vec<u8>,
-    /// Whether the line under way is too long to be read.
-    too_long: bool,
+    /// The ends of the line under way where it is too long to be read.
+    too_long: Option<Ends>,
+}
+
+/// The ends of a line that is too long to be read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Ends {
+    /// Its first bytes.
+    pub(super) head: Vec<u8>,
+    /// Its last bytes.
+    pub(super) tail: Vec<u8>,
 }
 
 /// A finished line.
@@ -19,7 +31,7 @@ pub(super) enum Line {
     /// Its text. Bytes that are no UTF-8 are replaced.
     Text(String),
     /// It was too long.
-    TooLong,
+    TooLong(Ends),
 }
 
 impl Lines {
@@ -35,22 +47,33 @@ impl Lines {
     }
 
     fn add(&mut self, piece: &[u8]) {
-        self.too_long |= self.begun.len().saturating_add(piece.len()) > MAX_LINE;
-        if self.too_long {
-            self.begun = Vec::new();
-        } else {
-            self.begun.extend_from_slice(piece);
+        if self.too_long.is_none() && self.begun.len().saturating_add(piece.len()) > MAX_LINE {
+            let mut line = std::mem::take(&mut self.begun);
+            line.extend_from_slice(piece.get(..KEPT_ENDS).unwrap_or(piece));
+            let head = line.get(..KEPT_ENDS).unwrap_or(&line).to_vec();
+            self.too_long = Some(Ends { head, tail: last(&line) });
+        }
+        match &mut self.too_long {
+            Some(Ends { tail, .. }) => {
+                tail.extend_from_slice(&last(piece));
+                *tail = last(tail);
+            }
+            None => self.begun.extend_from_slice(piece),
         }
     }
 
     /// The rest when no more bytes come. `None` for an empty line.
     pub(super) fn finish(&mut self) -> Option<Line> {
         let line = std::mem::take(&mut self.begun);
-        if std::mem::take(&mut self.too_long) {
-            return Some(Line::TooLong);
+        if let Some(ends) = self.too_long.take() {
+            return Some(Line::TooLong(ends));
         }
         let text = String::from_utf8_lossy(&line);
         let text = text.trim();
         (!text.is_empty()).then(|| Line::Text(text.to_owned()))
     }
+}
+
+fn last(bytes: &[u8]) -> Vec<u8> {
+    bytes.get(bytes.len().saturating_sub(KEPT_ENDS)..).unwrap_or_default().to_vec()
 }

@@ -109,7 +109,7 @@ async fn session(
     let keys = plan.endpoints.values().filter_map(|endpoint| environment.secret(endpoint.key_var.as_deref()?));
     let secrets: Vec<SecretString> = environment.secrets().into_iter().chain(keys).collect();
     // The program's environment holds the placeholder, so that its redactor must not know it; the log's does.
-    let known = Redactor::new(&secrets);
+    let known = Arc::new(Redactor::new(&secrets));
     let redactor = Redactor::new(&[secrets, vec![SecretString::from(token.word().to_owned())]].concat());
     let setup = Setup {
         checkout,
@@ -135,7 +135,7 @@ async fn session(
         last_grace: Some(LAST_GRACE),
         env: child::environment(environment.raw(), &is_secret_name, &plan.pass_env, &known, door),
     };
-    let gateway = Gateway { token, lanes, pin, facts: plan.facts.clone(), clean: None, waits: false };
+    let gateway = Gateway { token, lanes, pin, facts: plan.facts.clone(), clean: Some(known), waits: false };
     let (end, ends) = StopSource::new();
     let end = Arc::new(end);
     signals::pass_to(&end)?;

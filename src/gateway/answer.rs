@@ -157,13 +157,20 @@ impl Count {
 }
 
 fn outcome(relay: &Relay, status: u16, headers: &HeaderMap, metered: Metered, end: &End) -> Outcome {
-    let Metered { usage, billed_model, complete, error } = metered;
+    let Metered { usage, billed_model, dear_tier, complete, error } = metered;
     if let Some(error) = error.filter(|_| !complete) {
         let failure = relay.failure(status, headers, &error);
         // An error inside an answer: the prompt may have been read.
         let possible = failure.may_be_billed || status == 200;
         let billing = if possible { Billing::Possible } else { Billing::Impossible };
-        return Outcome { status: failure.status, usage, billed_model, billing, error: Some(failure.message) };
+        return Outcome {
+            status: failure.status,
+            usage,
+            billed_model,
+            dear_tier,
+            billing,
+            error: Some(failure.message),
+        };
     }
     let (call_status, why) = match end {
         _ if complete => (CallStatus::Ok, None),
@@ -172,5 +179,5 @@ fn outcome(relay: &Relay, status: u16, headers: &HeaderMap, metered: Metered, en
         End::Cut(what) => (CallStatus::NetworkError, Some(format!("the vendor's answer was cut: {what}"))),
         End::HungUp => (CallStatus::Aborted, Some("the client hung up before the answer was complete".to_owned())),
     };
-    Outcome { status: call_status, usage, billed_model, billing: Billing::Possible, error: why }
+    Outcome { status: call_status, usage, billed_model, dear_tier, billing: Billing::Possible, error: why }
 }

@@ -120,7 +120,15 @@ impl Desk {
                 }
             };
             let failure = self.failure_of(&mut passing, lane).await;
-            let wait = failure.as_ref().and_then(|failure| self.wait_before_next(failure, tries));
+            let wait = failure.as_ref().and_then(|failure| self.wait_before_next(failure, tries, order.purpose));
+            if wait.is_none()
+                && let Some(failure) = failure.as_ref().filter(|failure| is_limited_side(failure, order.purpose))
+            {
+                let message =
+                    format!("upshift: this side call is not made, its model cannot be asked now: {}", failure.message);
+                call.settle(failed(failure.clone()));
+                return Err(Refused { why: Why::Request, message });
+            }
             let Some((failure, wait)) = failure.zip(wait) else {
                 return Ok(answer::pass(passing, spoken, Some(call), &lane.relay));
             };
@@ -155,12 +163,13 @@ impl Desk {
 
     /// The wait before a limited vendor is asked again, in milliseconds. `None` where its answer goes on as it is. Where that is a limit
     /// that was waited for in vain, the session is told so.
-    fn wait_before_next(&self, failure: &CallFailure, tries: u32) -> Option<u64> {
+    fn wait_before_next(&self, failure: &CallFailure, tries: u32, purpose: Purpose) -> Option<u64> {
         if failure.status != CallStatus::RateLimited {
             return None;
         }
         let wait = wait_before_next(tries, failure.retry_after_ms);
-        if wait.is_none() {
+        // A title is not worth the session.
+        if wait.is_none() && purpose == Purpose::Main {
             self.ledger.give_up(failure.retry_after_ms);
         }
         wait
@@ -222,7 +231,10 @@ impl Desk {
             body.insert("model".to_owned(), target.model.clone().into());
             changed = true;
         }
-        changed |= route.method != Method::CountTokens && wire::ask_for_counts(spoken, &mut body);
+        if route.method != Method::CountTokens {
+            changed |= wire::ask_for_counts(spoken, &mut body);
+            changed |= wire::ask_for_ordinary_tier(spoken, &lane.provider, &mut body);
+        }
         Ok(Prepared { body, bytes, changed, target, info, purpose })
     }
 }
@@ -241,7 +253,7 @@ impl Prepared {
         let order = Order {
             target: self.target.clone(),
             info: self.info.clone(),
-            surcharge: Surcharge { hour: wire::caches_for_an_hour(spoken, &self.body) },
+            surcharge: Surcharge { hour: wire::caches_for_an_hour(spoken, &self.body), dear_tier: false },
             prompt_tokens,
             wanted,
             purpose: self.purpose,
@@ -312,9 +324,21 @@ fn unreached(failure: &CallFailure) -> Refused {
     Refused { why: Why::Vendor, message: format!("upshift: {}", failure.message) }
 }
 
+/// Whether a side call met a limit. Its client would try again for ever at the vendor's own answer.
+fn is_limited_side(failure: &CallFailure, purpose: Purpose) -> bool {
+    failure.status == CallStatus::RateLimited && purpose == Purpose::Side
+}
+
 /// A call that was set aside and not made.
 const fn unsent() -> Outcome {
-    Outcome { status: CallStatus::Aborted, usage: None, billed_model: None, billing: Billing::Impossible, error: None }
+    Outcome {
+        status: CallStatus::Aborted,
+        usage: None,
+        billed_model: None,
+        dear_tier: None,
+        billing: Billing::Impossible,
+        error: None,
+    }
 }
 
 fn failed(failure: CallFailure) -> Outcome {
@@ -322,6 +346,7 @@ fn failed(failure: CallFailure) -> Outcome {
         status: failure.status,
         usage: failure.usage,
         billed_model: None,
+        dear_tier: None,
         billing: if failure.may_be_billed { Billing::Possible } else { Billing::Impossible },
         error: Some(failure.message),
     }

@@ -92,6 +92,8 @@ pub(super) struct Outcome {
     pub(super) status: CallStatus,
     pub(super) usage: Option<Usage>,
     pub(super) billed_model: Option<String>,
+    /// The service tier that was served, where it is dearer than the one that was reserved.
+    pub(super) dear_tier: Option<String>,
     pub(super) billing: Billing,
     pub(super) error: Option<String>,
 }
@@ -288,10 +290,14 @@ impl Ledger {
 
     fn refuse(&self, scope: Scope, reason: &str) -> String {
         let message = format!("upshift: the cost cap is reached, this session makes no more model calls: {reason}");
-        *self.refusal.borrow_mut() = Some((scope, message.clone()));
         self.warn(&format!("A model call was refused at the cost cap: {reason}"));
-        self.capped.0.raise(StopCause::TimeUp);
+        self.end(scope, message.clone());
         message
+    }
+
+    fn end(&self, scope: Scope, message: String) {
+        self.refusal.borrow_mut().get_or_insert((scope, message));
+        self.capped.0.raise(StopCause::TimeUp);
     }
 
     /// Where a call stands: side calls have a session of their own below the main one.
@@ -321,10 +327,9 @@ impl Ledger {
 
     fn settle(&self, call: &OpenCall, outcome: Outcome) {
         let prompt_tokens = outcome.usage.map_or(call.order.prompt_tokens, |usage| usage.prompt());
-        let info = ModelInfo {
-            price: price::of(&call.order.info, call.order.surcharge, prompt_tokens),
-            ..call.order.info.clone()
-        };
+        let surcharge = Surcharge { dear_tier: outcome.dear_tier.is_some(), ..call.order.surcharge };
+        let info =
+            ModelInfo { price: price::of(&call.order.info, surcharge, prompt_tokens), ..call.order.info.clone() };
         let charge = budget::settle(&info, outcome.usage.as_ref(), call.reserved, outcome.billing);
         let receipt = Receipt {
             call_id: call.call_id.clone(),
@@ -346,7 +351,19 @@ impl Ledger {
         }
         tracing::info!(target = %receipt.target, status = receipt.status.as_str(), cost = %receipt.charge(), error = receipt.error, "passed on");
         self.open.set(self.open.get().saturating_sub(1));
+        if let Some(tier) = outcome.dear_tier {
+            self.refuse_dear(&tier);
+        }
         self.settled.notify_waiters();
+    }
+
+    /// Makes no more calls for a vendor that serves a dearer tier than was asked for: their price cannot be reserved.
+    fn refuse_dear(&self, tier: &str) {
+        let tier: String = self.clean(tier).chars().take(40).collect();
+        let why =
+            format!("the vendor served the service tier `{tier}`, which is dearer than what is set aside for a call");
+        self.end(self.scope_of_caps(), format!("upshift: this session makes no more model calls: {why}"));
+        self.warn(&format!("No more model calls are made: {why}"));
     }
 }
 
@@ -369,6 +386,7 @@ impl Drop for OpenCall {
                 status: CallStatus::Aborted,
                 usage: None,
                 billed_model: None,
+                dear_tier: None,
                 billing: Billing::Possible,
                 error: Some("the client hung up before the answer began".to_owned()),
             };

@@ -12,11 +12,17 @@ const LONG_INPUT: u64 = 2;
 /// Numerator and denominator of the same for the reply.
 const LONG_OUTPUT: (u64, u64) = (3, 2);
 
+/// The most that a priority tier costs of the standard one's price, as numerator and denominator (openai.com/api/pricing, "Priority": 1.7 to
+/// 2.5 times).
+const DEAR_TIER: (u64, u64) = (5, 2);
+
 /// Properties of a request that make it dearer than the catalogue's price.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Surcharge {
     /// Whether it writes to a cache that lasts an hour.
     pub(super) hour: bool,
+    /// Whether the vendor served a tier with a price of its own.
+    pub(super) dear_tier: bool,
 }
 
 /// The price of a call of so many prompt tokens (those that it may have, or those that it had).
@@ -24,6 +30,12 @@ pub(super) fn of(info: &ModelInfo, surcharge: Surcharge, prompt_tokens: u64) -> 
     let mut price = info.price?;
     if surcharge.hour {
         price.cache_write = price.cache_write.max(price.input.saturating_mul(HOUR_CACHE));
+    }
+    if surcharge.dear_tier {
+        let (times, over) = DEAR_TIER;
+        for part in [&mut price.input, &mut price.output, &mut price.cache_read, &mut price.cache_write] {
+            *part = part.saturating_mul(times).div_ceil(over);
+        }
     }
     // A price of the user's own holds whatever the size: its window may not even be known.
     if prompt_tokens > info.context_window && !info.is_configured() {
@@ -49,9 +61,11 @@ mod tests {
     fn an_hours_cache_and_a_long_prompt_cost_more() {
         let known = info(200_000, "a vendor's page");
         assert_eq!(of(&known, Surcharge::default(), 200_000), known.price);
-        assert_eq!(of(&known, Surcharge { hour: true }, 1).unwrap().cache_write, 6);
+        assert_eq!(of(&known, Surcharge { hour: true, dear_tier: false }, 1).unwrap().cache_write, 6);
         let long = Price { input: 6, output: 23, cache_read: 2, cache_write: 8 };
         assert_eq!(of(&known, Surcharge::default(), 200_001), Some(long));
+        let dear = Surcharge { hour: false, dear_tier: true };
+        assert_eq!(of(&known, dear, 1), Some(Price { input: 8, output: 38, cache_read: 3, cache_write: 10 }));
         assert_eq!(of(&ModelInfo { price: None, ..known }, Surcharge::default(), 1), None);
     }
 
@@ -64,7 +78,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_call_is_reserved_at_no_less_than_it_is_settled_at(had in 0_u64..500_000, more in 0_u64..500_000, hour: bool) {
-            let (known, surcharge) = (info(200_000, "a vendor's page"), Surcharge { hour });
+            let (known, surcharge) = (info(200_000, "a vendor's page"), Surcharge { hour, dear_tier: false });
             let (reserved, settled) = (of(&known, surcharge, had + more).unwrap(), of(&known, surcharge, had).unwrap());
             prop_assert!(reserved.input >= settled.input && reserved.output >= settled.output);
             prop_assert!(reserved.cache_read >= settled.cache_read && reserved.cache_write >= settled.cache_write);

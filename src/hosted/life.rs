@@ -250,10 +250,6 @@ fn judge(
     if has_worked && cut_short.is_none() {
         return Ok(());
     }
-    if has_worked && ledger.limited().raised().is_some() && finished.stopped == Some(StopCause::TimeUp) {
-        let last = format!("{}: the vendor limits its side calls", spec.target);
-        return Err(FailureReason::NoUsableTarget { why: GiveUp::Limited, last });
-    }
     if !has_worked && let Some(limit) = own_limit(spec, &finished, &held.hearing) {
         let last = format!("{}: {}", spec.target, ports.redactor.redact(&limit.said));
         held.limited_until_ms =

@@ -120,3 +120,29 @@ fn what_it_asks_is_asked_of_the_owner_and_what_nobody_knows_is_answered_as_such(
             .all(|turn| matches!(turn, Turn::Heard(AgentEvent::Unknown { .. })))
     );
 }
+
+#[test]
+fn a_request_that_is_too_long_to_be_read_is_answered_too() {
+    let long = "x".repeat(9 * 1024 * 1024);
+    let params = json!({"sessionId": "s", "path": "/work/a", "content": long});
+    let before = format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"fs/write_text_file\",\"params\":{params}}}\n");
+    let behind = format!("{{\"params\": {params}, \"method\": \"fs/write_text_file\", \"id\": \"w1\"}}\n");
+    for (line, id) in [(before, json!(7)), (behind, json!("w1"))] {
+        // In one piece, and as a pipe hands it over.
+        for size in [line.len(), 65_536] {
+            let mut talk = opened();
+            let turns: Vec<Turn> = line.as_bytes().chunks(size).flat_map(|piece| talk.push(piece)).collect();
+            assert_eq!(
+                (said(&turns[0])["id"].clone(), said(&turns[0])["error"]["code"].clone()),
+                (id.clone(), json!(-32_600))
+            );
+            let next = talk.push(b"{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"terminal/create\"}\n");
+            assert_eq!(said(&next[0])["id"], 8, "what comes behind it is read");
+        }
+    }
+    let told = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{{\"content\":\"{long}\"}}}}\n");
+    assert!(
+        matches!(opened().push(told.as_bytes())[..], [Turn::Heard(AgentEvent::Unknown { .. })]),
+        "no answer is wanted"
+    );
+}

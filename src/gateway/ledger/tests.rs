@@ -49,6 +49,7 @@ fn used(output: u64) -> Outcome {
         status: CallStatus::Ok,
         usage: Some(Usage { input: 100, output, ..Usage::default() }),
         billed_model: None,
+        dear_tier: None,
         billing: Billing::Possible,
         error: None,
     }

@@ -64,13 +64,18 @@ pub(super) fn images(body: &Body) -> u64 {
     parts(body).filter(|part| word(part, "type") == "image_url").count() as u64
 }
 
-/// The larger of both fields: which one counts depends on the server.
+/// The names of the reply's limit. Which one counts depends on the server.
+const LIMITS: [&str; 2] = ["max_completion_tokens", "max_tokens"];
+
+/// The larger of both fields. `None` where one of them is no whole number: a server may read `"9000"` as one, so that both are set anew.
 pub(super) fn limit(body: &Body) -> Option<u64> {
-    count(body, "max_completion_tokens").max(count(body, "max_tokens"))
+    let said = || LIMITS.into_iter().filter(|key| says(body, key));
+    let all_are_numbers = said().all(|key| count(body, key).is_some());
+    said().filter_map(|key| count(body, key)).max().filter(|_| all_are_numbers)
 }
 
 pub(super) fn set_limit(body: &mut Body, tokens: u64, field: &str) {
-    let named: Vec<&str> = ["max_completion_tokens", "max_tokens"].into_iter().filter(|key| says(body, key)).collect();
+    let named: Vec<&str> = LIMITS.into_iter().filter(|key| says(body, key)).collect();
     for key in if named.is_empty() { vec![field] } else { named } {
         body.insert(key.to_owned(), tokens.into());
     }

@@ -65,6 +65,23 @@ pub(super) fn caches_for_an_hour(spoken: Spoken, body: &Body) -> bool {
     spoken == Spoken::Messages && messages::caches_for_an_hour(body)
 }
 
+/// Asks for the vendor's ordinary service tier, where the vendor would choose one itself: a dearer one, perhaps. Returns whether that
+/// changed the body.
+pub(super) fn ask_for_ordinary_tier(spoken: Spoken, provider: &str, body: &mut Body) -> bool {
+    let ordinary = match (spoken, provider) {
+        (Spoken::Messages, "anthropic") => "standard_only",
+        (Spoken::Responses | Spoken::Chat, "openai") => "default",
+        // Others have no such field, or none that chooses by itself.
+        (Spoken::Messages | Spoken::Responses | Spoken::Chat | Spoken::Generate, _) => return false,
+    };
+    let said = body.get("service_tier").filter(|said| !said.is_null());
+    let chooses = said.is_none_or(|said| said.as_str().is_some_and(|said| said.eq_ignore_ascii_case("auto")));
+    if chooses {
+        body.insert("service_tier".to_owned(), ordinary.into());
+    }
+    chooses
+}
+
 /// Has a stream of chat completions tell its counts. Returns whether that changed the body.
 pub(super) fn ask_for_counts(spoken: Spoken, body: &mut Body) -> bool {
     spoken == Spoken::Chat && chat::ask_for_counts(body)

@@ -291,3 +291,33 @@ fn a_stream_of_chat_is_made_to_tell_its_counts() {
     assert!(!ask_for_counts(Spoken::Chat, &mut streamed), "once is enough");
     assert!(!ask_for_counts(Spoken::Messages, &mut body(json!({"stream": true}))));
 }
+
+#[test]
+fn a_vendor_that_would_choose_a_service_tier_is_asked_for_the_ordinary_one() {
+    let asked = |spoken, provider: &str, value: Value| {
+        let mut changed = body(value);
+        let did = ask_for_ordinary_tier(spoken, provider, &mut changed);
+        (did, changed.get("service_tier").cloned().unwrap_or_default())
+    };
+    for chooses in [json!({}), json!({"service_tier": null}), json!({"service_tier": "Auto"})] {
+        let standard = (true, json!("standard_only"));
+        assert_eq!(asked(Spoken::Messages, "anthropic", chooses.clone()), standard, "{chooses}");
+        for spoken in [Spoken::Responses, Spoken::Chat] {
+            assert_eq!(asked(spoken, "openai", chooses.clone()), (true, json!("default")), "{chooses}");
+        }
+    }
+    assert_eq!(asked(Spoken::Chat, "openai", json!({"service_tier": "flex"})), (false, json!("flex")));
+    assert_eq!(asked(Spoken::Chat, "mistral", json!({})), (false, Value::Null), "others have no such field");
+    assert_eq!(asked(Spoken::Generate, "gemini", json!({})), (false, Value::Null));
+}
+
+#[test]
+fn a_limit_that_is_no_number_is_set_anew_beside_one_that_is() {
+    for text in [json!("60000"), json!(60_000.5), json!([60_000])] {
+        let mut both = body(json!({"max_completion_tokens": 10, "max_tokens": text}));
+        assert_eq!(limit(Spoken::Chat, &both), None, "{text}");
+        set_limit(Spoken::Chat, &mut both, 500, "max_tokens");
+        assert_eq!((&both["max_completion_tokens"], &both["max_tokens"]), (&json!(500), &json!(500)), "{text}");
+    }
+    assert_eq!(limit(Spoken::Chat, &body(json!({"max_completion_tokens": 10, "max_tokens": null}))), Some(10));
+}

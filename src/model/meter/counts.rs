@@ -22,8 +22,13 @@ pub(super) struct Counts {
     counted_output: bool,
     ended: bool,
     billed_model: Option<String>,
+    /// The service tier that the vendor says it served, where that stands beside the counts.
+    tier: Option<String>,
     error: Option<Vec<u8>>,
 }
+
+/// Service tiers with a higher price than the catalogue's, by their vendors' words.
+const DEAR_TIERS: [&str; 4] = ["priority", "fast", "scale", "performance"];
 
 impl Counts {
     pub(super) fn new(spoken: Spoken, status: u16, max_output: u64) -> Self {
@@ -35,6 +40,7 @@ impl Counts {
             counted_output: false,
             ended: false,
             billed_model: None,
+            tier: None,
             error: None,
         }
     }
@@ -132,6 +138,7 @@ impl Counts {
         if let Some(named) = named_model(response.get("model")) {
             self.billed_model = Some(named);
         }
+        self.served(response);
         if response.get("usage").is_some_and(Value::is_object) {
             self.count(response.get("usage"));
             self.counted_output = true;
@@ -150,6 +157,7 @@ impl Counts {
         if let Some(named) = named_model(value.get("model")) {
             self.billed_model = Some(named);
         }
+        self.served(value);
         let usage = value.get("usage").filter(|usage| usage.is_object()).or_else(|| value.pointer("/x_groq/usage"));
         if usage.is_some() {
             self.count(usage);
@@ -181,6 +189,19 @@ impl Counts {
         self.told.extend(counts.map(|(key, value)| (key.clone(), value.clone())));
     }
 
+    fn served(&mut self, answer: &Value) {
+        if let Some(tier) = answer.get("service_tier").and_then(Value::as_str) {
+            self.tier = Some(tier.to_ascii_lowercase());
+        }
+    }
+
+    /// The tier with a higher price that was served, if so. Anthropic and Gemini name it among the counts.
+    fn dear_tier(&self) -> Option<String> {
+        let beside = ["service_tier", "serviceTier"].iter().find_map(|key| self.told.get(*key)?.as_str());
+        let tier = self.tier.clone().or_else(|| beside.map(str::to_ascii_lowercase))?;
+        DEAR_TIERS.contains(&tier.as_str()).then_some(tier)
+    }
+
     fn fail(&mut self, value: &Value) {
         self.error = serde_json::to_vec(value).ok();
     }
@@ -208,7 +229,8 @@ impl Counts {
 
     pub(super) fn metered(self) -> Metered {
         let usage = if self.ok { self.usage() } else { None };
-        Metered { usage, complete: self.is_complete(), billed_model: self.billed_model, error: self.error }
+        let (complete, dear_tier) = (self.is_complete(), self.dear_tier());
+        Metered { usage, complete, billed_model: self.billed_model, dear_tier, error: self.error }
     }
 }
 

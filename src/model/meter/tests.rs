@@ -78,7 +78,13 @@ fn every_wires_counts_are_read_however_the_stream_was_cut() {
         (Spoken::Chat, chat(), usage(100, 0, 0)),
         (Spoken::Generate, generate(), usage(100, 0, 10)),
     ] {
-        let whole = Metered { usage: Some(expected), billed_model: Some("m".to_owned()), complete: true, error: None };
+        let whole = Metered {
+            usage: Some(expected),
+            billed_model: Some("m".to_owned()),
+            dear_tier: None,
+            complete: true,
+            error: None,
+        };
         for cut in 0..=stream.len() {
             let (first, rest) = stream.split_at(cut);
             assert_eq!(metered(spoken, head("text/event-stream"), &[first, rest]), whole, "{spoken:?} cut at {cut}");
@@ -152,4 +158,38 @@ fn errors_are_kept_and_are_no_reply() {
     let read = metered(Spoken::Messages, head("text/event-stream"), &[&stream]);
     assert_eq!(read.usage.map(|usage| (usage.input, usage.output)), Some((100, MAX)));
     assert!(read.error.is_some() && !read.complete);
+}
+
+#[test]
+fn a_dearer_service_tier_than_the_standard_one_is_told() {
+    let tier =
+        |spoken, value: Value| metered(spoken, head("application/json"), &[value.to_string().as_bytes()]).dear_tier;
+    let messages = |tier: &str| {
+        json!({"type": "message", "model": "m", "stop_reason": "end_turn",
+            "usage": {"input_tokens": 9, "output_tokens": 1, "service_tier": tier}})
+    };
+    let counts = json!({"input_tokens": 9, "output_tokens": 1});
+    let responses =
+        |tier: &str| json!({"model": "m", "status": "completed", "service_tier": tier, "usage": counts.clone()});
+    let chat = |tier: &str| {
+        json!({"model": "m", "service_tier": tier, "choices": [{"finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 9, "completion_tokens": 1}})
+    };
+    let generate = |tier: &str| {
+        json!({"candidates": [{"finishReason": "STOP"}],
+            "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 1, "serviceTier": tier}})
+    };
+    for (said, expected) in [
+        ("priority", Some("priority")),
+        ("PRIORITY", Some("priority")),
+        ("standard", None),
+        ("default", None),
+        ("flex", None),
+    ] {
+        let expected = expected.map(str::to_owned);
+        assert_eq!(tier(Spoken::Messages, messages(said)), expected, "{said}");
+        assert_eq!(tier(Spoken::Responses, responses(said)), expected, "{said}");
+        assert_eq!(tier(Spoken::Chat, chat(said)), expected, "{said}");
+        assert_eq!(tier(Spoken::Generate, generate(said)), expected, "{said}");
+    }
 }

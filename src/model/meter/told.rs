@@ -10,6 +10,8 @@ pub struct Metered {
     pub usage: Option<Usage>,
     /// The model that the vendor says it billed.
     pub billed_model: Option<String>,
+    /// The service tier that the vendor says it served, where that has a higher price than the catalogue's.
+    pub dear_tier: Option<String>,
     /// Whether the reply came to its end by the vendor's own word.
     pub complete: bool,
     /// The body of an error answer (its beginning), or the error that the vendor told of inside an answer.

@@ -322,3 +322,25 @@ fn a_kill_after_any_word_of_agents_loses_nothing() {
         site.server.finish();
     }
 }
+
+#[test]
+fn a_limited_side_model_costs_a_title_and_no_session() {
+    let project = Project::python();
+    project.write(".github/upshift.yml", "agent:\n  sideModel: claude-haiku-4-5\n");
+    let work = json!([{"do": "side"}, mend(&project)[0]]);
+    let site = Site::new(project, move |request| match (request.model.as_str(), request.turn()) {
+        (super::CLAUDE, _) => limited(),
+        (_, 0) => steps(&work),
+        (_, _) => done("DONE\nmended"),
+    });
+    let said = site.run(&["--tiers", "cli/claude:claude-sonnet-4-5 x1"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let asked = site.server.requests();
+    let titles = asked.iter().filter(|request| request.model == super::CLAUDE).count();
+    assert_eq!((titles, asked.len()), (4, 6), "waited for as any limit, and then left");
+    let told = asked.last().expect("a request").last_user_text();
+    assert!(told.contains("this side call is not made") && told.contains("slow down"), "{told}");
+    let exit = site.log().value("SELECT json_extract(body, '$.exit') FROM events WHERE kind = 'session_finished'");
+    assert_eq!(exit, "EXIT-FINAL-ANSWER");
+    site.server.finish();
+}

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use upshift::domain::catalogue::Price;
+
 use super::{CLAUDE, Session, WIRES, call, step, vendor};
 use crate::world::model_server::{Request, Say, Scripted, Vendor};
 
@@ -182,5 +184,39 @@ fn a_pinned_model_makes_every_call_and_side_calls_are_told_apart() {
     let receipts = session.receipts();
     assert!(receipts[0]["scope"]["session_id"].as_str().unwrap().ends_with("-side"), "{}", receipts[0]);
     assert_eq!(receipts[0]["scope"]["parent_session_id"], receipts[1]["scope"]["session_id"]);
+    server.finish();
+}
+
+#[test]
+fn a_vendor_that_serves_a_dearer_tier_is_billed_as_such_and_asked_no_more() {
+    let server = vendor(|_| {
+        let usage = json!({"input_tokens": 1_000, "output_tokens": 100, "service_tier": "priority"});
+        let message =
+            json!({"type": "message", "model": CLAUDE, "content": [], "stop_reason": "end_turn", "usage": usage});
+        Scripted::status(200, message.to_string()).header("content-type", "application/json")
+    });
+    let session = Session::of(&server);
+    let said = session.run(&["--max-cost-usd", "5"], &json!([call("messages", false), call("messages", false)]));
+    assert_eq!(said.code, 3, "{}", said.all());
+    let asked = server.requests();
+    assert_eq!(asked.len(), 1, "the next call is refused");
+    assert_eq!(asked[0].body["service_tier"], "standard_only");
+    let Price { input, output, .. } = crate::gateway::price(CLAUDE);
+    let receipts = session.receipts();
+    assert_eq!(receipts[0]["cost"], json!((1_000 * input + 100 * output) * 5 / 2 / 1_000_000));
+    let told = session.told();
+    assert!(told[1]["status"] == 402 && told[1]["body"].as_str().unwrap().contains("priority"), "{}", told[1]);
+    server.finish();
+}
+
+#[test]
+fn secrets_that_are_known_leave_in_no_body() {
+    let server = vendor(|_| Say::text("x").usage(500, 10).into());
+    let session = Session::of(&server);
+    let mut leaks = call("messages", false);
+    leaks["body"]["messages"][0]["content"] = json!(format!("I found this: {}", crate::world::program::KEY));
+    assert_eq!(session.run(&["--max-cost-usd", "1"], &json!([leaks])).code, 0);
+    let told = server.requests()[0].all_text();
+    assert!(told.contains("I found this: ***"), "{told}");
     server.finish();
 }
