@@ -1,22 +1,29 @@
-//! Failures in the workflow run that started this job, looked up before the run begins: which jobs failed, and which of their commands run
-//! here.
+//! Failures in CI, looked up before the run begins: in the workflow run that started this job, or in the newest red one of the commit where
+//! a person did. Which jobs failed, and which of their commands run here.
 
 use super::environment::Environment;
 use super::forge;
 use crate::config::failed_command;
 use crate::domain::ci::{CiContext, FailedJob, PullRequestRef, RedCi, UpstreamRun};
-use crate::github::{Conclusion, GitHub, GithubError, Job, Progress};
+use crate::github::{Conclusion, GitHub, GithubError, Job, Progress, WorkflowRun};
 
 /// The conclusions of a workflow run by which it is red.
 const RED: [&str; 3] = ["failure", "timed_out", "startup_failure"];
 /// How many failed jobs are looked into.
 const MOST_JOBS: usize = 5;
 
-/// Looks the failures up. `None` where no red workflow run started this job, or where it is green by now. A run that cannot be read counts
-/// as red, as the event says.
+/// Looks the failures up. `None` where no red workflow run started this job and none is known of the commit that a person asked about, or
+/// where it is green by now. A run that cannot be read counts as red, as the event says.
 pub(super) async fn look(context: Option<&CiContext>, environment: &Environment) -> Option<RedCi> {
     let context = context?;
-    let upstream = context.upstream.as_ref()?;
+    let asked;
+    let upstream = match &context.upstream {
+        Some(upstream) => upstream,
+        None => {
+            asked = of_the_commit(context, environment).await?;
+            &asked
+        }
+    };
     upstream.conclusion.as_deref().filter(|end| RED.contains(end))?;
     let unread = RedCi {
         workflow: upstream.name.clone(),
@@ -35,6 +42,44 @@ pub(super) async fn look(context: Option<&CiContext>, environment: &Environment)
             Some(unread)
         }
     }
+}
+
+/// The newest red workflow run of the pull request's head, where a label or a comment started this job.
+async fn of_the_commit(context: &CiContext, environment: &Environment) -> Option<UpstreamRun> {
+    let is_asked = context.comment.is_some() || context.action.as_deref() == Some("labeled");
+    let head = context.head_sha.as_ref().filter(|_| is_asked && context.is_about_a_pull_request())?;
+    let github = forge::client(environment, &context.api_url, &context.repository, forge::token(environment)?).ok()?;
+    let runs = match github.workflow_runs(head).await {
+        Ok(runs) => runs,
+        Err(error) => {
+            super::say(&format!("⚠ whether CI of {} is red could not be read: {error}", head.short()));
+            return None;
+        }
+    };
+    let own = context.run.workflow_path.as_deref();
+    newest_red(runs, own).map(|run| UpstreamRun {
+        id: run.id,
+        attempt: run.run_attempt,
+        name: run.name,
+        event: run.event,
+        conclusion: Some(RED[0].to_owned()),
+        actor: None,
+        triggering_actor: None,
+        head_sha: run.head_sha,
+        head_branch: context.head_branch.clone(),
+        head_repository: None,
+    })
+}
+
+/// The newest run that is red and has no newer one of its workflow and event. Our own workflow is no check.
+fn newest_red(mut runs: Vec<WorkflowRun>, own: Option<&str>) -> Option<WorkflowRun> {
+    runs.retain(|run| own.is_none_or(|own| run.path.split('@').next() != Some(own)));
+    runs.sort_by(|a, b| b.created_at.cmp(&a.created_at).then(b.id.cmp(&a.id)));
+    let is_newest = |at: usize, run: &WorkflowRun| {
+        !runs.iter().take(at).any(|newer| newer.workflow_id == run.workflow_id && newer.event == run.event)
+    };
+    let found = runs.iter().enumerate().find(|(at, run)| run.conclusion.is_some_and(is_red) && is_newest(*at, run));
+    found.map(|(_, run)| run.clone())
 }
 
 async fn read(

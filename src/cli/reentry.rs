@@ -140,6 +140,16 @@ impl Visit {
 }
 
 impl Visit {
+    /// Has our comment wait no longer for a commit that somebody else's stands on by now.
+    async fn end_behind(&self, newer: &CommitSha) -> Result<(), GithubError> {
+        let door = self.desk.door(&self.run.0, &self.head);
+        let note = format!(
+            "**The wait is over.** `{}` was pushed on top of this run's commit: CI of that one tells now, and may start a run of its own.",
+            newer.short()
+        );
+        reentry::end(door, &self.answered, &note).await
+    }
+
     /// Has our comment wait no longer for a run that this job has claimed and could not go on with: why.
     pub(super) async fn end_because(&self, why: &str) -> Result<(), GithubError> {
         let door = self.desk.door(&self.run.0, &self.head);
@@ -229,10 +239,22 @@ async fn visit(
     let github = github.with_deadline(deadline);
     // The event's own words only made us look.
     let message = github.commit(&head.0).await.map_err(unknown)?.message;
-    let Some(run) = gate::run_of(&message).map(str::to_owned) else { return Ok(None) };
+    let run = gate::run_of(&message).map(str::to_owned);
+    if run.is_none() && !is_over(context) {
+        return Ok(None);
+    }
     let facts = gate::facts::look(&github, context, rules.allowed_bots).await.map_err(unknown)?;
     let Some(pull) = &facts.pull else { return Ok(None) };
     let identity = github.identity(forge::token_kind(environment)).await.map_err(unknown)?;
+    let slot = CommentSlot { number: pull.number, marker, identity: &identity };
+    let (run, head) = match run {
+        Some(run) => (run, head),
+        // Somebody pushed on top of the commit that the run waits for, and the pull request is over all the same.
+        None => match reentry::merging(&github, slot).await.map_err(unknown)? {
+            Some(waiting) => waiting,
+            None => return Ok(None),
+        },
+    };
     let desk = Desk {
         identity,
         number: pull.number,
@@ -252,11 +274,21 @@ async fn visit(
         Found::StillWaiting(what) => return Ok(Some(Entry::Waits(what))),
         Found::Answered(answered) => *answered,
     };
-    if let Some(why) = gate::judge(context, &facts, rules, Stage::GoesOn { delivered: Some(&head) }) {
+    let refused = gate::judge(context, &facts, rules, Stage::GoesOn { delivered: Some(&head) });
+    let visit = Visit { desk, run: RunId(run), head, answered };
+    if let Some(why) = refused {
+        if let Refusal::HeadMoved { to, .. } = &why {
+            visit.end_behind(to).await.map_err(unknown)?;
+        }
         return Err(Failure::refused(&why));
     }
     gate::facts::pin(context, &facts);
-    Ok(Some(Entry::GoesOn(Box::new(Visit { desk, run: RunId(run), head, answered }))))
+    Ok(Some(Entry::GoesOn(Box::new(visit))))
+}
+
+/// Whether the event is the end of a pull request.
+fn is_over(context: &CiContext) -> bool {
+    context.event == EventKind::PullRequest && context.action.as_deref() == Some("closed")
 }
 
 /// The commit that a run may wait for at this event, as far as the event itself tells.

@@ -10,10 +10,13 @@ use crate::domain::clock::{Clock, Timestamp};
 use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::event::Event;
 use crate::domain::outcome::EXIT_SUCCESS;
-use crate::github::Reaction;
+use crate::github::{CommentSlot, GitHub, GithubError, Reaction};
+use crate::lifecycle::halting::{self, Heard};
 use crate::lifecycle::state::{Hearing, RunState};
 use crate::policy::command::{self, Said};
 use crate::policy::escalation::Position;
+use crate::report::markdown::MARKER;
+use crate::report::words;
 
 /// How long a job may have waited behind another: what was said meanwhile counts.
 const QUEUED_MS: i64 = 24 * 3_600_000;
@@ -39,7 +42,8 @@ pub(super) fn order(context: Option<&CiContext>) -> Order {
     }
 }
 
-/// A comment that asks for something only a run under way could do: it is told so, and no run begins.
+/// A comment that asks for something only a run under way could do: it is told so, and no run begins. `/upshift stop` ends the waits of
+/// parked runs.
 pub(super) async fn not_a_start(order: &Order, context: Option<&CiContext>, environment: &Environment) -> Option<u8> {
     let (comment, context) = (order.comment?, context?);
     let why = match order.said {
@@ -52,13 +56,46 @@ pub(super) async fn not_a_start(order: &Order, context: Option<&CiContext>, envi
         }
         Said::Unknown => "Nothing to do: the comment is no command that upshift knows.".to_owned(),
     };
-    super::say(&why);
     let github = forge::token(environment)
-        .and_then(|token| forge::client(environment, &context.api_url, &context.repository, token).ok())?;
-    if let Err(error) = github.react(comment, Reaction::Confused).await {
+        .and_then(|token| forge::client(environment, &context.api_url, &context.repository, token).ok());
+    let Some(github) = github else {
+        super::say(&why);
+        return Some(EXIT_SUCCESS);
+    };
+    let (said, reaction) = match heard(&github, order, context, environment).await {
+        Ok(Heard::Before) => ("Nothing to do: an earlier run has answered this comment.".to_owned(), None),
+        Ok(Heard::Ended(0)) => (why, Some(Reaction::Confused)),
+        Ok(Heard::Ended(ended)) => {
+            let waits = words::count(u64::try_from(ended).unwrap_or(u64::MAX), "run");
+            (format!("✔ Stopped: {waits} of this pull request that waited will not go on."), Some(Reaction::ThumbsUp))
+        }
+        Err(error) => {
+            (format!("⚠ whether a run waits could not be looked up: {error}\n{why}"), Some(Reaction::Confused))
+        }
+    };
+    super::say(&said);
+    if let Some(reaction) = reaction
+        && let Err(error) = github.react(comment, reaction).await
+    {
         super::say(&format!("⚠ the comment could not be answered: {error}"));
     }
     Some(EXIT_SUCCESS)
+}
+
+/// The standing of our runs towards the command.
+async fn heard(
+    github: &GitHub,
+    order: &Order,
+    context: &CiContext,
+    environment: &Environment,
+) -> Result<Heard, GithubError> {
+    let (Some(number), Some(comment)) = (context.pull_request_number(), order.comment()) else {
+        return Ok(Heard::Ended(0));
+    };
+    let identity = github.identity(forge::token_kind(environment)).await?;
+    // Every report of the pull request's: the command names none.
+    let slot = CommentSlot { number, marker: MARKER, identity: &identity };
+    halting::halt(github, slot, comment, order.is(Command::Stop)).await
 }
 
 impl Order {

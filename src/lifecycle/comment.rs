@@ -357,6 +357,8 @@ fn standing(view: &RunView) -> Standing {
             match view.delivery.waits.last().map(|wait| wait.awaited) {
                 Some(Awaited::Merge) => Standing::Merging,
                 Some(Awaited::Blockers) => Standing::Blocked,
+                // What failed runs once more: if it fails again, that starts a run of its own.
+                None if view.delivery.pushes.is_empty() => Standing::Over,
                 Some(Awaited::Ci) | None => Standing::Waiting,
             }
         }

@@ -42,6 +42,7 @@ mod counted;
 mod decision;
 mod finish;
 pub mod gate;
+pub mod halting;
 pub mod history;
 mod hold;
 mod hosts;

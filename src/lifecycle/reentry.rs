@@ -98,6 +98,11 @@ pub async fn find(door: Door<'_>) -> Result<Found, GithubError> {
         CiState::Pending { unfinished, .. } if !unfinished.is_empty() => Found::StillWaiting(named(&unfinished)),
         CiState::NotYet | CiState::Pending { .. } => Found::StillWaiting("its checks".to_owned()),
         CiState::Red { .. } => Found::Answered(Box::new(Answered { comment, stamp, is_red: true })),
+        CiState::ActionRequired { failing, runs } | CiState::WaitingForEnvironment { failing, runs }
+            if failing.is_empty() && !died =>
+        {
+            Found::StillWaiting(format!("a person's approval of {}", named(&runs)))
+        }
         CiState::ActionRequired { failing, .. } | CiState::WaitingForEnvironment { failing, .. } => {
             Found::Answered(Box::new(Answered { comment, stamp, is_red: died || !failing.is_empty() }))
         }
@@ -180,6 +185,17 @@ async fn merged(door: Door<'_>, comment: IssueComment, stamp: Stamp) -> Result<F
         return answered(true);
     }
     Ok(Found::StillWaiting("the merge".to_owned()))
+}
+
+/// The run that waits for the pull request's merge, by our newest comment, and the commit that it pushed.
+///
+/// # Errors
+/// Any [`GithubError`].
+pub async fn merging(github: &GitHub, slot: CommentSlot<'_>) -> Result<Option<(String, CommitSha)>, GithubError> {
+    let comments = github.comments_in(slot).await?;
+    let stamp = comments.iter().rev().find_map(|comment| Stamp::read(&comment.body));
+    let stamp = stamp.filter(|stamp| stamp.standing == Standing::Merging);
+    Ok(stamp.and_then(|stamp| Some((stamp.run, stamp.pushed?))))
 }
 
 /// Why no run is to go on, by what our comment says.

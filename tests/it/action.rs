@@ -11,6 +11,7 @@ mod doctor;
 mod forged;
 mod forges;
 pub(crate) mod gate;
+mod halting;
 mod hour;
 mod killed;
 pub(crate) mod nightly;

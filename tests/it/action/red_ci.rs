@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::comment::job;
-use super::gate::{HEAD, world};
+use super::gate::{HEAD, comment_by, labelled_by, world};
 use super::step::replace_line;
 use crate::world::github::{FakeGitHub, World};
 use crate::world::log::Log;
@@ -63,9 +63,14 @@ fn unclean() -> Project {
 
 /// Runs where the tests pass; no model is to be asked.
 fn run_in(world: World) -> (crate::world::program::Said, super::step::Job, World) {
+    run_by("workflow_run", &red_ci(), world)
+}
+
+/// The same by any event.
+fn run_by(event: &str, payload: &Value, world: World) -> (crate::world::program::Said, super::step::Job, World) {
     let github = FakeGitHub::start_in_real_time(world);
     let models = ModelServer::start(|_| Say::text("nobody asks").into());
-    let job = job(&github, &models, "workflow_run", &red_ci());
+    let job = job(&github, &models, event, payload);
     let project = Project::python();
     project.write(project.source, &project.read(project.source).replace(project.wrong, project.right));
     let said = job.run(&project);
@@ -84,6 +89,25 @@ fn red_ci_whose_tests_pass_here_is_never_called_green() {
         assert!(text.contains("The tests pass here, but CI is red") && text.contains(why), "{text}");
         assert!(text.contains("name its command under"), "what to do: {text}");
         assert!(!text.contains("✔") && !text.contains("lready green") && !text.contains("Tier 1: blocked"), "{text}");
+    }
+}
+
+/// A person asked for a run, and no event tells that CI is red.
+#[test]
+fn red_ci_is_seen_where_a_person_asked_too() {
+    for (event, payload) in [("issue_comment", comment_by("ada")), ("pull_request", labelled_by("ada"))] {
+        let (said, job, after) = run_by(event, &payload, with_jobs(&[("test", "success"), ("lint", "failure")]));
+        assert_eq!((said.code, job.outputs()["outcome"].as_str()), (1, "blocked"), "{event}: {}", said.all());
+        let [comment] = after.comments.as_slice() else { panic!("{:?}", after.comments) };
+        assert!(comment.body.contains("lint failed in the workflow CI"), "{event}: {}", comment.body);
+        assert!(!comment.body.contains("lready green"), "{event}: {}", comment.body);
+        // A newer run of the same workflow is what counts.
+        let mut green = with_jobs(&[("test", "success"), ("lint", "failure")]);
+        let mut newer = green.runs[0].clone();
+        (newer.id, newer.conclusion) = (RUN + 1, Some("success".to_owned()));
+        green.runs.push(newer);
+        let (said, job, _) = run_by(event, &payload, green);
+        assert_eq!((said.code, job.outputs()["outcome"].as_str()), (0, "already_green"), "{event}: {}", said.all());
     }
 }
 
@@ -113,7 +137,10 @@ fn where_the_token_may_do_so_what_failed_runs_once_more_before_anybody_is_paid()
     let [comment] = after.comments.as_slice() else { panic!("{:?}", after.comments) };
     for text in [&said.out, &comment.body] {
         assert!(text.contains("lint failed in the workflow CI, and runs once more"), "{text}");
+        assert!(text.contains("if it passes there is nothing left to do"), "{text}");
     }
+    // No event would find this run: nothing is said to wait.
+    assert!(!comment.body.contains(" standing="), "{}", comment.body);
 }
 
 #[test]
