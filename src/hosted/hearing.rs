@@ -1,6 +1,6 @@
 //! The summary of an agent's stream: its last words, its tools, its helpers, and a conversation to be kept.
 //!
-//! Invariant: bounded, however much an agent says. The whole of it is in the raw stream.
+//! Invariant: bounded, however much an agent says. The raw stream beside the log ([`streams`](crate::streams)) has more of it.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -210,9 +210,9 @@ impl Hearing {
             }
             Said::Answer { id, name, ok } => {
                 let content = if *ok {
-                    "(its answer is in the raw stream)"
+                    "(its answer is not kept here; see the raw stream beside the log)"
                 } else {
-                    "(it failed; its answer is in the raw stream)"
+                    "(it failed; its answer is not kept here; see the raw stream beside the log)"
                 };
                 let result = json!({"call_id": id, "name": name, "content": content, "is_error": !ok});
                 json!({"entry": "results", "results": [result]})

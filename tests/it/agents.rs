@@ -9,6 +9,7 @@ mod ladder;
 mod limits;
 pub(crate) mod memory;
 mod real;
+pub(crate) mod rows;
 mod streams;
 mod tree;
 

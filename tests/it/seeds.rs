@@ -1,6 +1,7 @@
 //! The page that says, row by row, which tests show what the seeds describe, and where a part is settled otherwise.
 
 use crate::action::file;
+use crate::agents::rows;
 use crate::{backlog, breakpoints, tidy};
 
 /// The variable with which the page is written anew.
@@ -26,11 +27,13 @@ fn table(section: &str, rows: &[Row]) -> String {
 #[test]
 fn the_page_of_rows_names_the_tests_of_each() {
     let page = format!(
-        "# What shows it\n\nThe lifecycle between a run and its CI, and the work on many tasks, row by row as the specification numbers them. Each test \
+        "# What shows it\n\nThe lifecycle between a run and its CI, the work on many tasks, and coding agents, row by row as the specification numbers them. Each test \
          fails where the program falls short of its row.\n\nThis page is written by `{WRITE}=1 cargo test --test it -- seeds::` from the \
-         lists in `tests/it`, and compared with them by the same test.\n\n## Waiting and going on\n\n{}\n## Many tasks\n\n{}",
+         lists in `tests/it`, and compared with them by the same test.\n\n## Waiting and going on\n\n{}\n## Many tasks\n\n{}\n## Coding agents\n\n{}\n### What is promised of them\n\n{}",
         table("S4", &breakpoints::ROWS),
-        table("S3", &backlog::ROWS)
+        table("S3", &backlog::ROWS),
+        table("S3", &rows::ROWS),
+        table("A", &rows::PROMISES)
     );
     if std::env::var_os(WRITE).is_some() {
         std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/requirements.md"), &page).expect("written");
@@ -41,7 +44,9 @@ fn the_page_of_rows_names_the_tests_of_each() {
 #[test]
 fn every_row_has_its_tests_or_its_settlement() {
     let sources = tidy::text_of_everything();
-    for (section, rows) in [("S4", &breakpoints::ROWS[..]), ("S3", &backlog::ROWS[..])] {
+    for (section, rows) in
+        [("S4", &breakpoints::ROWS[..]), ("S3", &backlog::ROWS[..]), ("S3", &rows::ROWS), ("A", &rows::PROMISES)]
+    {
         for Row(number, row, settled, tests) in rows {
             assert!(!tests.is_empty() || !settled.is_empty(), "{section}-{number}, {row}: neither shown nor settled");
             for name in *tests {
@@ -50,5 +55,6 @@ fn every_row_has_its_tests_or_its_settlement() {
         }
     }
     assert_eq!(breakpoints::ROWS.map(|row| row.0).to_vec(), (1..=11).collect::<Vec<_>>());
+    assert_eq!(rows::ROWS.map(|row| row.0).to_vec(), (7..=12).collect::<Vec<_>>());
     assert_eq!(backlog::ROWS.map(|row| row.0), [1, 2, 3, 4, 5, 6, 13, 14, 15, 16, 17, 18, 19, 20]);
 }

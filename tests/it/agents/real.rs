@@ -7,6 +7,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use upshift::domain::chat::Usage;
+use upshift::domain::model_id::ModelId;
+use upshift::domain::units::MicroUsd;
+use upshift::model::catalogue;
 
 use crate::world::log::Log;
 use crate::world::program::{KEY, Program, programs};
@@ -157,12 +161,24 @@ fn mends(agent: &str, file: &str) -> Value {
     ]})
 }
 
+/// What the mock's counts of one call come to.
+fn one_call(agent: &str, model: &str) -> MicroUsd {
+    let price = catalogue::lookup(&ModelId::parse(model).expect("a model")).and_then(|info| info.price);
+    // `U` in mock.py, in the shape of each wire: OpenAI's and Gemini's prompt has its cached part in it.
+    let usage = match agent {
+        "claude" => Usage { input: 1_000, cache_read: 200, cache_write: 100, output: 50, reasoning: 0 },
+        "gemini" => Usage { input: 800, cache_read: 200, output: 60, ..Usage::default() },
+        _ => Usage { input: 800, cache_read: 200, output: 50, ..Usage::default() },
+    };
+    price.expect("a price").cost(&usage)
+}
+
 fn it_mends(agent: &str, model: &str) {
-    it_mends_as(agent, model, &format!("cli/{agent}:{model} x1"), None);
+    it_mends_as(agent, model, &format!("cli/{agent}:{model} x1"), None, &[]);
 }
 
 /// By a target; with a configuration of the project's, where it needs one.
-fn it_mends_as(agent: &str, model: &str, tiers: &str, config: Option<&Value>) {
+fn it_mends_as(agent: &str, model: &str, tiers: &str, config: Option<&Value>, more: &[&str]) {
     let site = Site::new(agent, &json!({"main": [{"text": "x"}]}));
     if let Some(config) = config {
         std::fs::create_dir(site.project.join(".github")).expect("a folder");
@@ -182,7 +198,7 @@ fn it_mends_as(agent: &str, model: &str, tiers: &str, config: Option<&Value>) {
         "--objective",
         "MAINTASK: mend the tests",
     ];
-    let said = site.program.run(&site.project, &arguments);
+    let said = site.program.run(&site.project, &[&arguments[..], more].concat());
     let journal: Vec<Value> = serde_json::from_str(&site.mock.ask("/__journal", None)).expect("a journal");
     let told = || {
         let last = journal.last().map(ToString::to_string).unwrap_or_default();
@@ -208,6 +224,15 @@ fn it_mends_as(agent: &str, model: &str, tiers: &str, config: Option<&Value>) {
         .filter(|request| ["anthropic", "chat", "responses", "gemini"].iter().any(|proto| request["proto"] == *proto))
         .count();
     assert_eq!(i64::try_from(billed).expect("a number"), calls, "{agent}: each call has its receipt: {}", told());
+    let sum = |key: &str| {
+        let known = format!("SELECT sum(json_extract(body, '$.{key}')) FROM events WHERE kind = 'call_settled'");
+        u64::try_from(log.number(&known)).expect("an amount")
+    };
+    let bill = one_call(agent, model).0 * u64::try_from(billed).expect("a number");
+    let (known, unknown) = (sum("cost"), sum("unknown_cost"));
+    // A call that its agent hung up on, when it ended, is settled at what was set aside for it.
+    let fits = if unknown == 0 { known == bill } else { known < bill && bill <= known + unknown };
+    assert!(fits, "{agent}: receipts of {known} and {unknown} for what the mock counts as {bill}: {}", told());
     let side = journal.iter().filter(|request| request["kind"] == "side" && request["proto"] != "count").count();
     let told_apart = log.number(
         "SELECT count(*) FROM events WHERE kind = 'call_settled' AND json_extract(body, '$.scope.session_id') LIKE '%-side'",
@@ -225,6 +250,14 @@ fn each_passes_the_doctors_trial_without_a_vendor() {
         assert!(said.out.contains(&format!("✔ agents: cli/{agent} (")), "{agent}: {}", said.all());
         let journal: Vec<Value> = serde_json::from_str(&site.mock.ask("/__journal", None)).expect("a journal");
         assert!(journal.is_empty(), "{agent}: {journal:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs the agents of the npm registry; .ci/agents"]
+fn each_mends_outside_of_the_sandbox_with_its_own_approvals() {
+    for (agent, model) in AGENTS {
+        it_mends_as(agent, model, &format!("cli/{agent}:{model} x1"), None, &["--sandbox", "off"]);
     }
 }
 
@@ -268,28 +301,28 @@ fn copilot_mends() {
 #[ignore = "needs the agents of the npm registry; .ci/agents"]
 fn gemini_mends_by_the_agent_client_protocol() {
     let config = json!({"agents": {"acp": {"command": ["gemini", "--experimental-acp", "--skip-trust"]}}});
-    it_mends_as("gemini", "gemini-2.5-pro", "cli/acp:gemini/gemini-2.5-pro x1", Some(&config));
+    it_mends_as("gemini", "gemini-2.5-pro", "cli/acp:gemini/gemini-2.5-pro x1", Some(&config), &[]);
 }
 
 #[test]
 #[ignore = "needs the agents of the npm registry; .ci/agents"]
 fn qwen_mends_by_the_agent_client_protocol() {
     let config = json!({"agents": {"acp": {"command": ["qwen", "--acp", "--auth-type", "openai"]}}});
-    it_mends_as("qwen", "gpt-4.1", "cli/acp:openai/gpt-4.1 x1", Some(&config));
+    it_mends_as("qwen", "gpt-4.1", "cli/acp:openai/gpt-4.1 x1", Some(&config), &[]);
 }
 
 #[test]
 #[ignore = "needs the agents of the npm registry; .ci/agents"]
 fn opencode_mends_by_the_agent_client_protocol() {
     let config = json!({"agents": {"acp": {"command": ["opencode", "acp"]}}});
-    it_mends_as("opencode", "gpt-4.1", "cli/acp:openai/gpt-4.1 x1", Some(&config));
+    it_mends_as("opencode", "gpt-4.1", "cli/acp:openai/gpt-4.1 x1", Some(&config), &[]);
 }
 
 #[test]
 #[ignore = "needs the agents of the npm registry; .ci/agents"]
 fn copilot_mends_by_the_agent_client_protocol() {
     let config = json!({"agents": {"acp": {"command": ["copilot", "--acp", "--no-auto-update"]}}});
-    it_mends_as("copilot", "gpt-4.1", "cli/acp:openai/gpt-4.1 x1", Some(&config));
+    it_mends_as("copilot", "gpt-4.1", "cli/acp:openai/gpt-4.1 x1", Some(&config), &[]);
 }
 
 /// The processes whose program or first words are an installed agent's.

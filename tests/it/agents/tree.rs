@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::{Site, done, mend, steps};
+use crate::world::program::KEY;
 use crate::world::project::Project;
 
 #[test]
@@ -51,6 +52,8 @@ fn the_key_is_nowhere_where_an_agent_can_look() {
     let looks = json!([
         {"do": "environment"},
         {"do": "run", "command": "cat /proc/*/environ /proc/*/cmdline 2>&1 | tr '\\0' '\\n'; grep -rsl KEY $HOME /tmp; env"},
+        // Backwards: the gateway would take the key itself out of what is told to the model.
+        {"do": "run", "command": "(cat /proc/*/environ /proc/*/cmdline; env; grep -rsh . $HOME /tmp) 2>/dev/null | tr '\\0' '\\n' | rev"},
         {"do": "run", "command": "echo > /etc/upshift-was-here; ls /etc/upshift-was-here"},
         {"do": "run", "command": "python3 -c 'import socket; socket.create_connection((\"1.1.1.1\", 443), 3)'"},
         edit,
@@ -63,8 +66,36 @@ fn the_key_is_nowhere_where_an_agent_can_look() {
     let told = requests[1].last_user_text();
     // The requests are what the agent saw; the canary in one of them would be found by its sound.
     assert!(told.contains("ANTHROPIC_API_KEY=upshift-"), "{told}");
+    let backwards = |word: &str| word.chars().rev().collect::<String>();
+    assert!(told.contains(&backwards("ANTHROPIC_API_KEY=upshift-")), "it looked: {told}");
+    assert!(!told.contains(&backwards(KEY)), "the key was seen");
     assert!(!crate::world::canary::sings_in(told.as_bytes()), "the key was seen");
+    let home = told.lines().find_map(|line| line.strip_prefix("HOME=")).expect("a home");
+    assert!(!std::path::Path::new(home).exists(), "{home} is gone when the session is over");
     assert!(told.contains("Network is unreachable") || told.contains("OSError"), "{told}");
     assert!(!std::path::Path::new("/etc/upshift-was-here").exists());
+    site.server.finish();
+}
+
+#[test]
+fn what_git_ignores_and_what_the_tests_make_themselves_is_no_part_of_a_fix() {
+    let project = Project::python();
+    project.write(".gitignore", "ignored.log\n__pycache__/\n");
+    let makes = "import unittest\n\n\nclass Makes(unittest.TestCase):\n    def test_it_makes_a_file(self):\n        with open('made.txt', 'a') as out:\n            out.write('made\\n')\n";
+    project.write("tests/test_makes.py", makes);
+    let edit = mend(&project)[0].clone();
+    let writes = json!([
+        edit,
+        {"do": "write", "path": "shop/new.py", "text": "NEW = 1\n"},
+        {"do": "write", "path": "ignored.log", "text": "noise\n"},
+        {"do": "write", "path": "made.txt", "text": "by the agent's own run\n"},
+    ]);
+    let site =
+        Site::new(project, move |request| if request.turn() == 0 { steps(&writes) } else { done("DONE\nmended") });
+    let said = site.run(&["--tiers", "cli/claude:claude-haiku-4-5 x1"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let patch = said.all();
+    assert!(patch.contains("b/shop/new.py") && patch.contains("b/shop/cart.py"), "{patch}");
+    assert!(!patch.contains("b/made.txt") && !patch.contains("b/ignored.log"), "{patch}");
     site.server.finish();
 }

@@ -82,8 +82,8 @@ pub(crate) const ROWS: [Row; 14] = [
     ),
     Row(
         15,
-        "bounds of memory, streams whole on disk",
-        "the bounds of docs/log.md: a stream keeps its end in memory, and is whole on disk",
+        "bounds of memory, streams on disk",
+        "a stream keeps its last 2 MB, in memory and packed on disk, and a run 64 MB of them",
         &["c11_a_long_stream_keeps_its_end_and_a_resumed_run_goes_on_counting", "a_raw_stream_is_kept_whole"],
     ),
     Row(
