@@ -137,7 +137,7 @@ fn blocked(view: &RunView) -> Vec<Sentence> {
     steps.push(match view.kept_in {
         Whereabouts::Here => resume(view, "to look again."),
         Whereabouts::Artifact(_) => Sentence::plain(
-            "The next end of CI of this pull request looks again; so does, every half hour, the workflow of ",
+            "The next failure of CI at this commit looks again; so does, every half hour, the workflow of ",
         )
         .code("upshift init --schedule")
         .ours("."),

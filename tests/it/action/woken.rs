@@ -9,6 +9,7 @@ use super::unblocked::{blocked_by, waits};
 use crate::world::github::Review;
 use crate::world::log::Log;
 use crate::world::model_server::{Request, Say, Scripted};
+use crate::world::sampled;
 
 /// Ten years: after any push of this test.
 pub(super) const LATER_MS: u64 = 10 * 365 * 24 * 3_600_000;
@@ -164,14 +165,14 @@ fn blocked_and_killed(at: usize, effect: Effect, count: usize) {
 
 #[test]
 fn killed_where_it_is_blocked_or_taken_up_a_run_pushes_pays_and_comments_once() {
-    for (at, effect, count) in [
+    for (at, effect, count) in sampled([
         (0, Effect::ModelAsked, 1),
         (1, Effect::CommentEdited, 1),
         (1, Effect::ModelAsked, 1),
         (1, Effect::ModelAsked, 2),
         (1, Effect::Pushed, 1),
         (2, Effect::CommentEdited, 1),
-    ] {
+    ]) {
         blocked_and_killed(at, effect, count);
     }
 }
@@ -179,7 +180,7 @@ fn killed_where_it_is_blocked_or_taken_up_a_run_pushes_pays_and_comments_once() 
 #[test]
 fn killed_where_a_review_has_it_taken_up_a_run_pushes_pays_and_comments_once() {
     for (effect, count) in
-        [(Effect::CommentEdited, 1), (Effect::ModelAsked, 1), (Effect::ModelAsked, 2), (Effect::Pushed, 1)]
+        sampled([(Effect::CommentEdited, 1), (Effect::ModelAsked, 1), (Effect::ModelAsked, 2), (Effect::Pushed, 1)])
     {
         let (mut repository, first) = proposing_with(obeys);
         let payload = reviewed(&mut repository);

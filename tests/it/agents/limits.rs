@@ -11,6 +11,7 @@ use super::{Site, done, mend, steps};
 use crate::world::model_server::{Request, Scripted, Vendor};
 use crate::world::program::KEY;
 use crate::world::project::Project;
+use crate::world::sampled;
 
 /// Two hours, in the vendors' seconds: longer than any run of these tests may take.
 const TWO_HOURS: &str = "7200";
@@ -299,7 +300,7 @@ fn limited_for_a_minute(project: &Project) -> impl FnMut(&Request) -> Scripted +
 
 #[test]
 fn a_kill_after_any_word_of_agents_loses_nothing() {
-    for kill in super::KILLS {
+    for kill in sampled(super::KILLS) {
         let project = Project::python();
         let recovers = kill.starts_with("agent_recovery");
         let (once, minute) = (limited_once(&project), limited_for_a_minute(&project));

@@ -14,6 +14,7 @@ use crate::world::log::Log;
 use crate::world::model_server::{ModelServer, Scripted};
 use crate::world::program::{Program, Said};
 use crate::world::project::Project;
+use crate::world::sampled;
 
 const WORK: [&str; 8] =
     ["--tasks", "failing-tests", "--workers", "2", "--max-cost-usd", "0.90", "--tiers", "claude-haiku-4-5 x1"];
@@ -97,7 +98,7 @@ const KILLS: [Moment; 6] = [
 
 #[test]
 fn killed_workers_go_on_and_nothing_is_committed_twice() {
-    for moment in KILLS {
+    for moment in sampled(KILLS) {
         let (project, (tell, called)) = (project(), mpsc::channel());
         let server = ModelServer::start(move |request| {
             tell.send(()).unwrap_or_default();

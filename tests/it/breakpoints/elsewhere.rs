@@ -16,6 +16,7 @@ use crate::world::github::{CiPlan, FakeGitHub};
 use crate::world::log::Log;
 use crate::world::model_server::{Request, Say, Scripted};
 use crate::world::program::{Program, Said};
+use crate::world::sampled;
 
 /// Another machine: a clone, a home, and the log.
 pub(super) struct Elsewhere {
@@ -97,7 +98,7 @@ impl Elsewhere {
 
 #[test]
 fn a_run_that_was_killed_anywhere_goes_on_elsewhere_and_nothing_is_paid_or_pushed_twice() {
-    for kill in [
+    for kill in sampled([
         "run_started:1",
         "tree_recorded:1",
         "baseline_finished:1",
@@ -109,7 +110,7 @@ fn a_run_that_was_killed_anywhere_goes_on_elsewhere_and_nothing_is_paid_or_pushe
         "publish_started:1",
         "pushed:1",
         "breakpoint_reached:1",
-    ] {
+    ]) {
         let (site, github) = over(Site::new(), vec![plan("success", "")]);
         let site = site.with("UPSHIFT_CRASH_AFTER", kill);
         let killed = site.run("commit");

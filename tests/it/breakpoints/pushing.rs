@@ -12,6 +12,7 @@ use crate::world::git_server::{TOKEN, commit_all, git};
 use crate::world::log::Log;
 use crate::world::model_server::{Request, Say, Scripted};
 use crate::world::program::Said;
+use crate::world::sampled;
 
 #[test]
 fn a_fix_is_pushed_to_its_branch_and_the_report_says_so() {
@@ -149,7 +150,7 @@ fn what_does_not_fit_or_is_not_green_on_top_of_a_newer_commit_is_not_pushed_and_
 
 #[test]
 fn killed_while_a_fix_is_put_on_a_newer_commit_a_run_pushes_once() {
-    for crash in ["tests_finished:2", "evidence_gathered:2", "publish_started:2", "pushed:1"] {
+    for crash in sampled(["tests_finished:2", "evidence_gathered:2", "publish_started:2", "pushed:1"]) {
         let site = Site::new().with("UPSHIFT_WAIT_FOR", "none").with("UPSHIFT_CRASH_AFTER", crash);
         let theirs = somebody_changes(&site, "other.txt", "x\n");
         let killed = site.run("commit");
@@ -166,7 +167,7 @@ fn killed_while_a_fix_is_put_on_a_newer_commit_a_run_pushes_once() {
 
 #[test]
 fn killed_at_any_step_of_the_push_a_run_is_resumed_and_pushes_once() {
-    for crash in ["iteration_finished:1", "publish_started:1", "pushed:1", "tier_finished:1"] {
+    for crash in sampled(["iteration_finished:1", "publish_started:1", "pushed:1", "tier_finished:1"]) {
         let mut site = Site::new().with("UPSHIFT_WAIT_FOR", "none").with("UPSHIFT_CRASH_AFTER", crash);
         let killed = site.run("commit");
         assert_eq!(killed.code, -9, "{crash}: {}", killed.all());

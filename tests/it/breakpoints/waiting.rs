@@ -7,6 +7,7 @@ use crate::world::git_server::TOKEN;
 use crate::world::github::{CiPlan, FakeGitHub, JobPlan, Review, World};
 use crate::world::log::Log;
 use crate::world::model_server::{Request, Say, Scripted};
+use crate::world::sampled;
 
 /// What a job printed whose tests are red.
 pub(super) const RED_LOG: &str = "2026-02-17T14:23:01.1234567Z test_total (tests.test_cart.CartTest.test_total) ... ok\n\
@@ -210,7 +211,7 @@ fn auto_merge_is_enabled_behind_the_proof_and_a_repository_that_forbids_it_is_to
 
 #[test]
 fn a_pull_request_is_opened_once_wherever_the_process_is_killed() {
-    for crash in KILLS {
+    for crash in sampled(KILLS) {
         let (site, github) = over(Site::new().with("UPSHIFT_CRASH_AFTER", crash), vec![plan("success", "")]);
         let killed = site.run("pr");
         assert_eq!(killed.code, -9, "{crash}: {}", killed.all());

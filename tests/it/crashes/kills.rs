@@ -11,6 +11,7 @@ use crate::world::log::Log;
 use crate::world::model_server::{ModelServer, Request, Say, Scripted};
 use crate::world::program::{Program, Said};
 use crate::world::project::Project;
+use crate::world::sampled;
 
 /// A run whose model answers from the conversation alone, so that a restart does not confuse it, and where it is killed.
 pub(super) struct Scenario {
@@ -288,7 +289,7 @@ fn kill_everywhere(scenario: &Scenario) {
     let said = stage.run(&Program::with_anthropic(&stage.server.url()), scenario);
     let unbroken = Remains::of(&said, &stage.project, &stage.server);
     stage.server.finish();
-    for kill in scenario.kills {
+    for kill in sampled(scenario.kills) {
         let stage = Stage::of(scenario);
         let dying = Program::with_anthropic(&stage.server.url()).with("UPSHIFT_CRASH_AFTER", kill);
         let killed = stage.run(&dying, scenario);
