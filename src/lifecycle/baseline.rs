@@ -110,12 +110,13 @@ pub(super) async fn run(
     let RedCiAnswer { end: red, work, events } = about_red_ci(context, &verdict, with_checks).await;
     let (duration_ms, framework) = (first.duration_ms, Some(first.report.framework.clone()));
     let judged_by_ci = work.is_some();
-    let measured = Measured { setup: measuring.setup, origin, judged_by_ci, baseline, duration_ms, framework };
+    let failure = work.as_ref().map_or_else(|| baseline.failing.clone(), |work| work.failing.clone());
+    let measured = Measured { setup: measuring.setup, origin, judged_by_ci, failure, baseline, duration_ms, framework };
     let described = trial::describe(&first, context.world.workspace.root());
     let candidate = trial::candidate(measured.origin.tree.clone(), &first, &described);
     let candidate = first_candidate(context, candidate, &measured.baseline, work);
     let mut climb = Climb::begin(measured, candidate, measuring.allowance, measuring.comments);
-    let (red, counted) = before_any_money(context, &verdict, not_seen.or(red), &finished.failing).await;
+    let (red, counted) = before_any_money(context, &verdict, not_seen.or(red), &climb.measured).await;
     if let Some(left) = counted::left(context, counted.as_ref()) {
         climb.allowance.budget.max_cost = climb.allowance.budget.max_cost.min(left);
     }
@@ -127,20 +128,20 @@ async fn before_any_money(
     context: &Context<'_>,
     verdict: &Verdict,
     red: Option<(Outcome, String)>,
-    failing: &[String],
+    measured: &Measured,
 ) -> (Option<(Outcome, String)>, Option<Event>) {
-    if red.is_some() || !matches!(verdict, Verdict::Red { .. }) {
+    if red.is_some() || !(measured.judged_by_ci || matches!(verdict, Verdict::Red { .. })) {
         return (red, None);
     }
-    match proposed(context, failing).await {
-        None => counted::failure(context, failing).await,
+    match proposed(context, &measured.failure).await {
+        None => counted::failure(context, &measured.failure).await,
         proposed => (proposed, None),
     }
 }
 
 /// How a run ends for whose failure a fix waits already.
-async fn proposed(context: &Context<'_>, failing: &[String]) -> Option<(Outcome, String)> {
-    let (pull_request, url) = publish::proposed_already(context, failing).await?;
+async fn proposed(context: &Context<'_>, failure: &[String]) -> Option<(Outcome, String)> {
+    let (pull_request, url) = publish::proposed_already(context, failure).await?;
     Some((Outcome::Proposed { pull_request }, format!("a fix for this failure waits in #{pull_request}: {url}")))
 }
 

@@ -2,9 +2,9 @@
 //! hopeless failure for ever.
 
 use super::context::Context;
+use super::failure;
 use super::history::{self, Kept};
 use super::outside::Counting;
-use super::publish;
 use crate::domain::event::Event;
 use crate::domain::outcome::Outcome;
 use crate::domain::units::MicroUsd;
@@ -12,9 +12,9 @@ use crate::policy::attempts::{self, Admission, Known};
 use crate::report::words::count;
 
 /// How the run ends whose failure has had all its runs, else how it counts.
-pub(super) async fn failure(context: &Context<'_>, failing: &[String]) -> (Option<(Outcome, String)>, Option<Event>) {
+pub(super) async fn failure(context: &Context<'_>, failure: &[String]) -> (Option<(Outcome, String)>, Option<Event>) {
     let allowed = context.charter.plan.github.max_attempts_per_pr;
-    let Some((key, wish, known)) = look(context, failing).await else { return (None, None) };
+    let Some((key, wish, known)) = look(context, failure).await else { return (None, None) };
     // What cannot be looked through is no proof that anything was spent, unlike a comment of ours that names a log.
     let known = known.map_or_else(|_| Known::Counted(attempts::History::default()), Known::Counted);
     let most = context.charter.plan.shared_caps.per_pull_request;
@@ -51,10 +51,10 @@ pub(super) fn left(context: &Context<'_>, counted: Option<&Event>) -> Option<Mic
 
 type Looked = (String, attempts::Wish, Result<attempts::History, String>);
 
-async fn look(context: &Context<'_>, failing: &[String]) -> Option<Looked> {
+async fn look(context: &Context<'_>, failure: &[String]) -> Option<Looked> {
     let outside = context.world.outside?;
     let Counting::ByLogs { wish, default_branch } = &outside.counting else { return None };
-    let (github, key) = (outside.github.as_ref()?, publish::key_of(&context.charter, failing)?);
+    let (github, key) = (outside.github.as_ref()?, failure::key_of(&context.charter, failure)?);
     std::fs::create_dir_all(&context.world.keep).ok()?;
     let kept = Kept {
         github,

@@ -142,6 +142,8 @@ pub(super) struct Measured {
     pub(super) origin: Origin,
     /// Whether the tests passed, so that CI alone judges the changes.
     pub(super) judged_by_ci: bool,
+    /// Names of what the run is to mend: failing tests, or where CI alone judges, what failed there.
+    pub(super) failure: Vec<String>,
     /// The tests' result before any change.
     pub(super) baseline: Baseline,
     /// How long they took, in milliseconds.
@@ -153,11 +155,15 @@ pub(super) struct Measured {
 impl Measured {
     /// The facts that a saved state tells of a baseline that is over.
     pub(super) fn of(setup: &TestSetup, state: &RunState) -> Option<Self> {
+        let baseline = state.baseline.clone()?;
+        // A run of an earlier version knows its failing tests alone.
+        let failure = if state.failure.is_empty() { baseline.failing.clone() } else { state.failure.clone() };
         Some(Self {
             setup: setup.clone(),
             origin: Origin::of(state)?,
             judged_by_ci: state.judged_by_ci,
-            baseline: state.baseline.clone()?,
+            failure,
+            baseline,
             duration_ms: state.baseline_ms,
             framework: state.framework_seen.clone(),
         })
@@ -168,6 +174,7 @@ impl Measured {
         self.setup.save(state);
         self.origin.save(state);
         state.judged_by_ci = self.judged_by_ci;
+        state.failure.clone_from(&self.failure);
         state.baseline = Some(self.baseline.clone());
         state.baseline_ms = self.duration_ms;
         state.framework_seen.clone_from(&self.framework);

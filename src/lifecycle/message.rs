@@ -4,6 +4,7 @@
 //! trailers by which our own commits are known.
 
 use super::context::Charter;
+use super::measured::Measured;
 use super::state::Fix;
 
 /// The trailer that names the run. A commit that has it is ours.
@@ -15,9 +16,10 @@ const TEMPLATE: &str = "fix: make {tests} pass";
 /// The placeholders of a template.
 pub const PLACEHOLDERS: [&str; 5] = ["{tests}", "{tier}", "{model}", "{run-id}", "{iteration}"];
 
-/// The message with its trailers, for so many tests that failed.
-pub(super) fn compose(charter: &Charter, failing: usize, fix: &Fix) -> String {
-    let tests = match failing {
+/// The message with its trailers, for what failed before the fix.
+pub(super) fn compose(charter: &Charter, measured: &Measured, fix: &Fix) -> String {
+    let tests = match measured.baseline.failing.len() {
+        _ if measured.judged_by_ci => "CI".to_owned(),
         0 => "the build".to_owned(),
         1 => "1 failing test".to_owned(),
         many => format!("{many} failing tests"),

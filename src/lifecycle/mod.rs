@@ -40,6 +40,7 @@ mod context;
 mod corrections;
 mod counted;
 mod decision;
+mod failure;
 mod finish;
 pub mod gate;
 pub mod halting;

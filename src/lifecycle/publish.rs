@@ -5,12 +5,11 @@
 
 mod signed;
 
-use sha2::{Digest as _, Sha256};
-
 use super::climb::Climb;
 use super::context::{Charter, Context};
+use super::failure;
 use super::leaving::{conclude, interrupt, stuck};
-use super::message::{self, BRANCH_PREFIX};
+use super::message;
 use super::outside::{self, Outside};
 use super::reached::reach;
 use super::recorder::Recorder;
@@ -30,8 +29,6 @@ use crate::workspace::publish::{Onto, Order, PublishError, Published, Surroundin
 const MAY_NOT_PROPOSE: &str = "not permitted to create or approve pull requests";
 /// How often one fix is put on top of a newer commit: a branch that is never still is somebody's at work.
 const MOST_REBASED: u32 = 3;
-/// Hexadecimal digits of the failure's name in a branch.
-const KEY_DIGITS: usize = 10;
 
 /// Whether a fix of this run leaves the machine.
 pub(super) fn is_due(charter: &Charter) -> bool {
@@ -70,7 +67,7 @@ pub(super) async fn run(context: &Context<'_>, mut climb: Climb, fix: Fix) -> Ne
             Ok(Published { commit, files: Vec::new(), found: true })
         }
         Err(PublishError::Conflict { .. } | PublishError::Moved { .. }) if is_shared(&fix) => {
-            let branch = another(charter, &failure_branch(&climb, destination));
+            let branch = another(charter, &failure::branch(&climb, destination));
             return choose(climb, destination, Fix { branch: Some(branch), onto: None, ..fix });
         }
         Err(PublishError::Moved { .. }) if may_be_rebased(charter, &climb, &fix) => {
@@ -138,7 +135,7 @@ async fn choose_branch(
     if context.charter.plan.github.push == Push::Commit {
         return Ok(Chosen { branch: destination.branch.clone(), onto: None });
     }
-    let name = failure_branch(climb, destination);
+    let name = failure::branch(climb, destination);
     let outside = outside_of(context)?;
     let around = Surroundings { environment: &outside.environment, stop: &outside.signals };
     let Some(head) = context.world.workspace.remote_head(&outside.remote, &name, around).await? else {
@@ -162,27 +159,12 @@ async fn choose_branch(
     Ok(Chosen { branch: another(&context.charter, &name), onto: None })
 }
 
-fn failure_branch(climb: &Climb, destination: &Destination) -> String {
-    branch_for(climb.failing_at_first(), destination)
-}
-
-/// Names the failure that a run of a branch is to mend, where it proposes its fix.
-pub(super) fn key_of(charter: &Charter, failing: &[String]) -> Option<String> {
-    let destination = charter.destination.as_ref().filter(|_| charter.plan.github.push == Push::Pr)?;
-    Some(failure_key(failing, destination))
-}
-
-/// The branch of our own for a failure. Further ones for the same begin so, too.
-fn branch_for(failing: &[String], destination: &Destination) -> String {
-    format!("{BRANCH_PREFIX}{}", failure_key(failing, destination))
-}
-
 /// The open pull request of ours with a fix for the same failure, where this run would open one.
-pub(super) async fn proposed_already(context: &Context<'_>, failing: &[String]) -> Option<(u64, String)> {
+pub(super) async fn proposed_already(context: &Context<'_>, failure: &[String]) -> Option<(u64, String)> {
     let (charter, github) = (&context.charter, context.world.outside?.github.as_ref()?);
     let destination = charter.destination.as_ref().filter(|_| charter.plan.github.push == Push::Pr)?;
     // What cannot be asked is no reason against a run.
-    let open = github.open_pulls_to(&destination.branch, &branch_for(failing, destination)).await.ok()?;
+    let open = github.open_pulls_to(&destination.branch, &failure::branch_for(failure, destination)).await.ok()?;
     open.first().map(|pull| (pull.number, pull.url.clone()))
 }
 
@@ -196,15 +178,6 @@ fn choose(climb: Climb, destination: &Destination, fix: Fix) -> Next {
     let parent = fix.onto.clone().unwrap_or_else(|| climb.delivered.parent(destination));
     let event = Event::PublishStarted { branch: fix.branch.clone().unwrap_or_default(), parent };
     Next::deliver(climb, Leg::Publish(fix), vec![event])
-}
-
-/// Names a failure: the same tests failing on the same branch.
-fn failure_key(failing: &[String], destination: &Destination) -> String {
-    let mut failing = failing.to_vec();
-    failing.sort();
-    let text = format!("{}\n{}", destination.branch, failing.join("\n"));
-    let hex: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-    hex.chars().take(KEY_DIGITS).collect()
 }
 
 async fn push(
@@ -228,7 +201,7 @@ async fn push(
         from,
         to: &fix.tree,
         author: &author.unwrap_or_else(outside::default_author),
-        message: &message::compose(&context.charter, climb.failing_at_first().len(), fix),
+        message: &message::compose(&context.charter, &climb.measured, fix),
         at: fix.at,
     };
     if plan.github.sign_commits {
@@ -252,7 +225,7 @@ pub(super) async fn propose(context: &Context<'_>, recorder: &Recorder<'_>, mut 
     let proposed = match (&charter.destination, context.world.outside.and_then(|out| out.github.as_ref())) {
         (Some(destination), Some(github)) => {
             let new = NewPull {
-                title: title(&message::compose(charter, climb.failing_at_first().len(), &fix)),
+                title: title(&message::compose(charter, &climb.measured, &fix)),
                 body: description(context, recorder, &climb),
                 head_branch: climb.delivered.branch.clone().unwrap_or_default(),
                 base_branch: destination.branch.clone(),
@@ -319,14 +292,19 @@ fn title(message: &str) -> String {
 
 /// The text of the pull request: what it mends, in our words. Test names stand in a block where nothing is interpreted.
 fn description(context: &Context<'_>, recorder: &Recorder<'_>, climb: &Climb) -> String {
-    let failing = climb.failing_at_first();
+    let failure = &climb.measured.failure;
     let names: Vec<String> =
-        failing.iter().take(20).map(|name| name.replace('`', "'").replace(['\n', '\r'], " ")).collect();
-    let more = failing.len().saturating_sub(names.len());
+        failure.iter().take(20).map(|name| name.replace('`', "'").replace(['\n', '\r'], " ")).collect();
+    let more = failure.len().saturating_sub(names.len());
     let more = if more > 0 { format!("\n… and {more} more") } else { String::new() };
     let cost = recorder.charge();
+    let what = if climb.measured.judged_by_ci {
+        "The tests pass where upshift ran. This change is for what failed in CI alone, and CI judges it:"
+    } else {
+        "upshift made these failing tests pass:"
+    };
     format!(
-        "upshift made these failing tests pass:\n\n````text\n{}{more}\n````\n\nRun `{}`, {} iterations, {cost}. Review it as you \
+        "{what}\n\n````text\n{}{more}\n````\n\nRun `{}`, {} iterations, {cost}. Review it as you \
          would any other change.\n",
         context.redact(&names.join("\n")),
         context.charter.run_id,

@@ -246,6 +246,9 @@ pub struct RunState {
     /// Whether the tests passed, so that CI alone judges the changes.
     #[serde(default)]
     pub judged_by_ci: bool,
+    /// Names of what the run is to mend.
+    #[serde(default)]
+    pub failure: Vec<String>,
     /// The tests' result before any change.
     pub baseline: Option<Baseline>,
     /// How long the suite took at the baseline, in milliseconds.
@@ -332,6 +335,7 @@ impl RunState {
             beside: Vec::new(),
             with_checks: false,
             judged_by_ci: false,
+            failure: Vec::new(),
             baseline: None,
             baseline_ms: 0,
             framework_seen: None,

@@ -20,6 +20,7 @@ mod queue;
 mod races;
 mod recipes;
 mod red_ci;
+mod red_elsewhere;
 mod reentry;
 mod resumed;
 mod scale_out;

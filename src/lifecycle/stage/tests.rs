@@ -87,10 +87,11 @@ fn what_a_parked_run_waits_for_and_where_it_goes_on_is_kept() {
 /// The fields of a state before the baseline is over.
 fn unmeasured(phase: Value) -> Vec<(&'static str, Value)> {
     let nothing = ["best", "current", "last", "baseline", "framework_seen"].map(|field| (field, Value::Null));
-    let none = ["prior", "attempts", "past", "touched"].map(|field| (field, json!([])));
+    let none = ["prior", "attempts", "past", "touched", "failure"].map(|field| (field, json!([])));
     let mut changes = vec![
         ("phase", phase),
         ("baseline_ms", json!(0)),
+        ("judged_by_ci", json!(false)),
         ("run_iterations", json!(0)),
         (
             "position",

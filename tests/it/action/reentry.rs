@@ -58,11 +58,13 @@ impl Repository {
         Self::with_models(conclusions, mends)
     }
 
-    pub(super) fn with_models(
-        conclusions: &[&str],
-        mut script: impl FnMut(&Request) -> Scripted + Send + 'static,
-    ) -> Self {
-        let (site, trap) = (Site::new(conclusions), Trap::default());
+    pub(super) fn with_models(conclusions: &[&str], script: impl FnMut(&Request) -> Scripted + Send + 'static) -> Self {
+        Self::of(Site::new(conclusions), script)
+    }
+
+    /// The same of another site.
+    pub(super) fn of(site: Site, mut script: impl FnMut(&Request) -> Scripted + Send + 'static) -> Self {
+        let trap = Trap::default();
         trap.watch(&site);
         let of_models = trap.clone();
         site.github.world().ci.iter_mut().for_each(|plan| plan.takes_ms = FOR_EVER_MS);
