@@ -14,6 +14,9 @@ use super::wire::Broken;
 use super::zip;
 use crate::domain::units::CommitSha;
 
+/// How many artifacts a page lists.
+pub const ARTIFACTS_PER_PAGE: usize = PER_PAGE;
+
 /// An artifact of a workflow run.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Artifact {
@@ -101,6 +104,20 @@ impl GitHub {
         suffix: &str,
         max_bytes: usize,
     ) -> Result<Option<Vec<u8>>, GithubError> {
+        let files = self.artifact_files(artifact, &[suffix], max_bytes).await?;
+        Ok(files.into_iter().next().flatten())
+    }
+
+    /// The same for several names, with one download.
+    ///
+    /// # Errors
+    /// As [`GitHub::artifact_file`].
+    pub async fn artifact_files(
+        &self,
+        artifact: u64,
+        suffixes: &[&str],
+        max_bytes: usize,
+    ) -> Result<Vec<Option<Vec<u8>>>, GithubError> {
         let path = self.at(format!("/actions/artifacts/{artifact}/zip"));
         let doing = format!("download artifact {artifact}");
         let call = Call::get(path, doing.clone(), Permission::read("actions"));
@@ -117,11 +134,12 @@ impl GitHub {
         });
         match fetched.await {
             Ok(()) => {}
-            Err(GithubError::NotFound { .. }) => return Ok(None),
+            Err(GithubError::NotFound { .. }) => return Ok(Vec::new()),
             Err(other) => return Err(other),
         }
-        zip::file_ending_in(&packed, suffix, max_bytes)
-            .map_err(|error| GithubError::Malformed { doing, reason: error.to_string() })
+        let unpacked = |suffix: &&str| zip::file_ending_in(&packed, suffix, max_bytes);
+        let files: Result<Vec<_>, _> = suffixes.iter().map(unpacked).collect();
+        files.map_err(|error| GithubError::Malformed { doing, reason: error.to_string() })
     }
 }
 

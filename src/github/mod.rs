@@ -60,7 +60,7 @@ use serde::{Deserialize, Deserializer};
 pub use actions::{
     Annotation, CheckOutput, CheckRun, CiFacts, CommitStatus, Conclusion, Job, Progress, StatusState, Step, WorkflowRun,
 };
-pub use artifacts::{Artifact, ArtifactRun};
+pub use artifacts::{ARTIFACTS_PER_PAGE, Artifact, ArtifactRun};
 pub use client::{Connection, GitHub, Usage};
 pub use comments::{CommentId, CommentSlot, IssueComment, MAX_COMMENT_CHARS, Posted, Reaction, Upserted};
 pub use commits::{BranchPlace, Committed, FileChange, FileContent, NewCommit, Signature};

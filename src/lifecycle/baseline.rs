@@ -117,7 +117,7 @@ pub(super) async fn run(
     let candidate = first_candidate(context, candidate, &measured.baseline, work);
     let mut climb = Climb::begin(measured, candidate, measuring.allowance, measuring.comments);
     let (red, counted) = before_any_money(context, &verdict, not_seen.or(red), &climb.measured).await;
-    if let Some(left) = counted::left(context, counted.as_ref()) {
+    if let Some(left) = counted::left(context, &counted) {
         climb.allowance.budget.max_cost = climb.allowance.budget.max_cost.min(left);
     }
     Ok(decide(climb, verdict, finished, red, events.into_iter().chain(counted).collect()))
@@ -129,13 +129,13 @@ async fn before_any_money(
     verdict: &Verdict,
     red: Option<(Outcome, String)>,
     measured: &Measured,
-) -> (Option<(Outcome, String)>, Option<Event>) {
+) -> (Option<(Outcome, String)>, Vec<Event>) {
     if red.is_some() || !(measured.judged_by_ci || matches!(verdict, Verdict::Red { .. })) {
-        return (red, None);
+        return (red, Vec::new());
     }
     match proposed(context, &measured.failure).await {
         None => counted::failure(context, &measured.failure).await,
-        proposed => (proposed, None),
+        proposed => (proposed, Vec::new()),
     }
 }
 

@@ -11,12 +11,17 @@ use crate::domain::units::MicroUsd;
 use crate::policy::attempts::{self, Admission, Known};
 use crate::report::words::count;
 
-/// How the run ends whose failure has had all its runs, else how it counts.
-pub(super) async fn failure(context: &Context<'_>, failure: &[String]) -> (Option<(Outcome, String)>, Option<Event>) {
+/// How the run ends whose failure has had all its runs, else how it counts, with what is to be said of that.
+pub(super) async fn failure(context: &Context<'_>, failure: &[String]) -> (Option<(Outcome, String)>, Vec<Event>) {
     let allowed = context.charter.plan.github.max_attempts_per_pr;
-    let Some((key, wish, known)) = look(context, failure).await else { return (None, None) };
-    // What cannot be looked through is no proof that anything was spent, unlike a comment of ours that names a log.
-    let known = known.map_or_else(|_| Known::Counted(attempts::History::default()), Known::Counted);
+    let Some((key, wish, known)) = look(context, failure).await else { return (None, Vec::new()) };
+    let (known, not_seen) = match known {
+        Ok((history, beyond)) => (Known::Counted(history), beyond.map(|seen| format!("it was not among {seen}"))),
+        Err(why) => (Known::Unreadable(why.clone()), Some(why)),
+    };
+    let not_seen = not_seen.map(|why| Event::Warning {
+        message: context.redact(&format!("whether this failure had runs before is not known: {why}")),
+    });
     let most = context.charter.plan.shared_caps.per_pull_request;
     match attempts::admit(known, allowed, wish) {
         // A cap of dollars is one for people too.
@@ -26,30 +31,39 @@ pub(super) async fn failure(context: &Context<'_>, failure: &[String]) -> (Optio
                 "the runs for this failure have cost {}, and `global.maxCostUsdPerPr` is {most} → Fix: raise it, or mend the failure",
                 before.spent
             );
-            (Some((Outcome::Refused { reason: reason.clone() }, reason)), None)
+            (Some((Outcome::Refused { reason: reason.clone() }, reason)), Vec::new())
         }
         Admission::Admitted(before) => {
             let attempt = before.attempts.saturating_add(1);
-            (None, Some(Event::FailureCounted { key, attempt, allowed, spent_before: before.spent }))
+            let counted = Event::FailureCounted { key, attempt, allowed, spent_before: before.spent };
+            (None, not_seen.into_iter().chain([counted]).collect())
         }
         Admission::UsedUp { attempts } => {
             let reason = format!(
                 "this failure has had {}, and `max-attempts-per-pr` is {allowed} → Fix: start the workflow by hand for one more, or mend it",
                 count(u64::from(attempts), "run")
             );
-            (Some((Outcome::Refused { reason: reason.clone() }, reason)), None)
+            (Some((Outcome::Refused { reason: reason.clone() }, reason)), Vec::new())
         }
-        Admission::Unknown { .. } => (None, None),
+        Admission::Unknown { why } => {
+            let reason = context.redact(&format!(
+                "how many runs this failure has had, and what they cost, cannot be told: {why} → Fix: give the job `actions: read`, or start \
+                 the workflow by hand for one more"
+            ));
+            (Some((Outcome::Refused { reason: reason.clone() }, reason)), Vec::new())
+        }
     }
 }
 
 /// The most that a run may cost which was counted so: what the runs before it have left of the failure's cap.
-pub(super) fn left(context: &Context<'_>, counted: Option<&Event>) -> Option<MicroUsd> {
-    let Some(Event::FailureCounted { spent_before, .. }) = counted else { return None };
-    context.charter.plan.shared_caps.per_pull_request.map(|most| most.saturating_sub(*spent_before))
+pub(super) fn left(context: &Context<'_>, counted: &[Event]) -> Option<MicroUsd> {
+    let before =
+        |event: &Event| if let Event::FailureCounted { spent_before, .. } = event { Some(*spent_before) } else { None };
+    let spent_before = counted.iter().find_map(before)?;
+    context.charter.plan.shared_caps.per_pull_request.map(|most| most.saturating_sub(spent_before))
 }
 
-type Looked = (String, attempts::Wish, Result<attempts::History, String>);
+type Looked = (String, attempts::Wish, Result<(attempts::History, Option<String>), String>);
 
 async fn look(context: &Context<'_>, failure: &[String]) -> Option<Looked> {
     let outside = context.world.outside?;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::audit::{Location, Reader};
 use crate::domain::event::Event;
 use crate::domain::units::{MicroUsd, RunId};
-use crate::github::{Artifact, CommentSlot, GitHub, GithubError};
+use crate::github::{ARTIFACTS_PER_PAGE, Artifact, CommentSlot, GitHub, GithubError};
 use crate::policy::attempts::{History, Known};
 use crate::report::markdown::Stamp;
 use crate::report::view::{Liveness, RunView};
@@ -21,8 +21,8 @@ const PREFIX: &str = "upshift-audit-";
 /// How many pages of the repository's newest artifacts are looked through where our comment names one, and where it does not: then
 /// somebody deleted the comment, or there is none by choice.
 const PAGES: (usize, usize) = (1, 3);
-/// How many logs of runs without a pull request are looked into.
-const MOST_LOGS: usize = 10;
+/// How many pages of them, and how many logs of runs without a pull request, are looked through for one failure of a branch.
+const MOST_OF_FAILURES: (usize, usize) = (5, 20);
 /// The largest log that is read.
 const MAX_LOG: usize = 64 * 1024 * 1024;
 /// The database in an artifact, and what a dead process left beside it.
@@ -218,14 +218,26 @@ pub async fn fetch_log(
     if default_branch.is_none() || branch != default_branch {
         return Err(format!("the artifact {name} is not from a run of the default branch's workflow"));
     }
-    let log = fetch(place, &artifact, LOG).await?.ok_or_else(|| format!("the artifact {name} holds no log"))?;
-    let path = folder.join(LOG);
-    let written = |error: std::io::Error| format!("{} cannot be written: {error}", path.display());
-    std::fs::write(&path, &log).map_err(written)?;
-    if let Some(beside) = fetch(place, &artifact, LOG_WAL).await? {
-        std::fs::write(folder.join(LOG_WAL), beside).map_err(written)?;
-    }
+    let missing = || format!("the artifact {name} holds no log");
+    let path = unpack(place.github, &artifact, folder).await?.ok_or_else(missing)?;
     vouched(&path, stamp).map_err(|why| format!("the log in the artifact {name} cannot be used: {why}"))?;
+    Ok(path)
+}
+
+/// Puts the log in an artifact into a folder, with the newest rows that a killed process left beside it. Returns its path. `None` where
+/// there is none in it.
+async fn unpack(github: &GitHub, artifact: &Artifact, folder: &Path) -> Result<Option<PathBuf>, String> {
+    let files =
+        github.artifact_files(artifact.id, &[LOG, LOG_WAL], MAX_LOG).await.map_err(|error| error.to_string())?;
+    let mut path = None;
+    for (name, bytes) in [LOG, LOG_WAL].into_iter().zip(files) {
+        let Some(bytes) = bytes else { continue };
+        let file = folder.join(name);
+        std::fs::write(&file, bytes).map_err(|error| format!("{} cannot be written: {error}", file.display()))?;
+        if name == LOG {
+            path = Some(file);
+        }
+    }
     Ok(path)
 }
 
@@ -243,43 +255,47 @@ pub struct Kept<'a> {
 }
 
 /// The history of earlier runs that were to mend the same failure of a branch, from the newest log that one of them kept. Empty where none
-/// is among the newest.
+/// is among those that are looked through, with a word where there are more.
 ///
 /// # Errors
-/// Why the logs cannot be looked through, in a sentence.
-pub async fn of_failure(kept: Kept<'_>, key: &str) -> Result<History, String> {
+/// Why the logs cannot be looked through, in a sentence. A log of ours that cannot be read is such a reason: it may be about this failure.
+pub async fn of_failure(kept: Kept<'_>, key: &str) -> Result<(History, Option<String>), String> {
     let told = |error: GithubError| error.to_string();
-    let found = kept.github.newest_artifacts(PAGES.0).await.map_err(told)?;
+    let (pages, most) = MOST_OF_FAILURES;
+    let found = kept.github.newest_artifacts(pages).await.map_err(told)?;
+    let many = found.len();
     let without_pull = |artifact: &&Artifact| {
         let rest = artifact.name.strip_prefix(PREFIX).unwrap_or_default();
-        !rest.is_empty() && !rest.contains("-pr")
-    };
-    for artifact in found.iter().filter(without_pull).take(MOST_LOGS) {
         let branch = artifact.workflow_run.as_ref().and_then(|run| run.head_branch.as_deref());
-        let ours = is_of_workflow(kept.github, kept.workflow, artifact).await.map_err(told)?;
-        if !ours || branch != kept.default_branch {
+        !rest.is_empty() && !rest.contains("-pr") && branch == kept.default_branch
+    };
+    let mut read = 0;
+    for artifact in found.iter().filter(without_pull) {
+        if !is_of_workflow(kept.github, kept.workflow, artifact).await.map_err(told)? {
             continue;
         }
-        if let Some(history) = failure_in(kept, artifact, key).await? {
-            return Ok(history);
+        if read == most {
+            return Ok((History::default(), Some(format!("the newest {most} logs of runs without a pull request"))));
+        }
+        read += 1;
+        let name = &artifact.name;
+        let unreadable = |why: String| format!("the log in the artifact {name} cannot be used: {why}");
+        if let Some(history) = failure_in(kept, artifact, key).await.map_err(unreadable)? {
+            return Ok((history, None));
         }
     }
-    Ok(History::default())
+    let is_cut = many >= pages * ARTIFACTS_PER_PAGE;
+    Ok((History::default(), is_cut.then(|| format!("the newest {many} artifacts"))))
 }
 
-/// The history of a failure that a kept log tells. `None` where it is about another, or cannot be read.
+/// The history of a failure that a kept log tells. `None` where it is about another, or holds no run.
 async fn failure_in(kept: Kept<'_>, artifact: &Artifact, key: &str) -> Result<Option<History>, String> {
-    let told = |error: std::io::Error| error.to_string();
-    let fetched = kept.github.artifact_file(artifact.id, LOG, MAX_LOG).await.map_err(|error| error.to_string())?;
-    let Some(log) = fetched else { return Ok(None) };
-    let folder = tempfile::tempdir_in(kept.scratch).map_err(told)?;
-    let path = folder.path().join(LOG);
-    std::fs::write(&path, log).map_err(told)?;
-    let Ok(reader) = Reader::open(&Location::file(&path)) else { return Ok(None) };
+    let folder = tempfile::tempdir_in(kept.scratch).map_err(|error| error.to_string())?;
+    let Some(path) = unpack(kept.github, artifact, folder.path()).await? else { return Ok(None) };
+    let reader = Reader::open(&Location::file(&path)).map_err(|error| error.to_string())?;
     let Ok(run) = reader.latest_run() else { return Ok(None) };
-    let Ok(loaded) = reader.verify(&run).map_err(drop).and_then(|_| reader.load_run(&run).map_err(drop)) else {
-        return Ok(None);
-    };
+    reader.verify(&run).map_err(|error| error.to_string())?;
+    let loaded = reader.load_run(&run).map_err(|error| error.to_string())?;
     let counted = loaded.events.iter().find_map(|event| {
         let Event::FailureCounted { key: of, attempt, spent_before, .. } = event else { return None };
         (of == key).then_some((*attempt, *spent_before))

@@ -2,8 +2,10 @@
 
 use serde_json::json;
 
+use super::killed::Effect;
 use super::reentry::Repository;
 use super::step::replace_line;
+use crate::world::github::Artifact;
 
 /// The events after which a run is killed here.
 pub(crate) const KILLS: [&str; 1] = ["failure_counted:1"];
@@ -74,5 +76,82 @@ fn the_dollars_of_one_failure_are_capped_over_its_nights_for_people_too() {
     // Something is left, and not enough for a call.
     let (outcome, said, now) = night("schedule", &payload, "0.004");
     assert_eq!((outcome.as_str(), now), ("budget", paid), "{said}");
+    let _world = repository.finish();
+}
+
+/// Its newest rows lie beside its log, and are paid for.
+#[test]
+fn a_night_that_was_killed_behind_a_models_call_counts_for_the_next() {
+    let mut repository = Repository::with_models(&["success"], replace_line("sum(prices) - 1", "sum(prices) - 2"));
+    let payload = json!({ "schedule": "0 3 * * *", "repository": { "default_branch": "main" } });
+    let more = [("UPSHIFT_PUSH", "pr"), ("UPSHIFT_TIERS", "claude-haiku-4-5 x1"), ("UPSHIFT_MAX_ATTEMPTS_PER_PR", "1")];
+    repository.trap.arm(Effect::ModelAsked, 2);
+    let killed = repository.job_for("schedule", &payload, &more);
+    assert!(!repository.trap.disarm() && killed.was_killed(), "{}", killed.said());
+    let paid = repository.models.requests().len();
+    let next = repository.job_for("schedule", &payload, &more);
+    assert_eq!(next.output("outcome"), "refused", "{}", next.said());
+    assert!(next.said().contains("this failure has had 1 run, and `max-attempts-per-pr` is 1"), "{}", next.said());
+    assert_eq!(repository.models.requests().len(), paid, "{}", next.said());
+    let _world = repository.finish();
+}
+
+#[test]
+fn where_earlier_nights_cannot_be_looked_up_a_person_alone_may_start_one() {
+    for gone in ["may not be read", "is broken"] {
+        let mut repository = Repository::with_models(&["success"], replace_line("sum(prices) - 1", "sum(prices) - 2"));
+        let payload = json!({ "schedule": "0 3 * * *", "repository": { "default_branch": "main" } });
+        let more = [("UPSHIFT_PUSH", "pr"), ("UPSHIFT_TIERS", "claude-haiku-4-5 x1")];
+        let first = repository.job_for("schedule", &payload, &more);
+        assert_eq!(first.output("outcome"), "exhausted", "{}", first.said());
+        let paid = repository.models.requests().len();
+        {
+            let mut world = repository.site.github.world();
+            match gone {
+                "is broken" => {
+                    let artifact = world.artifacts.last_mut().expect("an artifact");
+                    artifact.zip = artifact.zip.chars().take(artifact.zip.len() / 8 * 4).collect();
+                }
+                _ => world.token.lacks.push("actions=read".to_owned()),
+            }
+        }
+        let refused = repository.job_for("schedule", &payload, &more);
+        assert_eq!(refused.output("outcome"), "refused", "{gone}: {}", refused.said());
+        let why = "how many runs this failure has had, and what they cost, cannot be told: ";
+        assert!(refused.said().contains(why), "{gone}: {}", refused.said());
+        assert_eq!(repository.models.requests().len(), paid, "nobody is paid: {}", refused.said());
+
+        let by_hand =
+            json!({ "sender": { "login": "ada", "type": "User" }, "repository": { "default_branch": "main" } });
+        let once_more = repository.job_for("workflow_dispatch", &by_hand, &more);
+        assert_eq!(once_more.output("outcome"), "exhausted", "{gone}: {}", once_more.said());
+        let why = "whether this failure had runs before is not known: ";
+        assert!(once_more.said().contains(why), "{gone}: {}", once_more.said());
+        let _world = repository.finish();
+    }
+}
+
+#[test]
+fn many_artifacts_of_others_hide_no_night() {
+    let mut repository = Repository::with_models(&["success"], replace_line("sum(prices) - 1", "sum(prices) - 2"));
+    let payload = json!({ "schedule": "0 3 * * *", "repository": { "default_branch": "main" } });
+    let more = [("UPSHIFT_PUSH", "pr"), ("UPSHIFT_TIERS", "claude-haiku-4-5 x1")];
+    let first = repository.job_for("schedule", &payload, &more);
+    assert_eq!(first.output("outcome"), "exhausted", "{}", first.said());
+    let others = |repository: &Repository, many: u64| {
+        let mut world = repository.site.github.world();
+        for _ in 0..many {
+            let id = world.new_id();
+            let name = format!("coverage-{id}");
+            world.artifacts.push(Artifact { id, name, run: 54, created_ms: id * 1_000, ..Artifact::default() });
+        }
+    };
+    others(&repository, 350);
+    let second = repository.job_for("schedule", &payload, &more);
+    assert!(second.said().contains("Run 2 of at most 3 for this failure"), "{}", second.said());
+    others(&repository, 520);
+    let third = repository.job_for("schedule", &payload, &more);
+    let why = "whether this failure had runs before is not known: it was not among the newest 500 artifacts";
+    assert!(third.said().contains(why), "{}", third.said());
     let _world = repository.finish();
 }

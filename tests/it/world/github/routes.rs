@@ -418,7 +418,9 @@ fn actions(shown: &Renderer<'_>, route: &str, asked: &Asked<'_>) -> Option<Reply
         },
         "/actions/artifacts" => {
             let name = asked.query("name");
-            let fits = world.artifacts.iter().filter(|one| name.as_ref().is_none_or(|name| one.name == *name));
+            // Newest first, as the API lists them.
+            let newest = world.artifacts.iter().rev();
+            let fits = newest.filter(|one| name.as_ref().is_none_or(|name| one.name == *name));
             asked.page(fits, Some("artifacts"), |one| shown.artifact(one))
         }
         "/actions/runs/{run_id}/artifacts" => {
