@@ -131,6 +131,7 @@ async fn session(
         cwd: checkout.to_owned(),
         keeper: std::env::current_exe().ok(),
         output: None,
+        errors: None,
         grace: GRACE,
         last_grace: Some(LAST_GRACE),
         env: child::environment(environment.raw(), &is_secret_name, &plan.pass_env, &known, door),

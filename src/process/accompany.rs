@@ -88,6 +88,9 @@ fn start(companion: &Companion, program: Program) -> io::Result<(Family, Child)>
     if let Some(output) = &companion.output {
         command.stdout(output.try_clone()?);
     }
+    if let Some(errors) = &companion.errors {
+        command.stderr(errors.try_clone()?);
+    }
     if !io::stdin().is_terminal() {
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
     }

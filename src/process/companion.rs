@@ -19,6 +19,8 @@ pub struct Companion {
     pub keeper: Option<PathBuf>,
     /// Where its standard output goes. `None` is where ours goes.
     pub output: Option<PipeWriter>,
+    /// Where its standard error goes. `None` is where ours goes.
+    pub errors: Option<PipeWriter>,
     /// How long it may take to end once it was told, before it is killed.
     pub grace: Duration,
     /// The same where its time is up. `None` is as long as for a signal.

@@ -10,6 +10,7 @@ mod sources;
 mod steering;
 mod trust;
 mod unseen;
+mod whole;
 mod words;
 mod workers;
 

@@ -1,5 +1,7 @@
 //! Meaning of a run's end for its task, and the words for it.
 
+use std::collections::BTreeMap;
+
 use super::book::Standing;
 use super::worker::Came;
 use crate::domain::outcome::Outcome;
@@ -34,6 +36,7 @@ pub(super) fn ended(view: &RunView, outcome: &Outcome) -> Came {
         run: document.run_id.map(|id| RunId(id.to_owned())),
         said: document.verdict.clone(),
         files: document.diff_stat.iter().map(|file| file.path.clone()).collect(),
+        reasons: BTreeMap::new(),
     }
 }
 

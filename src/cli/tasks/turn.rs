@@ -128,7 +128,7 @@ impl Engine<'_> {
     async fn spawn(&self, book: &mut Book, key: &str, words: Vec<String>) -> anyhow::Result<Came> {
         let tells_events = self.teller.format == Format::Jsonl;
         let knows_tests = *self.source == Source::FailingTests;
-        let order = Order { words, key, knows_tests, checkout: self.checkout(), tells_events };
+        let order = Order { words, key, knows_tests, checkout: self.checkout(), tells_events, keeps_words: false };
         let work = worker::work(order, self.environment, self.stop);
         tokio::pin!(work);
         loop {

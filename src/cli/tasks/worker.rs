@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::super::environment::Environment;
-use super::super::output::print;
+use super::super::output::{print, say};
 use super::TASK;
 use super::agents::seeds_line;
 use crate::config::{SEEN_TESTS, Setting, Settings};
@@ -41,6 +41,8 @@ pub(super) struct Order<'o> {
     pub(super) checkout: &'o Path,
     /// Whether its events are handed on as lines, each with the task.
     pub(super) tells_events: bool,
+    /// Whether the words on its standard error are kept, beside being handed on.
+    pub(super) keeps_words: bool,
 }
 
 /// The result of a task's run.
@@ -56,6 +58,15 @@ pub(super) struct Came {
     pub(super) said: String,
     /// The files that it changed.
     pub(super) files: Vec<String>,
+    /// The tasks of a backlog that it worked off, each with the reason for its status.
+    pub(super) reasons: BTreeMap<String, String>,
+}
+
+/// The documents among the lines of a run: its report, and that of its backlog where it worked one off.
+#[derive(Debug, Default)]
+struct Documents {
+    report: Option<Value>,
+    backlog: Option<Value>,
 }
 
 /// The flags that settings are given by.
@@ -75,6 +86,7 @@ pub(super) fn words(command: &str, settings: &Settings) -> Vec<String> {
 /// When no pipe can be had. A program that cannot be started is told as this task's end.
 pub(super) async fn work(order: Order<'_>, environment: &Environment, stop: &Stop) -> anyhow::Result<Came> {
     let (reader, writer) = io::pipe()?;
+    let (words, errors) = if order.keeps_words { Some(io::pipe()?).unzip() } else { (None, None) };
     let mut command = vec![std::env::current_exe()?.into_os_string()];
     command.extend(order.words.iter().map(OsString::from));
     let mut env: BTreeMap<OsString, OsString> = environment.raw().clone();
@@ -90,32 +102,51 @@ pub(super) async fn work(order: Order<'_>, environment: &Environment, stop: &Sto
         // It ends by itself when we are gone.
         keeper: None,
         output: Some(writer),
+        errors,
         grace: GRACE,
         last_grace: None,
     };
     let heard = listen(reader, order.tells_events.then(|| order.key.to_owned()));
+    let last = words.map(hand_on);
     let exit = accompany(&companion, stop).await;
     // With our end of the pipe the listener's lines end.
     drop(companion);
-    let report = heard.join().unwrap_or_default();
+    let documents = heard.join().unwrap_or_default();
+    let last = last.and_then(|last| last.join().ok()).unwrap_or_default();
     match exit {
-        Ok(exit) => Ok(came(&exit, report.as_ref())),
+        Ok(exit) => Ok(came(&exit, &documents, &last)),
         // It is this task's text that no program can be given: the others go on.
         Err(error) => {
             let said: String = error.to_string().chars().take(MOST_SAID).collect();
             let said = format!("its run could not be started: {said}");
-            Ok(Came { end: RunEnd::Blocked, code: EXIT_NOT_FIXED, run: None, said, files: Vec::new() })
+            Ok(Came { end: RunEnd::Blocked, code: EXIT_NOT_FIXED, run: None, said, files: Vec::new(), reasons: BTreeMap::new() })
         }
     }
 }
 
-/// Reads lines until nobody writes any. Returns the report among them.
-fn listen(reader: PipeReader, key: Option<String>) -> JoinHandle<Option<Value>> {
+/// Hands on words for people until nobody writes any. Returns the last that tells of something, and not of a way out.
+fn hand_on(reader: PipeReader) -> JoinHandle<String> {
     std::thread::spawn(move || {
-        let mut report = None;
+        let mut last = String::new();
+        for line in BufReader::new(reader).lines().map_while(Result::ok) {
+            say(&line);
+            let told = line.trim();
+            if !told.is_empty() && !told.starts_with('→') {
+                last = told.chars().take(MOST_SAID).collect();
+            }
+        }
+        last
+    })
+}
+
+/// Reads lines until nobody writes any. Returns the documents among them.
+fn listen(reader: PipeReader, key: Option<String>) -> JoinHandle<Documents> {
+    std::thread::spawn(move || {
+        let mut documents = Documents::default();
         for line in BufReader::new(reader).lines().map_while(Result::ok) {
             let Ok(Value::Object(mut said)) = serde_json::from_str(&line) else { continue };
-            let is_report = said.get("type").is_some_and(|kind| kind == "report");
+            let is_of = |wanted: &str| said.get("type").is_some_and(|kind| kind == wanted);
+            let (is_report, is_backlog) = (is_of("report"), is_of("backlog"));
             if let Some(key) = &key {
                 said.insert("task".to_owned(), Value::String(key.clone()));
                 // Whoever reads no longer has no use for the rest; the run goes on.
@@ -125,15 +156,18 @@ fn listen(reader: PipeReader, key: Option<String>) -> JoinHandle<Option<Value>> 
                 }
             }
             if is_report {
-                report = Some(Value::Object(said));
+                documents.report = Some(Value::Object(said));
+            } else if is_backlog {
+                documents.backlog = Some(Value::Object(said));
             }
         }
-        report
+        documents
     })
 }
 
-/// The result that an exit code and a report stand for.
-fn came(exit: &Exit, report: Option<&Value>) -> Came {
+/// The result that an exit code and a report stand for. `last` is the last of its words.
+fn came(exit: &Exit, documents: &Documents, last: &str) -> Came {
+    let report = documents.report.as_ref();
     let code = match exit {
         Exit::Code { code } => u8::try_from(*code).unwrap_or(u8::MAX),
         Exit::Signal { signal } => {
@@ -155,13 +189,24 @@ fn came(exit: &Exit, report: Option<&Value>) -> Came {
     };
     let files = report.and_then(|report| report.get("diff_stat")?.as_array());
     let files = files.into_iter().flatten().filter_map(|file| file.get("path")?.as_str());
-    let said =
-        if report.is_some() { text("verdict").to_owned() } else { format!("its run ended with exit code {code}") };
+    let because = if last.is_empty() { String::new() } else { format!(": {last}") };
+    let said = match report {
+        Some(_) => text("verdict").to_owned(),
+        None => format!("its run ended with exit code {code}{because}"),
+    };
     Came {
         end,
         code,
         run: report.and_then(|report| report.get("run_id")?.as_str()).map(|id| RunId(id.to_owned())),
         said,
         files: files.map(str::to_owned).collect(),
+        reasons: documents.backlog.as_ref().map(reasons_of).unwrap_or_default(),
     }
+}
+
+/// The reasons that the document of a backlog tells of its tasks, by their ids.
+fn reasons_of(document: &Value) -> BTreeMap<String, String> {
+    let tasks = document.get("tasks").and_then(Value::as_array).into_iter().flatten();
+    let text = |task: &Value, key: &str| task.get(key).and_then(Value::as_str).map(str::to_owned);
+    tasks.filter_map(|task| Some((text(task, "id")?, text(task, "reason")?))).collect()
 }

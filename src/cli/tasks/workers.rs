@@ -3,6 +3,7 @@
 //!
 //! Invariant: a clone and its log go only once the log is joined, so that what was paid for is found again after a kill.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,11 +23,13 @@ use super::worker::{self, Order};
 use crate::config::{Format, Setting, Settings};
 use crate::domain::outcome::EXIT_BUDGET;
 use crate::domain::stop::{Stop, StopSource};
-use crate::tracker::{Job, MOST_JOBS, Source, Task, matrix};
+use crate::tracker::{Job, MOST_JOBS, Source, Task, TaskStatus, matrix};
 use crate::workspace::Revisions;
 
 /// The folder of the clones, beside the recorded trees.
 const FOLDER: &str = "workers";
+/// Why no job takes a task.
+const NOT_PROVABLE: &str = "nothing that can be run proves it, or it waits for a task that nobody works on";
 /// How often the tasks that are requeued are worked on once more.
 const ROUNDS: usize = 2;
 
@@ -109,24 +112,32 @@ async fn begin(
         all.clone_from(&open);
     }
     let mut is_short = false;
+    let mut left: BTreeMap<String, String> = BTreeMap::new();
     let first = workers.first_round();
     for round in first..first + ROUNDS {
-        let left = plan.budget.max_cost.saturating_sub(report.cost().total());
-        let parted = matrix(&open, left, MOST_JOBS);
+        let money = plan.budget.max_cost.saturating_sub(report.cost().total());
+        let parted = matrix(&open, money, MOST_JOBS);
+        left.extend(parted.left_out.iter().map(|id| (id.clone(), NOT_PROVABLE.to_owned())));
         if report.is_stopped() || parted.jobs.is_empty() {
             break;
         }
         if parted.share < LEAST_SHARE {
             is_short = true;
+            let why = format!("the {} for all tasks are used up", plan.budget.max_cost);
+            left.extend(parted.jobs.iter().flat_map(|job| &job.tasks).map(|id| (id.clone(), why.clone())));
             break;
         }
         say(&format!("◆ {} jobs, at most {} a task", parted.jobs.len(), parted.share));
-        workers.work(&parted.jobs, round).await?;
+        left.extend(workers.work(&parted.jobs, round).await?);
+        if !merging::has_logs(&workers.place) {
+            break;
+        }
         // What was merged before is known by its task, too.
         report = merge(&all).await?;
         let again = report.requeued();
         open.retain(|task| again.contains(&task.id.as_str()));
     }
+    demand(&mut report, &all, &left);
     // A joined log need not stay.
     if !report.is_stopped() {
         drop(std::fs::remove_dir_all(&workers.place));
@@ -135,6 +146,18 @@ async fn begin(
     merging::print(&report, form, &setup)?;
     let code = merging::exit_code(&report, &stop);
     Ok(if is_short { EXIT_BUDGET } else { code })
+}
+
+/// Demands of a report what the backlog held: a task that is not done, and that no run is told of for, is told as not worked on.
+fn demand(report: &mut Report, all: &[Task], left: &BTreeMap<String, String>) {
+    for task in all {
+        let why = match task.status {
+            TaskStatus::Completed | TaskStatus::Cancelled => continue,
+            TaskStatus::Blocked => "it waits for something outside of this backlog",
+            TaskStatus::Open | TaskStatus::InProgress => left.get(&task.id).map_or("its turn did not come", String::as_str),
+        };
+        report.demand(&task.id, why);
+    }
 }
 
 impl Workers<'_> {
@@ -146,20 +169,20 @@ impl Workers<'_> {
         before.map_or(1, |round| round + 1)
     }
 
-    /// Has every job worked on, so many at a time.
-    async fn work(&self, jobs: &[Job], round: usize) -> anyhow::Result<()> {
+    /// Has every job worked on, so many at a time. Returns the reason of each task that the job's backlog, or the job's end, tells.
+    async fn work(&self, jobs: &[Job], round: usize) -> anyhow::Result<Vec<(String, String)>> {
         let mut pending: Vec<_> = Vec::new();
         for (number, job) in jobs.iter().enumerate() {
             pending.push(Box::pin(self.job(job, self.place.join(format!("{round}-{number}")))));
         }
-        futures_util::future::try_join_all(pending).await.map(drop)
+        Ok(futures_util::future::try_join_all(pending).await?.into_iter().flatten().collect())
     }
 
-    /// A job in a clone of its own. How it ended stands in its log.
-    async fn job(&self, job: &Job, folder: PathBuf) -> anyhow::Result<()> {
+    /// A job in a clone of its own. How its runs ended stands in its log, and why there was none in its words.
+    async fn job(&self, job: &Job, folder: PathBuf) -> anyhow::Result<Vec<(String, String)>> {
         let _seat = self.seats.acquire().await?;
         if self.stop.raised().is_some() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let clone = folder.join("clone");
         std::fs::create_dir_all(&folder)?;
@@ -167,10 +190,11 @@ impl Workers<'_> {
         let key = format!("workers/{}", job.tasks.join(" "));
         let tells_events = self.resolved.plan.format == Format::Jsonl;
         let order =
-            Order { words: self.words(job, &folder), key: &key, knows_tests: false, checkout: &clone, tells_events };
-        worker::work(order, self.environment, self.stop).await?;
+            Order { words: self.words(job, &folder), key: &key, knows_tests: false, checkout: &clone, tells_events, keeps_words: true };
+        let came = worker::work(order, self.environment, self.stop).await?;
         drop(std::fs::remove_dir_all(&clone));
-        Ok(())
+        let why = |id: &String| came.reasons.get(id).filter(|why| !why.is_empty()).unwrap_or(&came.said).clone();
+        Ok(job.tasks.iter().map(|id| (id.clone(), why(id))).collect())
     }
 
     fn words(&self, job: &Job, folder: &Path) -> Vec<String> {

@@ -31,13 +31,24 @@ pub(in crate::cli::tasks) struct Report {
     pub(super) done: Vec<Done>,
     pub(super) sum: SumStanding,
     pub(super) pull_requests: Vec<String>,
+    /// Tasks of the backlog that no run of a log is for, each with the reason.
+    #[serde(default)]
+    not_worked_on: Vec<(String, String)>,
     is_stopped: bool,
 }
 
 impl Report {
     pub(super) fn of(logs: Logs, rows: Vec<Row>) -> Self {
         let (done, pull_requests) = (Vec::new(), Vec::new());
-        Self { logs, rows, done, sum: SumStanding::NotLooked, pull_requests, is_stopped: false }
+        let not_worked_on = Vec::new();
+        Self { logs, rows, done, sum: SumStanding::NotLooked, pull_requests, not_worked_on, is_stopped: false }
+    }
+
+    /// Tells of a task that should be done by now, unless a run for it is told of.
+    pub(in crate::cli::tasks) fn demand(&mut self, task: &str, why: &str) {
+        if !self.rows.iter().any(|row| row.task.as_deref() == Some(task)) {
+            self.not_worked_on.push((task.to_owned(), why.to_owned()));
+        }
     }
 
     pub(super) fn set(&mut self, at: usize, standing: Standing, reason: String, commit: Option<CommitSha>) {
@@ -55,7 +66,7 @@ impl Report {
         self.is_stopped
     }
 
-    /// Whether all that the logs hold is on the branch.
+    /// Whether all that the logs hold is on the branch, and no task of the backlog was left.
     pub(in crate::cli::tasks) fn is_whole(&self) -> bool {
         let merged = |row: &Row| {
             matches!(row.standing, Standing::Merged | Standing::Duplicate)
@@ -63,7 +74,8 @@ impl Report {
                 || (row.standing == Standing::NotMended && self.is_mended_elsewhere(row))
         };
         let sound = !matches!(self.sum, SumStanding::Fails(_));
-        !self.is_stopped && sound && self.logs.refused.is_empty() && self.rows.iter().all(merged)
+        let nothing_left = self.logs.refused.is_empty() && self.not_worked_on.is_empty();
+        !self.is_stopped && sound && nothing_left && self.rows.iter().all(merged)
     }
 
     fn is_mended_elsewhere(&self, row: &Row) -> bool {
@@ -131,6 +143,10 @@ fn text(report: &Report) -> String {
             line(format!("      {}", row.reason));
         }
     }
+    for (task, why) in &report.not_worked_on {
+        line(format!("  · {task}  not worked on"));
+        line(format!("      {why}"));
+    }
     for (log, run, why) in &report.logs.refused {
         let run = run.as_ref().map(|run| format!(" run {run}")).unwrap_or_default();
         line(format!("  ! {log}{run}: {why}"));
@@ -174,6 +190,9 @@ pub(super) fn markdown(report: &Report) -> String {
             row.cost.known
         ));
     }
+    for (task, why) in &report.not_worked_on {
+        text.push_str(&format!("| {} | · not worked on: {} | | |\n", in_cell(task), in_cell(why)));
+    }
     for (log, run, why) in &report.logs.refused {
         let run = run.as_ref().map(ToString::to_string).unwrap_or_default();
         text.push_str(&format!("\nNot taken: {} {run}: {}\n", quoted(log), quoted(why)));
@@ -201,6 +220,7 @@ fn document(report: &Report) -> Value {
         })
     };
     let refused = |(log, run, why): &(String, Option<RunId>, String)| json!({ "log": log, "runId": run.as_ref().map(|run| &run.0), "reason": why });
+    let not_worked_on = |(task, why): &(String, String)| json!({ "task": task, "reason": why });
     let segments = report.logs.segments.iter();
     let segments = segments.map(|one| json!({ "runId": one.run_id.0, "head": one.head, "length": one.length }));
     let (sum, why) = match &report.sum {
@@ -220,6 +240,7 @@ fn document(report: &Report) -> Value {
         "costMicroUsd": cost.known.0,
         "unknownCostMicroUsd": cost.unknown.0,
         "runs": report.rows.iter().map(row).collect::<Vec<_>>(),
+        "notWorkedOn": report.not_worked_on.iter().map(not_worked_on).collect::<Vec<_>>(),
         "notTaken": report.logs.refused.iter().map(refused).collect::<Vec<_>>(),
         "segments": segments.collect::<Vec<_>>(),
         "pullRequests": report.pull_requests,
