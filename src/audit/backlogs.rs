@@ -56,7 +56,7 @@ pub struct TaskRecord {
     pub failures: u32,
     /// Why it does not come at present, in a word; empty where it may.
     pub aside: String,
-    /// The last run for it.
+    /// The last run for it, or the one that is to be begun.
     pub run_id: Option<RunId>,
     /// The commit that holds its change.
     pub commit: Option<CommitSha>,
@@ -192,7 +192,7 @@ impl Store {
     pub fn worked_on_last(&self, backlog: &str, most: u32) -> Result<Vec<TaskRecord>, AuditError> {
         let read = || -> rusqlite::Result<_> {
             let text = "SELECT task_id, body, status, tries, run_id, commit_sha, known_micro_usd, unknown_micro_usd, reason, failures, aside
-                FROM backlog_tasks WHERE backlog_id = ?1 AND run_id IS NOT NULL
+                FROM backlog_tasks WHERE backlog_id = ?1 AND EXISTS (SELECT 1 FROM events WHERE events.run_id = backlog_tasks.run_id)
                 ORDER BY (SELECT max(id) FROM events WHERE events.run_id = backlog_tasks.run_id) DESC LIMIT ?2";
             let mut query = self.db.prepare(text)?;
             query.query_map(params![backlog, most], task_of)?.collect::<Result<Vec<_>, _>>()

@@ -18,7 +18,7 @@ use crate::domain::ci::CiContext;
 use crate::domain::command::Command;
 use crate::domain::event::{Event, RunStarted};
 use crate::domain::outcome::EXIT_SUCCESS;
-use crate::domain::units::{MicroUsd, RunId};
+use crate::domain::units::MicroUsd;
 use crate::lifecycle::gate;
 use crate::lifecycle::state::RunState;
 use crate::policy::attempts::Wish;
@@ -90,7 +90,7 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
         // The log outlived its job: what they cost stands in it.
         runs.spent_before = MicroUsd::ZERO;
     }
-    let mut state = RunState::new(RunId::random(), plan, test_command, framework)
+    let mut state = RunState::new(tasks::run_id(environment), plan, test_command, framework)
         .working_for(beneficiary(context.as_ref(), &folder));
     state.destination = destination;
     state.base = checked_out(&checkout).head;

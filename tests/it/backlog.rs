@@ -7,6 +7,7 @@ mod languages;
 mod ledger;
 mod merging;
 mod sources;
+mod stale;
 mod steering;
 mod trust;
 mod unseen;

@@ -29,6 +29,7 @@ mod worker;
 mod workers;
 
 use super::environment::Environment;
+use crate::domain::units::RunId;
 use crate::process::companion;
 
 pub(super) use command::{Args, run as command};
@@ -39,8 +40,16 @@ pub(super) use orders::{CountArgs, OrderArgs, add, pause, remove, resume};
 
 /// The variable that names the task of a run, as `backlog/task`. Set for the runs of a backlog alone.
 pub(super) const TASK: &str = "UPSHIFT_TASK";
+/// The variable that names the id which the run for a task is to have, so that a backlog knows of it whether or not it was begun.
+const TASK_RUN: &str = "UPSHIFT_TASK_RUN";
 /// The files in which a project says how it is worked on.
 pub(super) const INSTRUCTIONS: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md"];
+
+/// The id of a run that begins: the one that its backlog expects, or a fresh one.
+pub(super) fn run_id(environment: &Environment) -> RunId {
+    let expected = environment.get(TASK).and_then(|_task| environment.get(TASK_RUN));
+    expected.map_or_else(RunId::random, |id| RunId(id.to_owned()))
+}
 
 /// Has a run for a task end when the process that works off its backlog is gone. Any other run stays as it is.
 pub(super) fn follow_parent(environment: &Environment) {

@@ -52,13 +52,17 @@ impl Engine<'_> {
         };
         let cost = book.store().cost_of_task(&book_key).map_err(|error| book::failed(&error))?;
         let (status, why) = (status(fate, came.end), reason(fate, &came));
+        let run = match &came.run {
+            Some(run) => Some(run.clone()),
+            None => self.begun(book, at)?,
+        };
         book.change(at, |entry| {
             entry.task.status = status;
             entry.failures += u32::from(came.end == RunEnd::NotMended);
             entry.wants_money = came.end == RunEnd::ShareUsed;
             entry.standing = standing(fate, came.end, entry.standing);
             entry.cost = cost;
-            entry.run = came.run.clone().or(entry.run.take());
+            entry.run.clone_from(&run);
             entry.commit = commit.clone().or(entry.commit.take());
             entry.reason.clone_from(&why);
         })?;

@@ -12,7 +12,7 @@ use super::outcome::ended;
 use super::told::{completed, of_task};
 use super::worker::{self, Came, Order};
 use super::{INSTRUCTIONS, load};
-use crate::audit::RunStatus;
+use crate::audit::{AuditError, RunStatus};
 use crate::config::{Format, Setting, Settings, TASK_CHECK};
 use crate::domain::outcome::Outcome;
 use crate::domain::units::{MicroUsd, RunId};
@@ -45,9 +45,13 @@ impl Engine<'_> {
                 continue;
             };
             let (task, key, fits) = (entry.task.clone(), book.key(entry), book.fits(entry)?);
-            let Some(run) = book.store().run_of_task(&key).map_err(|error| book::failed(&error))? else {
-                // It was killed before its run began: nothing was paid.
-                book.change(at, |entry| entry.task.status = TaskStatus::Open)?;
+            let Some(run) = self.begun(book, at)? else {
+                // It was killed before this turn's run began: nothing was paid.
+                book.change(at, |entry| {
+                    entry.task.status = TaskStatus::Open;
+                    entry.tries = entry.tries.saturating_sub(1);
+                    entry.run = None;
+                })?;
                 continue;
             };
             let loaded = book.store().load_run(&run).map_err(|error| book::failed(&error))?;
@@ -66,7 +70,7 @@ impl Engine<'_> {
                 }
                 RunStatus::Ended(_) | RunStatus::Interrupted => {
                     self.teller.word(&format!("◆ Task {}: going on with run {}", task.id, run.short()));
-                    self.spawn(book, &key, self.words_of_resume(&run)).await?
+                    self.spawn(book, (&key, None), self.words_of_resume(&run)).await?
                 }
                 RunStatus::Running => {
                     return Err(Failure::usage(format!(
@@ -83,6 +87,16 @@ impl Engine<'_> {
         Ok(None)
     }
 
+    /// The run of the turn that a task is at, if it was begun.
+    pub(super) fn begun(&self, book: &mut Book, at: usize) -> anyhow::Result<Option<RunId>> {
+        let Some(run) = book.entries.get(at).and_then(|entry| entry.run.clone()) else { return Ok(None) };
+        match book.store().find_run(&run.0) {
+            Ok(_) => Ok(Some(run)),
+            Err(AuditError::NoSuchRun { .. }) => Ok(None),
+            Err(other) => Err(book::failed(&other)),
+        }
+    }
+
     /// A run for a task, or more of them.
     pub(super) async fn work_on(
         &self,
@@ -93,9 +107,12 @@ impl Engine<'_> {
         book.course.iteration += 1;
         book.save_course()?;
         self.tell_of(book, at, "task:selected", json!({ "title": task.title }));
+        // Known before it begins, so that the end of an earlier one is never taken for its.
+        let run = waits.clone().unwrap_or_else(RunId::random);
         book.change(at, |entry| {
             entry.task.status = TaskStatus::InProgress;
             entry.tries += 1;
+            entry.run = Some(run.clone());
             entry.reason.clear();
         })?;
         self.tell_of(book, at, "task:activated", json!({}));
@@ -107,11 +124,11 @@ impl Engine<'_> {
         let (place, all) = (completed(book) + 1, book.entries.len());
         self.teller.word(&format!("◆ Task {place}/{all} {} ({how})", task.title));
         let Some(key) = book.entries.get(at).map(|entry| book.key(entry)) else { return Ok(None) };
-        let words = match waits {
-            Some(run) => self.words_of_resume(&run),
-            None => worker::words("run", &self.settings_of(task, share, (completed(book), all))),
+        let (begins, words) = match waits {
+            Some(run) => (None, self.words_of_resume(&run)),
+            None => (Some(&run), worker::words("run", &self.settings_of(task, share, (completed(book), all)))),
         };
-        let came = self.spawn(book, &key, words).await?;
+        let came = self.spawn(book, (&key, begins), words).await?;
         let result = json!({ "exitCode": came.code, "said": came.said, "runId": came.run.as_ref().map(|run| &run.0), "files": came.files });
         self.tell_of(book, at, "iteration:completed", json!({ "result": result }));
         self.settle(book, at, came).await
@@ -125,10 +142,16 @@ impl Engine<'_> {
         matches!(status, RunStatus::Ended(Some(Outcome::Parked))).then_some(run)
     }
 
-    async fn spawn(&self, book: &mut Book, key: &str, words: Vec<String>) -> anyhow::Result<Came> {
+    /// Has a run worked on and hears orders meanwhile. `run` is the id of one that is to be begun.
+    async fn spawn(
+        &self,
+        book: &mut Book,
+        (key, run): (&str, Option<&RunId>),
+        words: Vec<String>,
+    ) -> anyhow::Result<Came> {
         let tells_events = self.teller.format == Format::Jsonl;
         let knows_tests = *self.source == Source::FailingTests;
-        let order = Order { words, key, knows_tests, checkout: self.checkout(), tells_events, keeps_words: false };
+        let order = Order { words, key, run, knows_tests, checkout: self.checkout(), tells_events, keeps_words: false };
         let work = worker::work(order, self.environment, self.stop);
         tokio::pin!(work);
         loop {

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::super::environment::Environment;
 use super::super::output::{print, say};
-use super::TASK;
+use super::{TASK, TASK_RUN};
 use super::agents::seeds_line;
 use crate::config::{SEEN_TESTS, Setting, Settings};
 use crate::domain::outcome::{EXIT_BUDGET, EXIT_NOT_FIXED, EXIT_PARKED, EXIT_SIGNAL_BASE, EXIT_SUCCESS};
@@ -35,6 +35,8 @@ pub(super) struct Order<'o> {
     pub(super) words: Vec<String>,
     /// The task, as `backlog/task`.
     pub(super) key: &'o str,
+    /// The id that its run is to have, where one is to be begun.
+    pub(super) run: Option<&'o RunId>,
     /// Whether its tests were seen failing when the task was made.
     pub(super) knows_tests: bool,
     /// The checkout.
@@ -91,6 +93,10 @@ pub(super) async fn work(order: Order<'_>, environment: &Environment, stop: &Sto
     command.extend(order.words.iter().map(OsString::from));
     let mut env: BTreeMap<OsString, OsString> = environment.raw().clone();
     env.insert(TASK.into(), order.key.into());
+    env.remove(OsStr::new(TASK_RUN));
+    if let Some(run) = order.run {
+        env.insert(TASK_RUN.into(), run.0.clone().into());
+    }
     env.remove(OsStr::new(SEEN_TESTS));
     if order.knows_tests {
         env.insert(SEEN_TESTS.into(), "1".into());

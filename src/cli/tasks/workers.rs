@@ -190,7 +190,7 @@ impl Workers<'_> {
         let key = format!("workers/{}", job.tasks.join(" "));
         let tells_events = self.resolved.plan.format == Format::Jsonl;
         let order =
-            Order { words: self.words(job, &folder), key: &key, knows_tests: false, checkout: &clone, tells_events, keeps_words: true };
+            Order { words: self.words(job, &folder), key: &key, run: None, knows_tests: false, checkout: &clone, tells_events, keeps_words: true };
         let came = worker::work(order, self.environment, self.stop).await?;
         drop(std::fs::remove_dir_all(&clone));
         let why = |id: &String| came.reasons.get(id).filter(|why| !why.is_empty()).unwrap_or(&came.said).clone();
