@@ -11,6 +11,7 @@ mod stale;
 mod steering;
 mod trust;
 mod unseen;
+mod waits;
 mod whole;
 mod words;
 mod workers;

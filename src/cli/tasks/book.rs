@@ -111,6 +111,12 @@ pub(super) const fn can_go_on(status: &RunStatus) -> bool {
     }
 }
 
+/// Whether a run waits for something, a limit above all.
+pub(super) fn is_parked(store: &Store, run: Option<&RunId>) -> bool {
+    let loaded = run.and_then(|run| store.load_run(run).ok());
+    loaded.is_some_and(|loaded| matches!(loaded.status, RunStatus::Ended(Some(Outcome::Parked))))
+}
+
 /// The backlog under work.
 #[derive(Debug)]
 pub(super) struct Book {
@@ -123,14 +129,18 @@ pub(super) struct Book {
 
 impl Book {
     /// Whether the last backlog of a source and a checkout is to be gone on with: it was killed or interrupted, as many tasks were
-    /// worked on as might be, or a task is under way.
+    /// worked on as might be, a task is under way, or the run of an open one waits for a limit.
     pub(super) fn goes_on(store: &Store, from: &str, folder: &str) -> anyhow::Result<bool> {
         let Some((before, tasks)) = store.last_backlog(Some(from), folder).map_err(|error| failed(&error))? else {
             return Ok(false);
         };
         let is_cut_short =
             before.stop_reason.as_deref().is_none_or(|why| matches!(why, "interrupted" | "max_iterations"));
-        Ok(is_cut_short || tasks.iter().any(|task| task.status == TaskStatus::InProgress.as_str()))
+        let is_under_way = |task: &TaskRecord| {
+            task.status == TaskStatus::InProgress.as_str()
+                || (task.status == TaskStatus::Open.as_str() && is_parked(store, task.run_id.as_ref()))
+        };
+        Ok(is_cut_short || tasks.iter().any(is_under_way))
     }
 
     /// Begins a backlog, or takes up the one that was cut short. `source_knows` says that the source itself tells which tasks are done.
@@ -152,6 +162,13 @@ impl Book {
             if before.max_cost < backlog.max_cost {
                 past.iter_mut().filter(poor).for_each(|entry| entry.standing = Standing::Comes);
             }
+            // A run that was paid for and waits is gone on with, however often its limit was not over.
+            let waits = |entry: &&mut Entry| {
+                matches!(entry.standing, Standing::LeftOut | Standing::Comes)
+                    && entry.task.status == TaskStatus::Open
+                    && is_parked(&store, entry.run.as_ref())
+            };
+            past.iter_mut().filter(waits).for_each(|entry| entry.standing = Standing::SecondTurn);
             let BacklogRecord { max_cost, course: begun, .. } = backlog;
             let backlog = BacklogRecord { max_cost, course: begun, ..before };
             let mut book = Self { backlog, entries: past, course, store };

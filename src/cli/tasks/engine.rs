@@ -217,7 +217,11 @@ impl Engine<'_> {
         // A run that waited has its share already.
         let waits = self.waiting(book, at);
         let share = share(book.left()?, book.to_come());
-        if waits.is_none() && share < LEAST_SHARE {
+        let fits = match (&waits, book.entries.get(at)) {
+            (Some(_), Some(entry)) => book.fits(entry)?,
+            (_, _) => share >= LEAST_SHARE,
+        };
+        if !fits {
             let cap = book.backlog.max_cost;
             book.change(at, |entry| {
                 entry.reason = format!("the {cap} for all tasks are used up");

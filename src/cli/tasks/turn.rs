@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::super::{Failure, details};
-use super::book::{self, Book, Standing, can_go_on};
+use super::book::{self, Book, Standing, can_go_on, is_parked};
 use super::engine::Engine;
 use super::matrix::dollars;
 use super::outcome::ended;
@@ -14,7 +14,6 @@ use super::worker::{self, Came, Order};
 use super::{INSTRUCTIONS, load};
 use crate::audit::{AuditError, RunStatus};
 use crate::config::{Format, Setting, Settings, TASK_CHECK};
-use crate::domain::outcome::Outcome;
 use crate::domain::units::{MicroUsd, RunId};
 use crate::policy::backlog::StopReason;
 use crate::report::view::RunView;
@@ -138,8 +137,7 @@ impl Engine<'_> {
     pub(super) fn waiting(&self, book: &mut Book, at: usize) -> Option<RunId> {
         let is_second = |entry: &&book::Entry| entry.standing == Standing::SecondTurn;
         let run = book.entries.get(at).filter(is_second)?.run.clone()?;
-        let status = book.store().load_run(&run).ok()?.status;
-        matches!(status, RunStatus::Ended(Some(Outcome::Parked))).then_some(run)
+        is_parked(book.store(), Some(&run)).then_some(run)
     }
 
     /// Has a run worked on and hears orders meanwhile. `run` is the id of one that is to be begun.
