@@ -143,42 +143,44 @@ impl Book {
         Ok(is_cut_short || tasks.iter().any(is_under_way))
     }
 
-    /// Begins a backlog, or takes up the one that was cut short. `source_knows` says that the source itself tells which tasks are done.
-    /// Otherwise tasks that an earlier backlog completed stay completed where they are the same.
-    pub(super) fn open(
+    /// Takes up the last backlog of a source and a checkout as it stands in the log. The source is read once no task is under way.
+    pub(super) fn resumed(mut store: Store, wanted: BacklogRecord) -> anyhow::Result<Self> {
+        let last = store.last_backlog(Some(&wanted.source), &wanted.folder).map_err(|error| failed(&error))?;
+        let (before, tasks) = last.unwrap_or((wanted.clone(), Vec::new()));
+        let mut entries: Vec<Entry> = tasks.into_iter().filter_map(Entry::from_record).collect();
+        // Who had too little comes once more where there is more now.
+        let poor = |entry: &&mut Entry| entry.standing == Standing::LeftForMoney;
+        if before.max_cost < wanted.max_cost {
+            entries.iter_mut().filter(poor).for_each(|entry| entry.standing = Standing::Comes);
+        }
+        // A run that was paid for and waits is gone on with, however often its limit was not over.
+        let waits = |entry: &&mut Entry| {
+            matches!(entry.standing, Standing::LeftOut | Standing::Comes)
+                && entry.task.status == TaskStatus::Open
+                && is_parked(&store, entry.run.as_ref())
+        };
+        entries.iter_mut().filter(waits).for_each(|entry| entry.standing = Standing::SecondTurn);
+        let BacklogRecord { max_cost, course: begun, .. } = wanted;
+        let course = Course::new(begun.max_iterations);
+        let backlog = BacklogRecord { max_cost, course: begun, ..before };
+        store.save_course(&backlog).map_err(|error| failed(&error))?;
+        for entry in &entries {
+            store.save_task(&backlog.backlog_id, &entry.record()).map_err(|error| failed(&error))?;
+        }
+        Ok(Self { backlog, entries, course, store })
+    }
+
+    /// Begins a backlog. `source_knows` says that the source itself tells which tasks are done. Otherwise tasks that an earlier backlog
+    /// completed stay completed where they are the same.
+    pub(super) fn begun(
         mut store: Store,
         backlog: BacklogRecord,
         tasks: Vec<Task>,
         source_knows: bool,
-    ) -> anyhow::Result<(Self, bool)> {
+    ) -> anyhow::Result<Self> {
         let course = Course::new(backlog.course.max_iterations);
-        let goes_on = Self::goes_on(&store, &backlog.source, &backlog.folder)?;
         let last = store.last_backlog(Some(&backlog.source), &backlog.folder).map_err(|error| failed(&error))?;
-        let mut past: Vec<Entry> =
-            last.iter().flat_map(|(_, tasks)| tasks.clone()).filter_map(Entry::from_record).collect();
-        if let (true, Some((before, _))) = (goes_on, last) {
-            // Who had too little comes once more where there is more now.
-            let poor = |entry: &&mut Entry| entry.standing == Standing::LeftForMoney;
-            if before.max_cost < backlog.max_cost {
-                past.iter_mut().filter(poor).for_each(|entry| entry.standing = Standing::Comes);
-            }
-            // A run that was paid for and waits is gone on with, however often its limit was not over.
-            let waits = |entry: &&mut Entry| {
-                matches!(entry.standing, Standing::LeftOut | Standing::Comes)
-                    && entry.task.status == TaskStatus::Open
-                    && is_parked(&store, entry.run.as_ref())
-            };
-            past.iter_mut().filter(waits).for_each(|entry| entry.standing = Standing::SecondTurn);
-            let BacklogRecord { max_cost, course: begun, .. } = backlog;
-            let backlog = BacklogRecord { max_cost, course: begun, ..before };
-            let mut book = Self { backlog, entries: past, course, store };
-            book.store.save_course(&book.backlog).map_err(|error| failed(&error))?;
-            book.take_in(tasks, source_knows);
-            for entry in &book.entries {
-                book.store.save_task(&book.backlog.backlog_id, &entry.record()).map_err(|error| failed(&error))?;
-            }
-            return Ok((book, true));
-        }
+        let past: Vec<Entry> = last.into_iter().flat_map(|(_, tasks)| tasks).filter_map(Entry::from_record).collect();
         let entry = |task: Task| {
             let same = past.iter().find(|entry| entry.task.id == task.id && entry.task.proof == task.proof);
             match same.filter(|entry| !source_knows && entry.task.status == TaskStatus::Completed && task.is_open()) {
@@ -189,7 +191,7 @@ impl Book {
         let entries: Vec<Entry> = tasks.into_iter().map(entry).collect();
         let records: Vec<TaskRecord> = entries.iter().map(Entry::record).collect();
         store.begin_backlog(&backlog, &records).map_err(|error| failed(&error))?;
-        Ok((Self { backlog, entries, course, store }, false))
+        Ok(Self { backlog, entries, course, store })
     }
 
     /// Takes in what the source says now. A task that is under way stays as it is until its run has ended, and one that waits for a
@@ -391,7 +393,7 @@ mod tests {
             max_cost: MicroUsd(1_000),
             course: CourseRecord { status: "running".to_owned(), iteration: 1, max_iterations: 0 },
         };
-        let (mut book, _) = Book::open(store, backlog, vec![task("make a")], false).unwrap();
+        let mut book = Book::begun(store, backlog, vec![task("make a")], false).unwrap();
         let cost = Charge { known: MicroUsd(700), unknown: MicroUsd(50) };
         book.change(0, |entry| {
             entry.cost = cost;

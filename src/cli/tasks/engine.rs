@@ -20,7 +20,7 @@ use super::ready::{clean, lock, ready_for_commits, refuse, unreadable};
 use super::template::Template;
 use super::told::{Teller, completed, of_task};
 use super::{load, workers};
-use crate::audit::{BacklogRecord, CourseRecord};
+use crate::audit::{BacklogRecord, CourseRecord, Store};
 use crate::config::Settings;
 use crate::domain::clock::Timestamp;
 use crate::domain::outcome::{EXIT_BUDGET, EXIT_NOT_FIXED, EXIT_SIGNAL_BASE, EXIT_SUCCESS};
@@ -51,6 +51,8 @@ pub(super) struct Engine<'e> {
     pub(super) flags: &'e BacklogFlags,
     pub(super) source: &'e Source,
     pub(super) environment: &'e Environment,
+    /// The environment that knows the job's own repository and token, too.
+    outside: &'e Environment,
     pub(super) revisions: &'e Revisions<'e>,
     pub(super) stop: &'e Stop,
     pub(super) teller: Teller<'e>,
@@ -88,12 +90,6 @@ async fn begin(
         None => None,
     };
     let name = load::name_of(&source, &resolved.checkout);
-    // A task that is under way has its change in the files.
-    if !Book::goes_on(&store, &name, &folder)? {
-        clean(&revisions).await?;
-    }
-    let theirs = revisions.untracked().await.map_err(unreadable)?;
-    let tasks = only(load::tasks(&source, &resolved, (environment, outside)).await?, &flags.task)?;
     let backlog = BacklogRecord {
         backlog_id: RunId::random().0,
         source: name,
@@ -107,32 +103,24 @@ async fn begin(
             max_iterations: flags.max_tasks,
         },
     };
-    let (mut book, goes_on) = Book::open(store, backlog, tasks, source.says_what_is_done())?;
     let ear = Ear::of(outside, &setup.clock, &stop);
-    let engine = Engine {
+    let mut engine = Engine {
         resolved: &resolved,
         settings,
         flags: &flags,
         source: &source,
         environment,
+        outside,
         revisions: &revisions,
         stop: &stop,
         teller: Teller { format: plan.format, environment },
         setup: &setup,
-        theirs,
+        theirs: Vec::new(),
         template,
         ear: RefCell::new(ear),
         trouble: RefCell::default(),
     };
-    engine.tell_start(&mut book, &holder.session_id, goes_on)?;
-    let reason = match engine.take_up(&mut book).await? {
-        Some(reason) => reason,
-        None => {
-            clean(&revisions).await?;
-            engine.work_off(&mut book).await?
-        }
-    };
-    engine.finish(&mut book, reason)
+    engine.go(store, backlog, &holder.session_id).await
 }
 
 impl Engine<'_> {
@@ -146,6 +134,64 @@ impl Engine<'_> {
 
     pub(super) fn tell(&self, kind: &str, payload: Value) {
         self.teller.event(kind, &self.now(), payload);
+    }
+
+    /// Begins a backlog, or goes on with the one that was cut short, until its end.
+    async fn go(&mut self, store: Store, backlog: BacklogRecord, session: &str) -> anyhow::Result<u8> {
+        let goes_on = Book::goes_on(&store, &backlog.source, &backlog.folder)?;
+        let mut book = if goes_on {
+            Book::resumed(store, backlog)?
+        } else {
+            let tasks = self.look().await?;
+            Book::begun(store, backlog, tasks, self.source.says_what_is_done())?
+        };
+        self.tell_start(&mut book, session, goes_on)?;
+        match self.to_the_end(&mut book, goes_on).await {
+            Ok(reason) => self.finish(&mut book, reason),
+            Err(error) => {
+                // Nothing is recorded of an end: the same command goes on.
+                book.course.status = Status::Idle;
+                drop(book.save_course());
+                let stopped = self.stop.raised().is_some();
+                self.tell_stop(&book, if stopped { StopReason::Interrupted } else { StopReason::Error });
+                Err(error)
+            }
+        }
+    }
+
+    async fn to_the_end(&mut self, book: &mut Book, goes_on: bool) -> anyhow::Result<StopReason> {
+        if goes_on {
+            // A task that is under way has its change in the files: they are nobody else's before its end.
+            if let Some(reason) = self.take_up(book).await? {
+                return Ok(reason);
+            }
+            let tasks = self.look().await?;
+            self.take_in(book, tasks)?;
+        }
+        self.work_off(book).await
+    }
+
+    /// Looks at files that are as the commit has them: which are a person's, and which tasks there are.
+    async fn look(&mut self) -> anyhow::Result<Vec<Task>> {
+        clean(self.revisions).await?;
+        self.theirs = self.revisions.untracked().await.map_err(unreadable)?;
+        let tasks = load::tasks(self.source, self.resolved, (self.environment, self.outside)).await?;
+        only(tasks, &self.flags.task)
+    }
+
+    /// Takes in a source that was read once more, and tells where that changes something.
+    fn take_in(&self, book: &mut Book, tasks: Vec<Task>) -> anyhow::Result<()> {
+        if book.refresh(tasks, self.source.says_what_is_done())? {
+            let tasks: Vec<Value> = book.entries.iter().map(of_task).collect();
+            self.tell("tasks:refreshed", json!({ "tasks": tasks }));
+        }
+        Ok(())
+    }
+
+    fn tell_stop(&self, book: &Book, reason: StopReason) {
+        let (done, iterations) = (completed(book), book.course.iteration);
+        let payload = json!({ "reason": reason.as_str(), "totalIterations": iterations, "tasksCompleted": done });
+        self.tell("engine:stopped", payload);
     }
 
     fn tell_start(&self, book: &mut Book, session: &str, goes_on: bool) -> anyhow::Result<()> {
@@ -236,23 +282,18 @@ impl Engine<'_> {
     /// Reads a source that is a file once more: what was added or taken out meanwhile counts.
     fn refresh(&self, book: &mut Book) -> anyhow::Result<()> {
         let named = |tasks: Vec<Task>| only(tasks, &self.flags.task);
-        let read = match load::file_tasks(self.source, self.checkout()).map(|tasks| tasks.and_then(named)) {
-            None => return Ok(()),
-            Some(Ok(tasks)) => book.refresh(tasks, self.source.says_what_is_done())?,
+        match load::file_tasks(self.source, self.checkout()).map(|tasks| tasks.and_then(named)) {
+            None => Ok(()),
+            Some(Ok(tasks)) => self.take_in(book, tasks),
             Some(Err(error)) => {
                 let said = error.to_string();
                 if *self.trouble.borrow() != said {
                     self.teller.word(&format!("⚠ the tasks stay as they were: {said}"));
                     self.trouble.replace(said);
                 }
-                return Ok(());
+                Ok(())
             }
-        };
-        if read {
-            let tasks: Vec<Value> = book.entries.iter().map(of_task).collect();
-            self.tell("tasks:refreshed", json!({ "tasks": tasks }));
         }
-        Ok(())
     }
 
     fn finish(&self, book: &mut Book, reason: StopReason) -> anyhow::Result<u8> {
@@ -264,8 +305,7 @@ impl Engine<'_> {
         if reason == StopReason::Completed {
             self.tell("all:complete", json!({ "totalCompleted": done, "totalIterations": iterations }));
         }
-        let payload = json!({ "reason": reason.as_str(), "totalIterations": iterations, "tasksCompleted": done });
-        self.tell("engine:stopped", payload);
+        self.tell_stop(book, reason);
         self.teller.end(book, reason.as_str())?;
         let used_up = book.entries.iter().any(|entry| entry.wants_money && entry.task.is_open());
         Ok(match (reason, self.stop.raised()) {

@@ -9,8 +9,8 @@ use crate::world::log::Log;
 use crate::world::model_server::{ModelServer, Scripted};
 use crate::world::program::Program;
 
-/// Tomorrow, when a limit of two hours is over.
-fn tomorrow() -> String {
+/// A day on which a limit of two hours is over.
+fn later() -> String {
     let text = "import datetime as d; print(d.date.today() + d.timedelta(days=2))";
     let said = Command::new("python3").args(["-c", text]).output().expect("python3");
     String::from_utf8_lossy(&said.stdout).trim().to_owned()
@@ -35,7 +35,7 @@ fn a_run_that_was_paid_for_and_waits_is_gone_on_with_by_the_same_command() {
         assert_eq!((said.code, subjects(&project).len()), (1, 2), "{}", said.all());
     }
     is_limited.store(false, Ordering::SeqCst);
-    let said = work_off(&program.with("UPSHIFT_TEST_CLOCK", &tomorrow()), &project, &more);
+    let said = work_off(&program.with("UPSHIFT_TEST_CLOCK", &later()), &project, &more);
     assert_eq!((said.code, subjects(&project).len()), (0, 3), "{}", said.all());
     let log = Log::open(&project.path().join(".upshift/audit.db"));
     let runs = "SELECT count(*) FROM events WHERE kind = 'run_started' AND json_extract(body, '$.task') LIKE '%test_names%'";
