@@ -184,7 +184,8 @@ impl Book {
         let entry = |task: Task| {
             let same = past.iter().find(|entry| entry.task.id == task.id && entry.task.proof == task.proof);
             match same.filter(|entry| !source_knows && entry.task.status == TaskStatus::Completed && task.is_open()) {
-                Some(done) => done.clone(),
+                // Its cost was that backlog's, which had a cap of its own.
+                Some(done) => Entry { cost: Charge::default(), ..done.clone() },
                 None => Entry::of(task),
             }
         };

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{git, mends, project, subjects, work_off};
+use super::{git, lines_of, mends, project, subjects, work_off};
 use crate::world::model_server::{ModelServer, Say};
 use crate::world::program::Program;
 
@@ -77,6 +77,32 @@ fn a_list_is_added_to_shown_and_worked_off_once() {
     let asked = server.requests().len();
     let again = work_off(&program, &project, &["--tasks", "tasks.yml"]);
     assert_eq!((again.code, server.requests().len()), (0, asked), "what is done is not begun again: {}", again.all());
+    server.finish();
+}
+
+#[test]
+fn the_cost_of_an_earlier_backlog_is_not_taken_from_a_new_cap() {
+    let project = project();
+    let task = |module: &str| {
+        format!("  - {{id: {module}, title: Mend, tests: ['test_run (tests.test_{module}.{module}Test.test_run)']}}\n")
+    };
+    let list = |modules: &[&str]| format!("tasks:\n{}", modules.iter().map(|module| task(module)).collect::<String>());
+    project.write("tasks.yml", &list(&["words"]));
+    git(&project, &["add", "--all"]);
+    git(&project, &["commit", "--quiet", "--message=list"]);
+    let server = ModelServer::start(mends);
+    let program = Program::with_anthropic(&server.url());
+    let said = work_off(&program, &project, &["--tasks", "tasks.yml"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    project.write("tasks.yml", &list(&["words", "names"]));
+    git(&project, &["commit", "--quiet", "--all", "--message=more"]);
+    let more = ["--tasks", "tasks.yml", "--max-cost-usd", "0.10", "--format", "jsonl"];
+    let said = work_off(&program, &project, &more);
+    let shares: Vec<Value> =
+        lines_of(&said, "iteration:started").map(|line| line["shareMicroUsd"].clone()).collect();
+    assert_eq!((said.code, shares), (0, vec![json!(100_000)]), "{}", said.all());
+    let last = lines_of(&said, "backlog").last().expect("the document");
+    assert_eq!((&last["tasksCompleted"], &last["tasks"][0]["costMicroUsd"]), (&json!(2), &json!(0)), "{last:#}");
     server.finish();
 }
 
