@@ -1,5 +1,6 @@
 //! Backlogs: many tasks, a run and a commit each, killed anywhere and gone on with.
 
+mod ends;
 mod harm;
 mod issues;
 mod kills;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::{Failure, details};
+use super::outcome::SIGKILL;
 use crate::audit::{AuditError, BacklogRecord, CourseRecord, Holder, RunStatus, Store, TaskRecord};
 use crate::domain::outcome::Outcome;
 use crate::domain::units::{Charge, CommitSha, MicroUsd, RunId};
@@ -106,7 +107,11 @@ pub(super) const fn can_go_on(status: &RunStatus) -> bool {
     match status {
         RunStatus::Running | RunStatus::Interrupted => true,
         RunStatus::Ended(outcome) => {
-            matches!(outcome, None | Some(Outcome::Parked | Outcome::Interrupted { .. }))
+            match outcome {
+                None | Some(Outcome::Parked) => true,
+                Some(Outcome::Interrupted { signal }) => *signal != SIGKILL,
+                Some(_ended) => false,
+            }
         }
     }
 }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::super::{Failure, details};
+use super::super::left_behind::{self, Discard};
+use super::super::{Failure, details, setup, work};
 use super::book::{self, Book, Standing, can_go_on, is_parked};
 use super::engine::Engine;
 use super::matrix::dollars;
@@ -15,7 +16,7 @@ use super::{INSTRUCTIONS, load};
 use crate::audit::{AuditError, RunStatus};
 use crate::config::{Format, Setting, Settings, TASK_CHECK};
 use crate::domain::units::{MicroUsd, RunId};
-use crate::policy::backlog::StopReason;
+use crate::policy::backlog::{RunEnd, StopReason};
 use crate::report::view::RunView;
 use crate::tracker::{Proof, Source, Task, TaskStatus};
 
@@ -69,7 +70,7 @@ impl Engine<'_> {
                 }
                 RunStatus::Ended(_) | RunStatus::Interrupted => {
                     self.teller.word(&format!("◆ Task {}: going on with run {}", task.id, run.short()));
-                    self.spawn(book, (&key, None), self.words_of_resume(&run)).await?
+                    self.run(book, (&key, None), self.words_of_resume(&run)).await?
                 }
                 RunStatus::Running => {
                     return Err(Failure::usage(format!(
@@ -127,7 +128,7 @@ impl Engine<'_> {
             Some(run) => (None, self.words_of_resume(&run)),
             None => (Some(&run), worker::words("run", &self.settings_of(task, share, (completed(book), all)))),
         };
-        let came = self.spawn(book, (&key, begins), words).await?;
+        let came = self.run(book, (&key, begins), words).await?;
         let result = json!({ "exitCode": came.code, "said": came.said, "runId": came.run.as_ref().map(|run| &run.0), "files": came.files });
         self.tell_of(book, at, "iteration:completed", json!({ "result": result }));
         self.settle(book, at, came).await
@@ -138,6 +139,27 @@ impl Engine<'_> {
         let is_second = |entry: &&book::Entry| entry.standing == Standing::SecondTurn;
         let run = book.entries.get(at).filter(is_second)?.run.clone()?;
         is_parked(book.store(), Some(&run)).then_some(run)
+    }
+
+    /// Has a run worked on until its own end. One that was told to end while we were not goes on once, and one that was killed leaves
+    /// nothing in the files.
+    async fn run(&self, book: &mut Book, (key, run): (&str, Option<&RunId>), words: Vec<String>) -> anyhow::Result<Came> {
+        let mut came = self.spawn(book, (key, run), words).await?;
+        let ends_alone = |came: &Came| came.end == RunEnd::Interrupted && self.stop.raised().is_none();
+        if let (true, Some(run)) = (ends_alone(&came), came.run.clone()) {
+            came = self.spawn(book, (key, None), self.words_of_resume(&run)).await?;
+        }
+        if ends_alone(&came) {
+            came.end = RunEnd::NotMended;
+        }
+        if came.is_killed {
+            let plan = &self.resolved.plan;
+            let folder = setup::working_directory(self.checkout(), plan)?;
+            let (test_command, _) = work::test_command(plan, &folder)?;
+            let workspace = self.setup.open_workspace(plan, &test_command, None).await?;
+            left_behind::settle(&workspace, self.setup, Discard::Yes).await?;
+        }
+        Ok(came)
     }
 
     /// Has a run worked on and hears orders meanwhile. `run` is the id of one that is to be begun.

@@ -13,8 +13,9 @@ use super::super::environment::Environment;
 use super::super::output::{print, say};
 use super::{TASK, TASK_RUN};
 use super::agents::seeds_line;
+use super::outcome::run_end;
 use crate::config::{SEEN_TESTS, Setting, Settings};
-use crate::domain::outcome::{EXIT_BUDGET, EXIT_NOT_FIXED, EXIT_PARKED, EXIT_SIGNAL_BASE, EXIT_SUCCESS};
+use crate::domain::outcome::{EXIT_BUDGET, EXIT_NOT_FIXED, EXIT_PARKED, EXIT_SIGNAL_BASE};
 use crate::domain::stop::Stop;
 use crate::domain::units::RunId;
 use crate::domain::verdict::Exit;
@@ -62,6 +63,8 @@ pub(super) struct Came {
     pub(super) files: Vec<String>,
     /// The tasks of a backlog that it worked off, each with the reason for its status.
     pub(super) reasons: BTreeMap<String, String>,
+    /// Whether it was killed, though nobody told us to end: it may have left files half changed.
+    pub(super) is_killed: bool,
 }
 
 /// The documents among the lines of a run: its report, and that of its backlog where it worked one off.
@@ -120,12 +123,12 @@ pub(super) async fn work(order: Order<'_>, environment: &Environment, stop: &Sto
     let documents = heard.join().unwrap_or_default();
     let last = last.and_then(|last| last.join().ok()).unwrap_or_default();
     match exit {
-        Ok(exit) => Ok(came(&exit, &documents, &last)),
+        Ok(exit) => Ok(came(&exit, &documents, &last, stop.raised().is_some())),
         // It is this task's text that no program can be given: the others go on.
         Err(error) => {
             let said: String = error.to_string().chars().take(MOST_SAID).collect();
             let said = format!("its run could not be started: {said}");
-            Ok(Came { end: RunEnd::Blocked, code: EXIT_NOT_FIXED, run: None, said, files: Vec::new(), reasons: BTreeMap::new() })
+            Ok(Came { end: RunEnd::Blocked, code: EXIT_NOT_FIXED, run: None, said, files: Vec::new(), reasons: BTreeMap::new(), is_killed: false })
         }
     }
 }
@@ -171,8 +174,8 @@ fn listen(reader: PipeReader, key: Option<String>) -> JoinHandle<Documents> {
     })
 }
 
-/// The result that an exit code and a report stand for. `last` is the last of its words.
-fn came(exit: &Exit, documents: &Documents, last: &str) -> Came {
+/// The result that an exit code and a report stand for. `last` is the last of its words, `is_stopped` says whether we were told to end.
+fn came(exit: &Exit, documents: &Documents, last: &str, is_stopped: bool) -> Came {
     let report = documents.report.as_ref();
     let code = match exit {
         Exit::Code { code } => u8::try_from(*code).unwrap_or(u8::MAX),
@@ -182,22 +185,22 @@ fn came(exit: &Exit, documents: &Documents, last: &str) -> Came {
         Exit::Timeout | Exit::Memory { .. } | Exit::MemoryTogether { .. } | Exit::MachineMemory => u8::MAX,
     };
     let text = |key: &str| report.and_then(|report| report.get(key)?.as_str()).unwrap_or_default();
-    let outcome = text("outcome");
-    let end = match (code, outcome) {
-        (EXIT_SUCCESS, "already_green") => RunEnd::NothingFails,
-        (EXIT_SUCCESS, "fixed") => RunEnd::Mended,
-        (EXIT_NOT_FIXED, "blocked") => RunEnd::Blocked,
-        (EXIT_NOT_FIXED, _) if report.is_some() => RunEnd::NotMended,
-        (EXIT_BUDGET, _) => RunEnd::ShareUsed,
-        (EXIT_PARKED, _) => RunEnd::Waits,
-        (code, _) if code > EXIT_SIGNAL_BASE && code != u8::MAX => RunEnd::Interrupted,
-        _ => RunEnd::Unusable,
+    let is_killed = report.is_none() && code > EXIT_SIGNAL_BASE && code != u8::MAX && !is_stopped;
+    let end = match report {
+        Some(_) => run_end(text("outcome")),
+        // For want of memory, above all: its task's trouble, and not that of the others.
+        None if is_killed => RunEnd::NotMended,
+        None if code > EXIT_SIGNAL_BASE && code != u8::MAX => RunEnd::Interrupted,
+        None if code == EXIT_BUDGET => RunEnd::ShareUsed,
+        None if code == EXIT_PARKED => RunEnd::Waits,
+        None => RunEnd::Unusable,
     };
     let files = report.and_then(|report| report.get("diff_stat")?.as_array());
     let files = files.into_iter().flatten().filter_map(|file| file.get("path")?.as_str());
     let because = if last.is_empty() { String::new() } else { format!(": {last}") };
     let said = match report {
         Some(_) => text("verdict").to_owned(),
+        None if is_killed => format!("its run was killed by signal {}", code - EXIT_SIGNAL_BASE),
         None => format!("its run ended with exit code {code}{because}"),
     };
     Came {
@@ -206,6 +209,7 @@ fn came(exit: &Exit, documents: &Documents, last: &str) -> Came {
         run: report.and_then(|report| report.get("run_id")?.as_str()).map(|id| RunId(id.to_owned())),
         said,
         files: files.map(str::to_owned).collect(),
+        is_killed,
         reasons: documents.backlog.as_ref().map(reasons_of).unwrap_or_default(),
     }
 }
