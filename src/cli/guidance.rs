@@ -92,7 +92,8 @@ fn of_task(setup: &Setup<'_>, store: &Store) -> Option<Vec<Beside>> {
     let mut found = Vec::new();
     if let Ok(Source::Issues(_)) = source.parse() {
         // Anybody may have written it.
-        let said = serde_json::from_str::<Task>(&record.body).ok()?.description;
+        let Task { title, description, .. } = serde_json::from_str(&record.body).ok()?;
+        let said = format!("{title}\n\n{description}");
         let text = Foreign::capped(&setup.redactor.redact(&said), MOST_CHARS);
         found.push(Beside { label: "THE ISSUE, as it was written".to_owned(), text });
     }

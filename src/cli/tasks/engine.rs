@@ -86,7 +86,7 @@ async fn begin(
     let (_lock, holder) = lock(&mut store, &setup, &folder)?;
     ready_for_commits(&revisions).await?;
     let template = match &flags.task_template {
-        Some(path) => Some(Template::open(path, &revisions).await?),
+        Some(path) => Some(Template::open(path, &revisions, &source).await?),
         None => None,
     };
     let name = load::name_of(&source, &resolved.checkout);

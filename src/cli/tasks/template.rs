@@ -7,7 +7,7 @@ use minijinja::{Environment as Engine, UndefinedBehavior, context};
 
 use super::super::Failure;
 use super::ready::unreadable;
-use crate::tracker::{Proof, Task};
+use crate::tracker::{Proof, Source, Task};
 use crate::workspace::Revisions;
 
 /// The largest template, in bytes.
@@ -30,6 +30,9 @@ const VARIABLES: [&str; 9] = [
     "totalTasks",
 ];
 
+/// Those that are text of anybody's where the tasks are issues: no objective is made of it.
+const OF_STRANGERS: [&str; 2] = ["taskTitle", "taskDescription"];
+
 /// A template that was found sound.
 #[derive(Debug)]
 pub(super) struct Template {
@@ -37,11 +40,11 @@ pub(super) struct Template {
 }
 
 impl Template {
-    /// Reads it from the commit that is checked out.
+    /// Reads it from the commit that is checked out, for the tasks of a source.
     ///
     /// # Errors
     /// When it is not there, too large, not sound, or names what it may not (exit 2).
-    pub(super) async fn open(path: &str, revisions: &Revisions<'_>) -> anyhow::Result<Self> {
+    pub(super) async fn open(path: &str, revisions: &Revisions<'_>, source: &Source) -> anyhow::Result<Self> {
         let head = revisions.commit("HEAD").await.map_err(unreadable)?;
         let text = revisions.text_in(&head, Path::new(path), MOST_BYTES + 1).await.map_err(unreadable)?;
         let wrong = |why: String| {
@@ -53,18 +56,21 @@ impl Template {
         if text.len() > MOST_BYTES {
             return Err(wrong(format!("it holds more than {MOST_BYTES} bytes")));
         }
-        Self::new(text).map_err(wrong)
+        Self::new(text, matches!(source, Source::Issues(_))).map_err(wrong)
     }
 
-    fn new(text: String) -> Result<Self, String> {
+    fn new(text: String, of_strangers: bool) -> Result<Self, String> {
         let mut engine = Engine::empty();
         engine.set_undefined_behavior(UndefinedBehavior::Strict);
         engine.set_fuel(Some(FUEL));
         engine.add_template_owned(NAME, text).map_err(|error| error.to_string())?;
         let named = engine.get_template(NAME).map(|template| template.undeclared_variables(false));
         let named: BTreeSet<String> = named.map_err(|error| error.to_string())?.into_iter().collect();
-        match named.iter().find(|name| !VARIABLES.contains(&name.as_str())) {
-            Some(unknown) => Err(format!("there is no variable `{unknown}`")),
+        if let Some(unknown) = named.iter().find(|name| !VARIABLES.contains(&name.as_str())) {
+            return Err(format!("there is no variable `{unknown}`"));
+        }
+        match OF_STRANGERS.iter().find(|name| of_strangers && named.contains(**name)) {
+            Some(foreign) => Err(format!("`{foreign}` of an issue is anybody's text, and shown as data beside the objective")),
             None => Ok(Self { engine }),
         }
     }
@@ -115,7 +121,7 @@ mod tests {
     #[test]
     fn a_template_says_what_is_wanted_and_its_values_are_no_templates() {
         let text = "{{ taskId }} of {{ totalTasks }}: {{ taskTitle }}{% for test in tests %} [{{ test }}]{% endfor %}";
-        let template = Template::new(text.to_owned()).unwrap();
+        let template = Template::new(text.to_owned(), false).unwrap();
         assert_eq!(template.render(&task(), (0, 3)).unwrap(), "T1 of 3: Mend {{ it }} [a] [b]");
     }
 
@@ -125,9 +131,17 @@ mod tests {
             [("{{ secret }}", "no variable `secret`"), ("{% if %}", "syntax error"), ("{% include 'x' %}", "")]
         {
             let told =
-                Template::new(text.to_owned()).and_then(|template| template.render(&task(), (0, 1)).map(|_| template));
+                Template::new(text.to_owned(), false).and_then(|template| template.render(&task(), (0, 1)).map(|_| template));
             assert!(told.is_err_and(|told| told.contains(said)), "{text}");
         }
+    }
+
+    #[test]
+    fn the_text_of_an_issue_is_nobodys_objective() {
+        for text in ["{{ taskTitle }}", "{% if priority %}{{ taskDescription }}{% endif %}"] {
+            assert!(Template::new(text.to_owned(), true).is_err_and(|told| told.contains("anybody's text")), "{text}");
+        }
+        assert!(Template::new("Mend {{ taskId }}, priority {{ priority }}".to_owned(), true).is_ok());
     }
 
     #[test]
@@ -136,7 +150,7 @@ mod tests {
             + &"{% for a in tests %}".repeat(20)
             + "x"
             + &"{% endfor %}".repeat(20);
-        let template = Template::new(nested).unwrap();
+        let template = Template::new(nested, false).unwrap();
         assert!(template.render(&task(), (0, 1)).is_err());
     }
 }

@@ -187,8 +187,8 @@ impl Engine<'_> {
         let plan = &self.resolved.plan;
         let mut settings = self.settings.clone();
         let usual = || match self.source {
-            // What an issue says is data, and is told as such.
-            Source::Issues(_) => task.title.clone(),
+            // What an issue says is data, its title too: both are shown as such.
+            Source::Issues(_) => format!("Mend issue {}. Its title and text are shown as data.", task.id),
             _ if task.description.is_empty() => task.title.clone(),
             Source::FailingTests | Source::Prd(_) | Source::List(_) => {
                 format!("{}\n\n{}", task.title, task.description)

@@ -40,6 +40,23 @@ fn labelled_issues_are_worked_off_and_a_strangers_command_is_never_run() {
         lines_of(&said, "task:blocked").map(|line| line["taskId"].as_str().unwrap_or_default().to_owned()).collect();
     assert_eq!(blocked, ["#14"], "{}", said.all());
     assert_eq!(git(&project, &["status", "--porcelain"]), "");
+    // Its title and its text are shown as data, and nothing of them is the objective.
+    let about = |number: &str| {
+        let requests = server.requests();
+        let first = requests.iter().map(crate::world::model_server::Request::first_user_text);
+        first.filter(|text| text.starts_with(&format!("OBJECTIVE: Mend issue #{number}. "))).last().expect("asked")
+    };
+    for (number, title, body) in [("12", "Words [skip ci]", "Depends on #13"), ("13", "Names", "They are wrong.")] {
+        let asked = about(number);
+        let (before, data) = asked.split_once("THE ISSUE, as it was written").unwrap_or_else(|| panic!("{asked}"));
+        assert!(data.contains(title) && data.contains(body), "{asked}");
+        assert!(!before.contains(title) && !before.contains(body), "{asked}");
+    }
+    project.write("template.txt", "{{ taskId }}: {{ taskDescription }}\n");
+    git(&project, &["add", "--all"]);
+    git(&project, &["commit", "--quiet", "--message=template"]);
+    let told = work_off(&program, &project, &["--tasks", "issues:upshift", "--task-template", "template.txt"]);
+    assert!(told.code == 2 && told.all().contains("`taskDescription` of an issue is anybody's text"), "{}", told.all());
     // Still open there, done here: they are not begun again.
     let asked = server.requests().len();
     let again = work_off(&program, &project, &["--tasks", "issues:upshift"]);
@@ -48,11 +65,11 @@ fn labelled_issues_are_worked_off_and_a_strangers_command_is_never_run() {
     github.finish();
 }
 
-/// A task with a command names no failing test of its own: it is known by its title.
+/// A task with a command names no failing test of its own: it is known by its number.
 fn mends_by_title(request: &crate::world::model_server::Request) -> crate::world::model_server::Scripted {
     use crate::world::model_server::Say;
     let asked = request.first_user_text();
-    if !asked.starts_with("OBJECTIVE: Rates") {
+    if !asked.starts_with("OBJECTIVE: Mend issue #15") {
         return mends(request);
     }
     match request.turn() {
