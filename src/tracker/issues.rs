@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::next::validated;
-use super::task::{LOWEST_PRIORITY, Proof, Task, TaskStatus, USUAL_PRIORITY, command_in, one_line};
+use super::task::{LOWEST_PRIORITY, Proof, Task, TaskStatus, USUAL_PRIORITY, command_in, one_line, test_in};
 
 /// The most characters of an issue's text that a task holds.
 const MOST_CHARS: usize = 16_000;
@@ -88,20 +88,6 @@ impl IssueText {
         };
         self.labels.iter().find_map(of).unwrap_or(USUAL_PRIORITY)
     }
-}
-
-/// The failing test that a line names: `Failing test: NAME`, or `the test NAME passes`.
-fn test_in(line: &str) -> Option<&str> {
-    let lower = line.to_ascii_lowercase();
-    let named = if lower.starts_with("failing test:") {
-        line.get("failing test:".len()..)?
-    } else if lower.starts_with("the test ") && lower.ends_with(" passes") {
-        line.get("the test ".len()..line.len() - " passes".len())?
-    } else {
-        return None;
-    };
-    let name = named.trim().trim_matches('`').trim();
-    (!name.is_empty()).then_some(name)
 }
 
 /// The id of an issue's task, by which git hosts link it.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::next::validated;
 use super::task::{
-    LOWEST_PRIORITY, Proof, Task, TaskFault, TaskStatus, USUAL_PRIORITY, checked_id, command_in, one_line,
+    LOWEST_PRIORITY, Proof, Task, TaskFault, TaskStatus, USUAL_PRIORITY, checked_id, command_in, one_line, test_in,
 };
 
 const STORIES: &str = "userStories";
@@ -138,25 +138,21 @@ fn bare_command(criterion: &str) -> Option<&str> {
     (RUNNERS.contains(&first) && command.chars().all(plain)).then_some(command)
 }
 
-/// The proof that the criteria of a story name, as far as it can be run.
+/// The proof that the criteria of a story name, as far as it can be run: its tests first, since they are run in any case. The name of a
+/// test is no command, however it is written.
 fn proof(criteria: &[String]) -> Proof {
+    let tests: Vec<String> = criteria.iter().filter_map(|one| test_in(one)).map(str::to_owned).collect();
+    if !tests.is_empty() {
+        return Proof::Tests(tests);
+    }
     let named = |criterion: &'_ String| command_in(criterion).or_else(|| bare_command(criterion)).map(str::to_owned);
     let commands: Vec<String> = criteria.iter().filter_map(named).collect();
-    if !commands.is_empty() {
+    match commands.as_slice() {
+        [] => Proof::Nothing,
+        [one] => Proof::Command(one.clone()),
         // A comment in one must not take the next along.
-        let [one] = commands.as_slice() else {
-            return Proof::Command(
-                commands.iter().map(|command| format!("( {command}\n)")).collect::<Vec<_>>().join(" && "),
-            );
-        };
-        return Proof::Command(one.clone());
+        many => Proof::Command(many.iter().map(|command| format!("( {command}\n)")).collect::<Vec<_>>().join(" && ")),
     }
-    let test = |criterion: &String| {
-        let name = criterion.strip_prefix("the test ")?.strip_suffix(" passes")?;
-        Some(name.to_owned())
-    };
-    let tests: Vec<String> = criteria.iter().filter_map(test).collect();
-    if tests.is_empty() { Proof::Nothing } else { Proof::Tests(tests) }
 }
 
 #[cfg(test)]
@@ -222,6 +218,14 @@ mod tests {
             of(&["`make x # all` passes", "`make y` succeeds"]),
             Proof::Command("( make x # all\n) && ( make y\n)".to_owned())
         );
+    }
+
+    #[test]
+    fn a_test_is_no_command_however_it_is_written() {
+        let of = |criteria: &[&str]| proof(&criteria.iter().map(|&one| one.to_owned()).collect::<Vec<_>>());
+        let tests = |names: &[&str]| Proof::Tests(names.iter().map(|&name| name.to_owned()).collect());
+        assert_eq!(of(&["the test `touch here` passes"]), tests(&["touch here"]));
+        assert_eq!(of(&["The test a::b passes", "`make lint` passes", "Failing test: `c d`"]), tests(&["a::b", "c d"]));
     }
 
     #[test]

@@ -112,6 +112,21 @@ pub(super) fn one_line(text: &str) -> String {
         .join(" ")
 }
 
+/// The failing test that a line names: `Failing test: NAME`, or `the test NAME passes`.
+pub(super) fn test_in(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let lower = line.to_ascii_lowercase();
+    let named = if lower.starts_with("failing test:") {
+        line.get("failing test:".len()..)?
+    } else if lower.starts_with("the test ") && lower.ends_with(" passes") {
+        line.get("the test ".len()..line.len() - " passes".len())?
+    } else {
+        return None;
+    };
+    let name = named.trim().trim_matches('`').trim();
+    (!name.is_empty()).then_some(name)
+}
+
 /// The command that a sentence names in backticks, where it says that it passes or succeeds: "`make lint` passes".
 pub(super) fn command_in(criterion: &str) -> Option<&str> {
     let mut parts = criterion.split('`');
