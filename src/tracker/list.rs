@@ -1,9 +1,9 @@
 //! A backlog as a list in YAML, written by people: `tasks:` with an id, a title and what proves each.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::next::validated;
-use super::task::{LOWEST_PRIORITY, Proof, Task, TaskFault, TaskStatus, USUAL_PRIORITY, checked_id, one_line};
+use super::task::{LOWEST_PRIORITY, Proof, Task, TaskFault, TaskStatus, USUAL_PRIORITY, checked_id, is_read_again, one_line};
 
 /// The form of a task, shown where one is wrong.
 const FORM: &str = "write each task as `- id: parser`, `title: Fix the parser`, and `tests: [its failing tests]` or `command: a command that \
@@ -16,7 +16,13 @@ pub struct List;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
+    #[serde(deserialize_with = "some_or_none")]
     tasks: Vec<Entry>,
+}
+
+/// `tasks:` with nothing behind it is a list without tasks.
+fn some_or_none<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<Entry>, D::Error> {
+    Ok(Option::deserialize(value)?.unwrap_or_default())
 }
 
 #[derive(Debug, Deserialize)]
@@ -45,23 +51,52 @@ impl List {
         validated(file.tasks.into_iter().map(task).collect::<Result<_, _>>()?)
     }
 
+    /// A list with one more task at its end, written in the list's own manner.
+    ///
+    /// # Errors
+    /// When the list is wrong, or the task would not be read again as it is meant, or has the id of another.
+    pub fn with(text: &str, task: &Task) -> Result<String, TaskFault> {
+        let task = &Task { id: checked_id(&task.id, "the new task")?, ..task.clone() };
+        let known = Self::read(text)?;
+        validated(known.iter().cloned().chain([task.clone()]).collect())?;
+        let is_key = |line: &&str| line.starts_with("tasks:");
+        let mut lines: Vec<String> = text.lines().map(opened).collect();
+        let behind = text.lines().skip_while(|line| !is_key(line)).skip(1);
+        let item = behind.into_iter().find(|line| line.trim_start().starts_with('-')).filter(|_item| !known.is_empty());
+        let indent = item.map_or(2, |line| line.len() - line.trim_start().len());
+        lines.extend(Self::entry(task).lines().map(|line| format!("{}{line}", " ".repeat(indent))));
+        let with = format!("{}\n", lines.join("\n"));
+        let by_hand = |_fault| TaskFault::new(format!("{} cannot be written behind the others here", task.id), FORM);
+        let read = Self::read(&with).map_err(by_hand)?;
+        is_read_again(&read, task, FORM)?;
+        Ok(with)
+    }
+
     /// A task as it is added to the end of a list. Its `title` is put in one line.
-    #[must_use]
-    pub fn entry(task: &Task) -> String {
+    fn entry(task: &Task) -> String {
         let quoted = |text: &str| serde_json::Value::String(text.to_owned()).to_string();
-        let mut entry = format!("  - id: {}\n    title: {}\n", quoted(&task.id), quoted(&one_line(&task.title)));
+        let mut entry = format!("- id: {}\n  title: {}\n", quoted(&task.id), quoted(&one_line(&task.title)));
         match &task.proof {
             Proof::Tests(tests) => {
                 let tests: Vec<String> = tests.iter().map(|name| quoted(name)).collect();
-                entry.push_str(&format!("    tests: [{}]\n", tests.join(", ")));
+                entry.push_str(&format!("  tests: [{}]\n", tests.join(", ")));
             }
-            Proof::Command(command) => entry.push_str(&format!("    command: {}\n", quoted(command))),
+            Proof::Command(command) => entry.push_str(&format!("  command: {}\n", quoted(command))),
             Proof::Nothing => {}
         }
         if task.priority != USUAL_PRIORITY {
-            entry.push_str(&format!("    priority: {}\n", task.priority));
+            entry.push_str(&format!("  priority: {}\n", task.priority));
         }
         entry
+    }
+}
+
+/// A line of a list; `tasks: []` without its brackets, so that tasks may follow.
+fn opened(line: &str) -> String {
+    let brackets = line.strip_prefix("tasks:").and_then(|rest| rest.trim_start().strip_prefix('[')?.split_once(']'));
+    match brackets {
+        Some((inside, rest)) if inside.trim().is_empty() => format!("tasks:{rest}"),
+        Some(_) | None => line.to_owned(),
     }
 }
 
@@ -102,8 +137,32 @@ mod tests {
         assert_eq!(tasks[0].proof, Proof::Tests(vec!["lexer::a, b".to_owned(), "lexer::c".to_owned()]));
         assert_eq!((tasks[1].title.as_str(), tasks[1].status), ("Make the linter happy", TaskStatus::Completed));
         let more = Task { id: "new \"one\"".to_owned(), ..tasks[0].clone() };
-        let read = List::read(&format!("{text}{}", List::entry(&more))).unwrap();
+        let read = List::read(&List::with(text, &more).unwrap()).unwrap();
         assert_eq!((&read[2].id, &read[2].proof, read[2].priority), (&more.id, &more.proof, 0));
+    }
+
+    #[test]
+    fn a_task_is_added_in_the_lists_own_manner_or_not_at_all() {
+        let task = |id: &str, command: &str| {
+            let text = format!("tasks:\n  - {{id: x, title: t, command: {}}}\n", serde_json::Value::String(command.to_owned()));
+            Task { id: id.to_owned(), ..List::read(&text).unwrap().remove(0) }
+        };
+        let more = task("new", "echo `date` # x");
+        for text in [
+            "tasks:\n- id: a\n  title: b\n",
+            "tasks:\n    - id: a\n      title: b\n      tests:\n        - c\n    # the end",
+            "# ours\ntasks: []\n",
+            "tasks:\n",
+            "tasks: [ ] # none\n",
+            "tasks:\n  - {id: a, title: b}\n",
+        ] {
+            let read = List::with(text, &more).and_then(|text| List::read(&text));
+            assert_eq!(read.map(|tasks| tasks.last().cloned()).as_ref().ok(), Some(&Some(more.clone())), "{text}");
+        }
+        let wrong = |text: &str, task: &Task| List::with(text, task).unwrap_err().to_string();
+        assert!(wrong("tasks: [{id: a, title: b}]\n", &more).contains("cannot be written behind the others"));
+        assert!(wrong("tasks:\n  - {id: new, title: b}\n", &more).contains("two tasks have the id new"));
+        assert!(wrong("tasks:\n", &task(" ", "x")).contains("no usable id"));
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub use clusters::{Named, clusters};
 pub use issues::{IssueText, issue_id, issue_tasks};
 pub use list::List;
 pub use matrix::{Job, MOST_JOBS, Matrix, matrix};
-pub use next::{next, validated};
+pub use next::next;
 pub use prd::Prd;
 pub use source::Source;
 pub use task::{Proof, Task, TaskFault, TaskStatus};

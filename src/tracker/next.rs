@@ -22,7 +22,7 @@ pub fn next<'t>(tasks: &'t [Task], aside: &BTreeSet<String>) -> Option<&'t Task>
 ///
 /// # Errors
 /// The first of these that is not so.
-pub fn validated(tasks: Vec<Task>) -> Result<Vec<Task>, TaskFault> {
+pub(super) fn validated(tasks: Vec<Task>) -> Result<Vec<Task>, TaskFault> {
     let mut by_id: BTreeMap<&str, &Task> = BTreeMap::new();
     for task in &tasks {
         if by_id.insert(&task.id, task).is_some() {

@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 
 use super::next::validated;
 use super::task::{
-    LOWEST_PRIORITY, Proof, Task, TaskFault, TaskStatus, USUAL_PRIORITY, checked_id, command_in, one_line, test_in,
+    LOWEST_PRIORITY, Proof, Task, TaskFault, TaskStatus, USUAL_PRIORITY, checked_id, command_in, is_read_again, one_line,
+    test_in,
 };
 
 const STORIES: &str = "userStories";
@@ -54,7 +55,16 @@ impl Prd {
     }
 
     /// Adds a story to the end.
-    pub fn add(&mut self, task: &Task) {
+    ///
+    /// # Errors
+    /// When the story would not be read again as it is meant, or has the id of another.
+    pub fn add(&mut self, task: &Task) -> Result<(), TaskFault> {
+        let task = &Task { id: checked_id(&task.id, "the new story")?, ..task.clone() };
+        self.push(task);
+        is_read_again(&Self::read(&self.write())?.tasks()?, task, FORM)
+    }
+
+    fn push(&mut self, task: &Task) {
         let Some(Value::Array(stories)) = self.document.get_mut(STORIES) else { return };
         let criteria: Vec<String> = match &task.proof {
             Proof::Tests(tests) => tests.iter().map(|test| format!("the test {test} passes")).collect(),
@@ -197,10 +207,29 @@ mod tests {
                 depends_on: Vec::new(),
                 proof,
             };
-            prd.add(&task);
+            prd.add(&task).unwrap();
             let read = prd.tasks().unwrap().pop().unwrap();
             assert_eq!((&read.id, &read.proof, read.priority), (&task.id, &task.proof, 3));
         }
+    }
+
+    #[test]
+    fn a_story_that_could_not_be_read_again_is_not_added() {
+        let task = |id: &str, proof| Task {
+            id: id.to_owned(),
+            title: "t".to_owned(),
+            description: String::new(),
+            status: TaskStatus::Open,
+            priority: 2,
+            depends_on: Vec::new(),
+            proof,
+        };
+        let add = |task: &Task| Prd::read("{\"userStories\": [{\"id\": \"US-1\"}]}").unwrap().add(task);
+        for (id, command) in [("", "make"), (" US-1 ", "make"), ("US-2", "echo `date`"), ("a\nb", "make")] {
+            assert!(add(&task(id, Proof::Command(command.to_owned()))).is_err(), "{id} {command}");
+        }
+        assert!(add(&task("US-2", Proof::Tests(vec!["`odd`".to_owned()]))).is_err());
+        assert!(add(&task(" US-2 ", Proof::Command("make \"x\"".to_owned()))).is_ok());
     }
 
     #[test]

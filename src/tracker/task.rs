@@ -94,6 +94,21 @@ impl Task {
     }
 }
 
+/// Refuses a file to which a task was added, unless that task is read again from it as it was meant.
+///
+/// # Errors
+/// The fault, with the way to add it by hand.
+pub(super) fn is_read_again(read: &[Task], task: &Task, form: &str) -> Result<(), TaskFault> {
+    let parts = |task: &Task| (task.id.clone(), one_line(&task.title), task.priority, task.depends_on.clone());
+    match read.last() {
+        Some(last) if parts(last) == parts(task) && last.proof == task.proof => Ok(()),
+        Some(_) | None => {
+            let what = format!("written here, {} would not be read again as it is meant", task.id);
+            Err(TaskFault::new(what, format!("put a command with backticks into a script; or add the task by hand: {form}")))
+        }
+    }
+}
+
 /// An id as it may stand in a commit message and a table.
 pub(super) fn checked_id(id: &str, place: &str) -> Result<String, TaskFault> {
     let id = id.trim();

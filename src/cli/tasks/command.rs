@@ -16,7 +16,7 @@ use super::named::source;
 use super::{load, orders, ready, told};
 use crate::audit::Store;
 use crate::redact::Redactor;
-use crate::tracker::{List, Proof, Source, Task, TaskStatus, next, validated};
+use crate::tracker::{List, Proof, Source, Task, TaskFault, TaskStatus, next};
 
 /// The arguments of `tasks`.
 #[derive(Debug, ClapArgs)]
@@ -156,34 +156,19 @@ fn add(source: &Source, task: Task) -> anyhow::Result<u8> {
             "only files are added to: a failing test is written, an issue is opened\n→ Fix: name a prd.json or a list in YAML with --tasks",
         ));
     };
-    let with = |mut tasks: Vec<Task>| {
-        tasks.push(task.clone());
-        validated(tasks).map_err(|fault| load::wrong(&path, &fault))
-    };
+    let wrong = |fault: TaskFault| load::wrong(&path, &fault);
     match source {
         Source::Prd(_) => {
             let mut prd = load::prd(&path)?;
-            with(prd.tasks().map_err(|fault| load::wrong(&path, &fault))?)?;
-            prd.add(&task);
+            prd.add(&task).map_err(wrong)?;
             load::replace(&path, &prd.write())?;
         }
         Source::List(_) | Source::FailingTests | Source::Issues(_) => {
-            let mut text = if path.exists() { load::text_of(&path)? } else { "tasks:\n".to_owned() };
-            if !text.ends_with('\n') {
-                text.push('\n');
-            }
-            with(if text == "tasks:\n" {
-                Vec::new()
-            } else {
-                List::read(&text).map_err(|fault| load::wrong(&path, &fault))?
-            })?;
-            text.push_str(&List::entry(&task));
-            // What the person's own way of writing makes of it is seen before it is written.
-            List::read(&text).map_err(|fault| load::wrong(&path, &fault))?;
-            load::replace(&path, &text)?;
+            let text = if path.exists() { load::text_of(&path)? } else { "tasks:\n".to_owned() };
+            load::replace(&path, &List::with(&text, &task).map_err(wrong)?)?;
         }
     }
-    print(&format!("added {} to {}\n", task.id, path.display()))
+    print(&format!("added {} to {}\n", task.id.trim(), path.display()))
 }
 
 fn reset(source: &Source, ids: &[String], audit_db: Option<&str>, environment: &Environment) -> anyhow::Result<u8> {

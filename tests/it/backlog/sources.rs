@@ -81,6 +81,35 @@ fn a_list_is_added_to_shown_and_worked_off_once() {
 }
 
 #[test]
+fn a_file_to_which_a_task_cannot_be_added_stays_as_it_is() {
+    let project = project();
+    let program = Program::new();
+    let add = |file: &str, id: &str, more: &[&str]| {
+        let args = [&["tasks", "add", "--tasks", file, id, "Mend it"][..], more].concat();
+        program.run(project.path(), &args)
+    };
+    let prd = "{\n  \"name\": \"Shop\",\n  \"userStories\": [\n    {\n      \"id\": \"US-1\",\n      \"title\": \"A\"\n    }\n  ]\n}\n";
+    project.write("prd.json", prd);
+    for (id, more, said) in [
+        ("", &[][..], "no usable id"),
+        (" US-1", &[], "two tasks have the id US-1"),
+        ("US-2", &["--command", "test -f `date +%F`"], "would not be read again"),
+    ] {
+        let told = add("prd.json", id, more);
+        assert!(told.code == 2 && told.all().contains(said) && told.all().contains("→ Fix: "), "{}", told.all());
+        assert_eq!(project.read("prd.json"), prd, "{id}");
+    }
+    assert_eq!(add("prd.json", "US-2", &["--command", "test -f x"]).code, 0);
+    for list in ["tasks:\n- id: a\n  title: A\n", "tasks:\n    - id: a\n      title: A\n", "tasks: []\n"] {
+        project.write("list.yml", list);
+        let told = add("list.yml", "b", &["--command", "echo `date`"]);
+        assert_eq!(told.code, 0, "{list}: {}", told.all());
+        let shown = program.run(project.path(), &["tasks", "list", "--tasks", "list.yml"]);
+        assert!(shown.code == 0 && shown.out.contains("· b  Mend it"), "{list}: {}", shown.all());
+    }
+}
+
+#[test]
 fn the_cost_of_an_earlier_backlog_is_not_taken_from_a_new_cap() {
     let project = project();
     let task = |module: &str| {
