@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::super::{Failure, details};
 use super::outcome::SIGKILL;
-use crate::audit::{AuditError, BacklogRecord, CourseRecord, Holder, RunStatus, Store, TaskRecord};
+use crate::audit::{AuditError, BacklogRecord, CourseRecord, RunStatus, Store, TaskRecord};
 use crate::domain::outcome::Outcome;
 use crate::domain::units::{Charge, CommitSha, MicroUsd, RunId};
 use crate::policy::course::Course;
@@ -343,21 +343,6 @@ pub(super) fn reopen(store: &mut Store, (from, folder): (&str, &str), ids: &[Str
         store.save_task(&backlog.backlog_id, &entry.record()).map_err(|error| failed(&error))?;
     }
     Ok(())
-}
-
-/// The holder of the lock, for people.
-pub(super) fn who(holder: &Holder) -> String {
-    let host = if holder.hostname.is_empty() { "this machine" } else { &holder.hostname };
-    format!("process {} on {host} since {}, in {}", holder.pid, holder.acquired_at, holder.cwd)
-}
-
-/// Another process works on a backlog of this log.
-pub(super) fn in_use(store: &Store) -> anyhow::Error {
-    let holder = store.backlog_holder().ok().flatten().filter(|holder| holder.pid != 0);
-    let by = holder.map(|holder| format!(" ({})", who(&holder))).unwrap_or_default();
-    Failure::usage(format!(
-        "another upshift works off a backlog here{by}\n→ Fix: wait for it to end, or stop it; `upshift tasks status` shows how far it is"
-    ))
 }
 
 /// The log of a backlog cannot be used: what was not recorded is not done.

@@ -202,7 +202,7 @@ fn reset(source: &Source, ids: &[String], audit_db: Option<&str>, environment: &
         let me = ready::holder(&stop_sources::clock(environment).timestamp(), &checkout.display().to_string());
         held = store.lock_backlogs(&me).map_err(|error| book::failed(&error))?;
         if held.is_none() {
-            return Err(book::in_use(store));
+            return Err(ready::in_use(store));
         }
     }
     if let Source::Prd(_) = source {

@@ -11,6 +11,7 @@ use super::super::environment::{Environment, current_dir};
 use super::super::form::Form;
 use super::super::{Failure, plan, print, print_set, setup, stop_sources};
 use super::book::{self, Entry};
+use super::ready;
 use super::told::{lines, of_task};
 use crate::audit::Store;
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
@@ -140,7 +141,7 @@ pub(super) fn status(audit_db: Option<&str>, form: Form, environment: &Environme
             print(&format!("{}\n", serde_json::to_string_pretty(&document)?))
         }
         Form::Text => {
-            let by = holder.as_ref().map(|holder| format!(", {}", book::who(holder))).unwrap_or_default();
+            let by = holder.as_ref().map(|holder| format!(", {}", ready::who(holder))).unwrap_or_default();
             let mut text =
                 format!("{status}: {done} of {} tasks of {} completed{by}\n\n", entries.len(), backlog.source);
             text.push_str(&lines(&entries));

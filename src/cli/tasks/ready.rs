@@ -68,8 +68,23 @@ pub(super) fn lock(store: &mut Store, setup: &Setup<'_>, folder: &str) -> anyhow
     let holder = holder(&setup.clock().timestamp(), folder);
     match store.lock_backlogs(&holder).map_err(|error| book::failed(&error))? {
         Some(lock) => Ok((lock, holder)),
-        None => Err(book::in_use(store)),
+        None => Err(in_use(store)),
     }
+}
+
+/// The holder of the lock, for people.
+pub(super) fn who(holder: &Holder) -> String {
+    let host = if holder.hostname.is_empty() { "this machine" } else { &holder.hostname };
+    format!("process {} on {host} since {}, in {}", holder.pid, holder.acquired_at, holder.cwd)
+}
+
+/// Another process works on a backlog of this log.
+pub(super) fn in_use(store: &Store) -> anyhow::Error {
+    let holder = store.backlog_holder().ok().flatten().filter(|holder| holder.pid != 0);
+    let by = holder.map(|holder| format!(" ({})", who(&holder))).unwrap_or_default();
+    Failure::usage(format!(
+        "another upshift works off a backlog here{by}\n→ Fix: wait for it to end, or stop it; `upshift tasks status` shows how far it is"
+    ))
 }
 
 /// Refuses a plan that a backlog cannot be worked off with.
