@@ -156,3 +156,38 @@ fn what_was_taken_back_is_not_proposed_with_the_rest() {
     assert_eq!((code, standings(&document)), (1, vec![text("one", "merged"), text("two", "refused")]), "{document:#}");
     server.finish();
 }
+
+#[test]
+fn a_log_that_says_that_nothing_failed_is_not_believed() {
+    let project = neighbours();
+    // The job worked on other files, in which the test passes.
+    let other = neighbours();
+    other.write("shop/pair.py", "def one(): return 10\ndef two(): return 2\n");
+    git(&other, &["commit", "--quiet", "--all", "--message=other"]);
+    let server = ModelServer::start(|_request| Scripted::Hang);
+    let program = Program::with_anthropic(&server.url());
+    let jobs = Jobs::new();
+    let said = jobs.run(&program, &other, "a", &["--tasks", "tasks.yml", "--task", "one"]);
+    assert!(said.code == 0 && server.requests().is_empty(), "{}", said.all());
+    let (code, document) = merge(&Program::new(), &project, &jobs, &["--tasks", "tasks.yml"]);
+    assert_eq!((code, standings(&document)), (1, vec![("one".to_owned(), "requeued".to_owned())]), "{document:#}");
+    assert!(document["runs"][0]["reason"].as_str().is_some_and(|why| why.contains("test_one")), "{document:#}");
+    let (code, document) = merge(&Program::new(), &other, &jobs, &["--tasks", "tasks.yml"]);
+    assert_eq!((code, standings(&document)), (0, vec![("one".to_owned(), "duplicate".to_owned())]), "{document:#}");
+    assert_eq!(git(&project, &["status", "--porcelain"]), "");
+    server.finish();
+}
+
+#[test]
+fn more_logs_than_are_looked_at_are_told() {
+    let project = neighbours();
+    let jobs = Jobs::new();
+    for number in 0..1_025 {
+        let log = jobs.log(&format!("{number:04}"));
+        std::fs::create_dir_all(log.parent().expect("a folder")).expect("a folder");
+        std::fs::write(log, "").expect("written");
+    }
+    let (code, document) = merge(&Program::new(), &project, &jobs, &["--tasks", "tasks.yml"]);
+    let told = document["notTaken"].to_string();
+    assert!(code == 1 && told.contains("there are more than 1024 logs"), "{document:#}");
+}

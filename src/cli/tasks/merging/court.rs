@@ -225,6 +225,21 @@ impl<'c> Court<'c> {
         sum.map_err(|error| unusable(&error))
     }
 
+    /// Runs what proves a task, with the files as they are. Nothing is changed.
+    pub(super) async fn look(&self, proof: &Proof) -> anyhow::Result<Sum> {
+        let mut sitting = self.sit(self.plan(&[proof])).await?;
+        let world = self.setup.world(&sitting.state, &sitting.prepared);
+        let sum = lifecycle::sum(world, &mut sitting.journal, &sitting.state).await;
+        leave(&sitting.workspace).await?;
+        sum.map_err(|error| unusable(&error))
+    }
+
+    /// Whether a task is one of failing tests, none of which fails here any more.
+    pub(super) fn is_gone(&self, candidate: &Candidate) -> bool {
+        let is_known = self.wish.tasks.iter().any(|task| Some(&task.id) == candidate.task.as_ref());
+        self.wish.source == Some(&Source::FailingTests) && candidate.task.is_some() && !is_known
+    }
+
     /// Whose commits a merge makes.
     pub(super) async fn author(&self) -> anyhow::Result<Author> {
         committed::author(self.revisions, &self.resolved.plan, self.setup.environment).await.map_err(unreadable)
@@ -242,7 +257,7 @@ impl<'c> Court<'c> {
 
 /// A task made of the names that a log claims: they choose among the tests of this checkout, and are no more than that.
 fn from_names(candidate: &Candidate) -> Result<Task, String> {
-    let failing = &candidate.claimed.failing;
+    let failing = candidate.claimed.as_ref().map(|claimed| claimed.failing.clone()).unwrap_or_default();
     let id = candidate.task.clone().unwrap_or_else(|| candidate.run.short().to_owned());
     if failing.is_empty() {
         return Err("its log names no failing test; name the source of its task with --tasks".to_owned());
@@ -261,7 +276,7 @@ fn from_names(candidate: &Candidate) -> Result<Task, String> {
         status: TaskStatus::Open,
         priority: 2,
         depends_on: Vec::new(),
-        proof: Proof::Tests(failing.clone()),
+        proof: Proof::Tests(failing),
     })
 }
 

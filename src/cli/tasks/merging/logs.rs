@@ -36,7 +36,13 @@ pub(super) fn join(wish: &Wish<'_>, setup: &Setup<'_>) -> anyhow::Result<Logs> {
         )));
     }
     let mut store = setup.open_store(Some(wish.into))?;
-    let mut logs = Logs { count: found.len(), ..Logs::default() };
+    let mut logs = Logs::default();
+    if found.len() > MOST {
+        found.truncate(MOST);
+        let why = format!("there are more than {MOST} logs: those behind it are not looked at; merge them in parts");
+        logs.refused.push((found.last().map(|path| path.display().to_string()).unwrap_or_default(), None, why));
+    }
+    logs.count = found.len();
     for path in found {
         let shown = path.display().to_string();
         let reader = match Reader::open(&Location::file(&path)) {
@@ -81,7 +87,8 @@ pub(in crate::cli::tasks) fn has_logs(folder: &Path) -> bool {
 }
 
 fn look(path: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-    if found.len() >= MOST || !path.exists() {
+    // One too many is enough to know that there are too many.
+    if found.len() > MOST || !path.exists() {
         return;
     }
     if !path.is_dir() {
@@ -143,15 +150,14 @@ pub(super) fn candidates(logs: &Logs, reader: &Reader, wish: &Wish<'_>) -> anyho
     Ok((waiting, rows))
 }
 
-/// The change that a run claims, or why there is nothing to merge.
-fn end(loaded: &LoadedRun) -> Result<Claimed, (Standing, String)> {
+/// The change that a run claims, none where it says that nothing failed, or why there is nothing to merge.
+fn end(loaded: &LoadedRun) -> Result<Option<Claimed>, (Standing, String)> {
     match &loaded.status {
         RunStatus::Ended(Some(outcome)) if lifecycle::is_mended(outcome) => {
-            lifecycle::claimed(loaded).map_err(|why| (Standing::Refused, why))
+            lifecycle::claimed(loaded).map(Some).map_err(|why| (Standing::Refused, why))
         }
-        RunStatus::Ended(Some(Outcome::AlreadyGreen)) => {
-            Err((Standing::Duplicate, "its tests passed already".to_owned()))
-        }
+        // Its tests are run here: no log is believed.
+        RunStatus::Ended(Some(Outcome::AlreadyGreen)) => Ok(None),
         RunStatus::Ended(Some(outcome)) => Err((Standing::NotMended, format!("its run ended: {}", outcome.as_str()))),
         RunStatus::Ended(None) | RunStatus::Running | RunStatus::Interrupted => Err((
             Standing::NotMended,

@@ -9,8 +9,9 @@ use super::told::Report;
 use crate::audit::Reader;
 use crate::domain::stop::Stop;
 use crate::domain::units::CommitSha;
-use crate::lifecycle::Applied;
+use crate::lifecycle::{Applied, Sum};
 use crate::policy::merging::{Fate, TrialEnd, fate};
+use crate::tracker::Proof;
 
 /// Merges what waits.
 pub(super) async fn work_off(
@@ -54,6 +55,25 @@ pub(super) async fn work_off(
     Ok(())
 }
 
+/// The trial of a run that says that nothing failed.
+async fn passes(court: &Court<'_>, candidate: &Candidate) -> anyhow::Result<(TrialEnd, String, Option<CommitSha>)> {
+    let passes = || (TrialEnd::NothingFails, "its tests pass already".to_owned(), None);
+    if court.is_gone(candidate) {
+        return Ok(passes());
+    }
+    // Where nobody here knows its tests, all of them have to pass.
+    let proof = court.task(candidate).map_or(Proof::Nothing, |task| task.proof);
+    Ok(match court.look(&proof).await? {
+        Sum::Ran(failing) if failing.is_empty() => passes(),
+        Sum::Ran(failing) => {
+            let named = failing.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+            (TrialEnd::Lost, format!("its job says that nothing failed, and here these fail: {named}"), None)
+        }
+        Sum::Broken(why) => (TrialEnd::Lost, format!("the tests cannot be run: {why}"), None),
+        Sum::Stopped => (TrialEnd::Stopped, String::new(), None),
+    })
+}
+
 /// The trial of a change.
 async fn turn(
     court: &Court<'_>,
@@ -61,6 +81,7 @@ async fn turn(
     reader: &Reader,
     report: &mut Report,
 ) -> anyhow::Result<(TrialEnd, String, Option<CommitSha>)> {
+    let Some(claimed) = &candidate.claimed else { return passes(court, candidate).await };
     let task = match court.task(candidate) {
         Ok(task) => task,
         Err(why) => return Ok((TrialEnd::Unfit, why, None)),
@@ -73,7 +94,7 @@ async fn turn(
         }
         None => {}
     }
-    let change = reader.load_tree(&candidate.run, &candidate.claimed.tree);
+    let change = reader.load_tree(&candidate.run, &claimed.tree);
     let Some(change) = change.map_err(|error| setup::audit_failure(&error))? else {
         return Ok((TrialEnd::Unfit, "its change is not in its log".to_owned(), None));
     };

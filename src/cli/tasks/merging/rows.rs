@@ -43,8 +43,8 @@ pub(super) struct Candidate {
     pub(super) run: RunId,
     /// The task that the run says it is for.
     pub(super) task: Option<String>,
-    /// The change that its log claims.
-    pub(super) claimed: Claimed,
+    /// The change that its log claims. `None` where it says that nothing failed.
+    pub(super) claimed: Option<Claimed>,
     /// Whether it was tried before.
     pub(super) had_second_turn: bool,
 }
