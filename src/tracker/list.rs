@@ -3,7 +3,9 @@
 use serde::{Deserialize, Deserializer};
 
 use super::next::validated;
-use super::task::{LOWEST_PRIORITY, Proof, Task, TaskFault, TaskStatus, USUAL_PRIORITY, checked_id, is_read_again, one_line};
+use super::task::{
+    LOWEST_PRIORITY, Proof, Task, TaskFault, TaskStatus, USUAL_PRIORITY, checked_id, is_read_again, one_line,
+};
 
 /// The form of a task, shown where one is wrong.
 const FORM: &str = "write each task as `- id: parser`, `title: Fix the parser`, and `tests: [its failing tests]` or `command: a command that \
@@ -144,7 +146,10 @@ mod tests {
     #[test]
     fn a_task_is_added_in_the_lists_own_manner_or_not_at_all() {
         let task = |id: &str, command: &str| {
-            let text = format!("tasks:\n  - {{id: x, title: t, command: {}}}\n", serde_json::Value::String(command.to_owned()));
+            let text = format!(
+                "tasks:\n  - {{id: x, title: t, command: {}}}\n",
+                serde_json::Value::String(command.to_owned())
+            );
             Task { id: id.to_owned(), ..List::read(&text).unwrap().remove(0) }
         };
         let more = task("new", "echo `date` # x");

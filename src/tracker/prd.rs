@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 
 use super::next::validated;
 use super::task::{
-    LOWEST_PRIORITY, Proof, Task, TaskFault, TaskStatus, USUAL_PRIORITY, checked_id, command_in, is_read_again, one_line,
-    test_in,
+    LOWEST_PRIORITY, Proof, Task, TaskFault, TaskStatus, USUAL_PRIORITY, checked_id, command_in, is_read_again,
+    one_line, test_in,
 };
 
 const STORIES: &str = "userStories";

@@ -104,7 +104,10 @@ pub(super) fn is_read_again(read: &[Task], task: &Task, form: &str) -> Result<()
         Some(last) if parts(last) == parts(task) && last.proof == task.proof => Ok(()),
         Some(_) | None => {
             let what = format!("written here, {} would not be read again as it is meant", task.id);
-            Err(TaskFault::new(what, format!("put a command with backticks into a script; or add the task by hand: {form}")))
+            Err(TaskFault::new(
+                what,
+                format!("put a command with backticks into a script; or add the task by hand: {form}"),
+            ))
         }
     }
 }

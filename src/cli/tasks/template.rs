@@ -70,7 +70,9 @@ impl Template {
             return Err(format!("there is no variable `{unknown}`"));
         }
         match OF_STRANGERS.iter().find(|name| of_strangers && named.contains(**name)) {
-            Some(foreign) => Err(format!("`{foreign}` of an issue is anybody's text, and shown as data beside the objective")),
+            Some(foreign) => {
+                Err(format!("`{foreign}` of an issue is anybody's text, and shown as data beside the objective"))
+            }
             None => Ok(Self { engine }),
         }
     }
@@ -130,8 +132,8 @@ mod tests {
         for (text, said) in
             [("{{ secret }}", "no variable `secret`"), ("{% if %}", "syntax error"), ("{% include 'x' %}", "")]
         {
-            let told =
-                Template::new(text.to_owned(), false).and_then(|template| template.render(&task(), (0, 1)).map(|_| template));
+            let told = Template::new(text.to_owned(), false)
+                .and_then(|template| template.render(&task(), (0, 1)).map(|_| template));
             assert!(told.is_err_and(|told| told.contains(said)), "{text}");
         }
     }
