@@ -18,7 +18,7 @@ pub(super) const LEAST_SHARE: MicroUsd = MicroUsd(1_000);
 /// The flags of `tasks matrix`.
 #[derive(Debug, Args)]
 pub(super) struct MatrixArgs {
-    /// Task source: `failing-tests`, a prd.json or a YAML list
+    /// Task source: `failing-tests`, `issues:LABEL`, a prd.json or a YAML list
     #[arg(long, value_name = "SOURCE")]
     tasks: String,
     /// Hard cap on the cost of all tasks together, in dollars, in equal shares [default: 2.00]

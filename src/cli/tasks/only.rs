@@ -1,20 +1,24 @@
 //! The tasks of a backlog that one job works on.
 
-use super::super::Failure;
-use crate::tracker::{Task, TaskStatus};
+use super::super::{Failure, say};
+use crate::tracker::{Source, Task, TaskStatus};
 
 /// Keeps the named tasks, or all where none is named. A task that is completed already is waited for no longer.
 ///
 /// # Errors
-/// A name that the backlog does not have (exit 2). A failing test that passes by now has no task any more: then nothing is left to do.
-pub(super) fn only(tasks: Vec<Task>, named: &[String]) -> anyhow::Result<Vec<Task>> {
+/// A name that the backlog does not have (exit 2). A failing test that passes by now has no task any more: nothing is left to do for it.
+pub(super) fn only(tasks: Vec<Task>, named: &[String], source: &Source) -> anyhow::Result<Vec<Task>> {
     let named: Vec<&str> =
         named.iter().flat_map(|ids| ids.lines()).map(str::trim).filter(|id| !id.is_empty()).collect();
     if named.is_empty() {
         return Ok(tasks);
     }
-    if let Some(unknown) = named.iter().find(|id| !tasks.iter().any(|task| task.id == **id)) {
+    for unknown in named.iter().filter(|id| !tasks.iter().any(|task| task.id == **id)) {
         let unknown = unknown.escape_debug();
+        if *source == Source::FailingTests {
+            say(&format!("⚠ no failing test is of {unknown}: nothing is left to do for it"));
+            continue;
+        }
         return Err(Failure::usage(format!("the backlog has no task {unknown}\n→ Fix: see `upshift tasks list`")));
     }
     let done: Vec<String> =
