@@ -101,7 +101,7 @@ impl Store {
         })
     }
 
-    /// Records how far the work on a backlog is, and what it may cost.
+    /// Records how far the work on a backlog is, whether it has ended, and what it may cost.
     ///
     /// # Errors
     /// When the log cannot be written.
@@ -247,8 +247,11 @@ fn put(db: &Connection, backlog: &str, task: &TaskRecord, position: usize) -> ru
 
 fn put_course(db: &Connection, backlog: &BacklogRecord) -> rusqlite::Result<()> {
     let CourseRecord { status, iteration, max_iterations } = &backlog.course;
-    let text = "UPDATE backlogs SET status = ?2, iteration = ?3, max_iterations = ?4, max_cost_micro_usd = ?5 WHERE backlog_id = ?1";
-    db.execute(text, params![backlog.backlog_id, status, iteration, max_iterations, signed(backlog.max_cost)]).map(drop)
+    let text = "UPDATE backlogs SET status = ?2, iteration = ?3, max_iterations = ?4, max_cost_micro_usd = ?5, stop_reason = ?6,
+        ended_at = CASE WHEN ?6 IS NULL THEN NULL ELSE ended_at END WHERE backlog_id = ?1";
+    let reason = &backlog.stop_reason;
+    let values = params![backlog.backlog_id, status, iteration, max_iterations, signed(backlog.max_cost), reason];
+    db.execute(text, values).map(drop)
 }
 
 fn backlog_of(row: &Row<'_>) -> rusqlite::Result<BacklogRecord> {

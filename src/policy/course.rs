@@ -85,6 +85,13 @@ impl Course {
         Self { status: Status::Idle, iteration: 0, most }
     }
 
+    /// A course that was cut short, with the number that it was at and the most that were allowed by then. The command may allow more.
+    #[must_use]
+    pub fn gone_on(most: u32, (iteration, before): (u32, u32)) -> Self {
+        let most = if most == 0 || before == 0 { 0 } else { most.max(before) };
+        Self { status: Status::Idle, iteration, most }
+    }
+
     /// Begins, where nothing is under way.
     pub fn start(&mut self) {
         if self.status == Status::Idle {
@@ -159,6 +166,14 @@ mod tests {
 
     fn running(iteration: u32, most: u32) -> Course {
         Course { status: Status::Running, iteration, most }
+    }
+
+    #[test]
+    fn a_course_that_was_cut_short_keeps_its_place_and_what_it_was_allowed() {
+        for (most, before, wanted) in [(10, 12, 12), (10, 4, 10), (0, 4, 0), (10, 0, 0)] {
+            let course = Course::gone_on(most, (3, before));
+            assert_eq!((course.iteration, course.most), (3, wanted));
+        }
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::super::{Failure, details};
-use super::outcome::SIGKILL;
+use super::ending::SIGKILL;
+use super::standing::Standing;
 use crate::audit::{AuditError, BacklogRecord, CourseRecord, RunStatus, Store, TaskRecord};
 use crate::domain::outcome::Outcome;
 use crate::domain::units::{Charge, CommitSha, MicroUsd, RunId};
@@ -31,45 +32,6 @@ pub(super) struct Entry {
     pub(super) reason: String,
     /// Whether more money may have mended it.
     pub(super) wants_money: bool,
-}
-
-/// Whether a task comes at present.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// It comes when its turn is.
-    Comes,
-    /// It comes once more when all others had their turn.
-    Deferred,
-    /// It was deferred, and may come once more.
-    SecondTurn,
-    /// It is left out for the rest of this backlog.
-    LeftOut,
-    /// The same, for want of money.
-    LeftForMoney,
-}
-
-impl Standing {
-    const ALL: [Self; 5] = [Self::Comes, Self::Deferred, Self::SecondTurn, Self::LeftOut, Self::LeftForMoney];
-
-    /// The word in the log.
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Comes => "",
-            Self::Deferred => "deferred",
-            Self::SecondTurn => "second_turn",
-            Self::LeftOut => "left_out",
-            Self::LeftForMoney => "left_for_money",
-        }
-    }
-
-    fn of(word: &str) -> Self {
-        Self::ALL.into_iter().find(|standing| standing.as_str() == word).unwrap_or(Self::Comes)
-    }
-
-    /// Whether it has to wait.
-    pub(super) const fn is_aside(self) -> bool {
-        matches!(self, Self::Deferred | Self::LeftOut | Self::LeftForMoney)
-    }
 }
 
 impl Entry {
@@ -106,13 +68,11 @@ impl Entry {
 pub(super) const fn can_go_on(status: &RunStatus) -> bool {
     match status {
         RunStatus::Running | RunStatus::Interrupted => true,
-        RunStatus::Ended(outcome) => {
-            match outcome {
-                None | Some(Outcome::Parked) => true,
-                Some(Outcome::Interrupted { signal }) => *signal != SIGKILL,
-                Some(_ended) => false,
-            }
-        }
+        RunStatus::Ended(outcome) => match outcome {
+            None | Some(Outcome::Parked) => true,
+            Some(Outcome::Interrupted { signal }) => *signal != SIGKILL,
+            Some(_ended) => false,
+        },
     }
 }
 
@@ -166,8 +126,14 @@ impl Book {
         };
         entries.iter_mut().filter(waits).for_each(|entry| entry.standing = Standing::SecondTurn);
         let BacklogRecord { max_cost, course: begun, .. } = wanted;
-        let course = Course::new(begun.max_iterations);
-        let backlog = BacklogRecord { max_cost, course: begun, ..before };
+        // Killed, it goes on where it was, with the tasks that it was allowed meanwhile. Ended, as many come as the command allows.
+        let course = match before.stop_reason {
+            None => Course::gone_on(begun.max_iterations, (before.course.iteration, before.course.max_iterations)),
+            Some(_) => Course::new(begun.max_iterations),
+        };
+        let CourseRecord { status, .. } = begun;
+        let record = CourseRecord { status, iteration: course.iteration, max_iterations: course.most };
+        let backlog = BacklogRecord { max_cost, course: record, stop_reason: None, ..before };
         store.save_course(&backlog).map_err(|error| failed(&error))?;
         for entry in &entries {
             store.save_task(&backlog.backlog_id, &entry.record()).map_err(|error| failed(&error))?;
@@ -268,6 +234,15 @@ impl Book {
         let Course { status, iteration, most: max_iterations } = self.course;
         self.backlog.course = CourseRecord { status: status.as_str().to_owned(), iteration, max_iterations };
         self.store.save_course(&self.backlog).map_err(|error| failed(&error))
+    }
+
+    /// Lets all tasks together cost so much more. Those that were left for want of money come once more.
+    pub(super) fn raise_cap(&mut self, more: MicroUsd) -> anyhow::Result<()> {
+        self.backlog.max_cost.0 = self.backlog.max_cost.0.saturating_add(more.0);
+        self.save_course()?;
+        let is_poor = |at: &usize| self.entries.get(*at).is_some_and(|one| one.standing == Standing::LeftForMoney);
+        let poor: Vec<usize> = (0..self.entries.len()).filter(is_poor).collect();
+        poor.into_iter().try_for_each(|at| self.change(at, |entry| entry.standing = Standing::Comes))
     }
 
     /// Whether nothing is left to do.
@@ -372,8 +347,7 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_task_that_gets_another_proof_begins_anew_and_was_paid_for_all_the_same() {
+    fn book() -> Book {
         let store = Store::in_memory(Arc::new(Redactor::default())).unwrap();
         let backlog = BacklogRecord {
             backlog_id: "b".to_owned(),
@@ -384,7 +358,23 @@ mod tests {
             max_cost: MicroUsd(1_000),
             course: CourseRecord { status: "running".to_owned(), iteration: 1, max_iterations: 0 },
         };
-        let mut book = Book::begun(store, backlog, vec![task("make a")], false).unwrap();
+        Book::begun(store, backlog, vec![task("make a")], false).unwrap()
+    }
+
+    #[test]
+    fn a_raised_cap_brings_back_who_had_too_little_and_is_recorded() {
+        let mut book = book();
+        book.change(0, |entry| entry.standing = Standing::LeftForMoney).unwrap();
+        assert_eq!(book.next(), None);
+        book.raise_cap(MicroUsd(500)).unwrap();
+        assert_eq!((book.next(), book.left().unwrap()), (Some(0), MicroUsd(1_500)));
+        let (backlog, tasks) = book.store().last_backlog(Some("tasks.yml"), "/x").unwrap().unwrap();
+        assert_eq!((backlog.max_cost, tasks[0].aside.as_str()), (MicroUsd(1_500), ""));
+    }
+
+    #[test]
+    fn a_task_that_gets_another_proof_begins_anew_and_was_paid_for_all_the_same() {
+        let mut book = book();
         let cost = Charge { known: MicroUsd(700), unknown: MicroUsd(50) };
         book.change(0, |entry| {
             entry.cost = cost;

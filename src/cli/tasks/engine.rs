@@ -11,12 +11,13 @@ use super::super::environment::Environment;
 use super::super::plan::{self, Flags, Resolved};
 use super::super::setup::{self, Setup};
 use super::super::{Failure, signals};
-use super::book::{self, Book, Standing};
+use super::book::{self, Book};
 use super::comments::Ear;
 use super::flags::BacklogFlags;
 use super::matrix::LEAST_SHARE;
 use super::only::only;
 use super::ready::{clean, lock, ready_for_commits, refuse, unreadable};
+use super::standing::Standing;
 use super::template::Template;
 use super::told::{Teller, completed, of_task};
 use super::{load, workers};
@@ -176,7 +177,7 @@ impl Engine<'_> {
         clean(self.revisions).await?;
         self.theirs = self.revisions.untracked().await.map_err(unreadable)?;
         let tasks = load::tasks(self.source, self.resolved, (self.environment, self.outside)).await?;
-        only(tasks, &self.flags.task)
+        only(tasks, &self.flags.task, self.source)
     }
 
     /// Takes in a source that was read once more, and tells where that changes something.
@@ -281,7 +282,7 @@ impl Engine<'_> {
 
     /// Reads a source that is a file once more: what was added or taken out meanwhile counts.
     fn refresh(&self, book: &mut Book) -> anyhow::Result<()> {
-        let named = |tasks: Vec<Task>| only(tasks, &self.flags.task);
+        let named = |tasks: Vec<Task>| only(tasks, &self.flags.task, self.source);
         match load::file_tasks(self.source, self.checkout()).map(|tasks| tasks.and_then(named)) {
             None => Ok(()),
             Some(Ok(tasks)) => self.take_in(book, tasks),

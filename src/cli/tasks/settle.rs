@@ -4,13 +4,16 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::book::{self, Book, Standing};
+use super::book::{self, Book};
 use super::committed;
 use super::engine::Engine;
 use super::outcome::{reason, standing, status};
+use super::standing::Standing;
+use super::turn::BEAT;
 use super::worker::Came;
 use crate::domain::units::{CommitSha, RunId};
 use crate::policy::backlog::{Fate, RunEnd, StopReason, fate};
+use crate::policy::course::Status;
 use crate::tracker::{Proof, Source, Task};
 
 impl Engine<'_> {
@@ -97,10 +100,7 @@ impl Engine<'_> {
                     "delayMs": delay.saturating_mul(1_000),
                 });
                 self.tell_of(book, at, "iteration:retrying", payload);
-                tokio::select! {
-                    () = self.setup.clock().sleep(Duration::from_secs(delay)) => {}
-                    _ = self.stop.wait() => {}
-                }
+                self.wait_to_retry(book, Duration::from_secs(delay)).await;
             }
             Fate::Deferred | Fate::LeftOut => {
                 failed(if fate == Fate::Deferred { "defer" } else { "skip" });
@@ -113,6 +113,18 @@ impl Engine<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Waits before a task is tried again, and hears orders meanwhile. To be told to pause or to end is to wait no longer.
+    async fn wait_to_retry(&self, book: &mut Book, delay: Duration) {
+        let mut over = self.setup.clock().sleep(delay);
+        while book.course.status == Status::Running {
+            tokio::select! {
+                () = &mut over => return,
+                _ = self.stop.wait() => return,
+                () = tokio::time::sleep(BEAT) => self.hear(book).await,
+            }
+        }
     }
 
     /// Commits a task's change, and the task's status in a `prd.json`. `None` where there is nothing that could be committed.

@@ -57,12 +57,17 @@ impl Engine<'_> {
         for asked in ear.listen().await {
             let answer = match asked.wish {
                 Wish::Order(order) if self.obey(book, order).is_ok() => Answer::Done,
-                Wish::Budget(more) => {
-                    let cap = &mut book.backlog.max_cost;
-                    cap.0 = cap.0.saturating_add(more.0);
-                    self.teller.word(&format!("◆ All tasks together may cost {cap}", cap = book.backlog.max_cost));
-                    Answer::Done
-                }
+                Wish::Budget(more) => match book.raise_cap(more) {
+                    Ok(()) => {
+                        let cap = book.backlog.max_cost;
+                        self.teller.word(&format!("◆ All tasks together may cost {cap}"));
+                        Answer::Done
+                    }
+                    Err(error) => {
+                        self.teller.word(&format!("⚠ {error}"));
+                        Answer::Refused
+                    }
+                },
                 Wish::Order(_) | Wish::UnderWay | Wish::Refused | Wish::Unknown => Answer::Refused,
             };
             ear.answer(&asked, answer).await;

@@ -110,9 +110,12 @@ fn table(book: &Book, reason: &str) -> String {
         "error" => "a task could not be worked on",
         _ => "no other task is ready",
     };
-    let (done, all, cost) = (completed(book), book.entries.len(), spent(book));
-    let mark = if done == all { "✔" } else { "✖" };
-    let mut text = format!("{mark} {done} of {all} tasks completed, {cost}: {why}\n\n");
+    let (done, cost) = (completed(book), spent(book));
+    let gone = book.entries.iter().filter(|entry| entry.task.status == TaskStatus::Cancelled).count();
+    let all = book.entries.len() - gone;
+    let mark = if reason == "completed" { "✔" } else { "✖" };
+    let gone = if gone == 0 { String::new() } else { format!(" ({gone} cancelled)") };
+    let mut text = format!("{mark} {done} of {all} tasks completed{gone}, {cost}: {why}\n\n");
     text.push_str(&lines(&book.entries));
     text
 }

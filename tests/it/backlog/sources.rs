@@ -81,6 +81,42 @@ fn a_list_is_added_to_shown_and_worked_off_once() {
 }
 
 #[test]
+fn what_nobody_wants_any_more_is_counted_apart_and_an_error_ends_the_lines() {
+    let project = project();
+    let task = |module: &str| {
+        format!("  - {{id: {module}, title: Mend, tests: ['test_run (tests.test_{module}.{module}Test.test_run)']}}\n")
+    };
+    project.write("tasks.yml", &format!("tasks:\n{}{}", task("words"), task("names")));
+    git(&project, &["add", "--all"]);
+    git(&project, &["commit", "--quiet", "--message=list"]);
+    let server = ModelServer::start(mends);
+    let program = Program::with_anthropic(&server.url());
+    let said = work_off(&program, &project, &["--tasks", "tasks.yml", "--max-tasks", "1"]);
+    assert!(said.code == 1 && said.out.contains("✖ 1 of 2 tasks completed, "), "{}", said.all());
+    // It goes on, and cannot: whoever reads the lines hears of the end.
+    project.write("shop/names.py", "def run(names):\n    return 'mine'\n");
+    let told = work_off(&program, &project, &["--tasks", "tasks.yml", "--format", "jsonl"]);
+    let stopped = lines_of(&told, "engine:stopped").last().expect("engine:stopped");
+    assert_eq!((told.code, &stopped["reason"]), (2, &json!("error")), "{}", told.all());
+    git(&project, &["checkout", "--quiet", "shop/names.py"]);
+    project.write("tasks.yml", &format!("tasks:\n{}", task("words")));
+    git(&project, &["commit", "--quiet", "--all", "--message=fewer"]);
+    let said = work_off(&program, &project, &["--tasks", "tasks.yml"]);
+    assert!(said.code == 0 && said.out.contains("✔ 1 of 1 tasks completed (1 cancelled), "), "{}", said.all());
+    assert_eq!(server.requests().len(), 2);
+    server.finish();
+}
+
+#[test]
+fn a_job_whose_failing_tests_pass_by_now_has_nothing_left_to_do() {
+    let project = project();
+    let program = Program::with_anthropic("http://127.0.0.1:9");
+    let said = work_off(&program, &project, &["--tasks", "failing-tests", "--task", "tests/test_gone.py"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(said.all().contains("no failing test is of tests/test_gone.py: nothing is left to do"), "{}", said.all());
+}
+
+#[test]
 fn a_file_to_which_a_task_cannot_be_added_stays_as_it_is() {
     let project = project();
     let program = Program::new();
@@ -127,8 +163,7 @@ fn the_cost_of_an_earlier_backlog_is_not_taken_from_a_new_cap() {
     git(&project, &["commit", "--quiet", "--all", "--message=more"]);
     let more = ["--tasks", "tasks.yml", "--max-cost-usd", "0.10", "--format", "jsonl"];
     let said = work_off(&program, &project, &more);
-    let shares: Vec<Value> =
-        lines_of(&said, "iteration:started").map(|line| line["shareMicroUsd"].clone()).collect();
+    let shares: Vec<Value> = lines_of(&said, "iteration:started").map(|line| line["shareMicroUsd"].clone()).collect();
     assert_eq!((said.code, shares), (0, vec![json!(100_000)]), "{}", said.all());
     let last = lines_of(&said, "backlog").last().expect("the document");
     assert_eq!((&last["tasksCompleted"], &last["tasks"][0]["costMicroUsd"]), (&json!(2), &json!(0)), "{last:#}");

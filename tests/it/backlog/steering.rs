@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{BUGS, WITH, git, mends, project, subjects, work_off};
 use crate::action::gate::{labelled_by, world};
 use crate::world::github::{Comment, FakeGitHub};
-use crate::world::model_server::{ModelServer, Request};
+use crate::world::model_server::{ModelServer, Request, Say};
 use crate::world::program::{Program, Said};
 use crate::world::project::Project;
 
@@ -222,6 +222,30 @@ fn who_may_write_can_pause_add_and_stop_by_comments_and_others_may_not() {
     let world = github.finish();
     let told: Vec<&str> = world.reactions.iter().map(|reaction| reaction.content.as_str()).collect();
     assert_eq!(told, ["+1", "+1", "+1", "+1", "-1", "+1", "confused", "+1"], "{}", said.all());
+}
+
+#[test]
+fn an_order_is_heard_while_a_retry_is_waited_for() {
+    let project = project();
+    // Whatever it says, nothing is mended.
+    let server = ModelServer::start(|_request| {
+        Say::call("final_report", json!({ "summary": "tried", "status": "done" })).usage(1_000, 20).into()
+    });
+    let program = Program::with_anthropic(&server.url());
+    let retries = ["--on-error", "retry", "--retry-delay-seconds", "600"];
+    let words = ["--tiers", "claude-haiku-4-5 x1", "--tasks", "failing-tests", "--format", "jsonl"];
+    let args: Vec<&str> = ["run"].iter().chain(&WITH).chain(&words).chain(&retries).copied().collect();
+    let mut command = program.command(project.path(), &args);
+    // Ten minutes are ten minutes.
+    command.env_remove("UPSHIFT_TEST_CLOCK").stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("it starts");
+    let lines = Some(BufReader::new(child.stdout.take().expect("its output")).lines());
+    let mut working = Working { child, lines };
+    working.until("iteration:retrying");
+    let said = call(&program, &project, &["pause"]);
+    assert_eq!((said.code, said.out.as_str()), (0, "it pauses behind the task under way\n"), "{}", said.all());
+    working.until("engine:paused");
+    server.finish();
 }
 
 #[test]
