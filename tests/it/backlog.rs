@@ -151,7 +151,7 @@ fn failing_tests_become_tasks_and_each_fix_a_commit() {
     );
     assert_eq!(last["costMicroUsd"], json!(spent(&project)), "what the tasks cost is what their calls did");
     let events = lines_of(&said, "event")
-        .filter(|line| line["task"].as_str().is_some_and(|task| task.contains("/tests/test_names.py")));
+        .filter(|line| line["taskKey"].as_str().is_some_and(|task| task.contains("/tests/test_names.py")));
     assert!(events.count() > 5, "a task's events are told as its own");
     // Worked off once, it is green.
     let again = work_off(&program, &project, &["--tasks", "failing-tests"]);

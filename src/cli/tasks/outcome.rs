@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::book::Standing;
+use super::ending::{SIGKILL, run_end};
+use super::standing::Standing;
 use super::worker::Came;
 use crate::domain::outcome::Outcome;
 use crate::domain::units::RunId;
@@ -10,23 +11,6 @@ use crate::policy::backlog::{Fate, RunEnd};
 use crate::report::json;
 use crate::report::view::RunView;
 use crate::tracker::TaskStatus;
-
-/// The signal that stands in the log for a killed run whose files were put back: nobody goes on with it.
-pub(super) const SIGKILL: i32 = 9;
-
-/// Meaning of a run's outcome for its task, by the word that reports have for it. It is the same whoever saw the run end.
-pub(super) fn run_end(outcome: &str) -> RunEnd {
-    match outcome {
-        "fixed" => RunEnd::Mended,
-        "already_green" => RunEnd::NothingFails,
-        "blocked" => RunEnd::Blocked,
-        "budget" => RunEnd::ShareUsed,
-        "parked" => RunEnd::Waits,
-        "interrupted" => RunEnd::Interrupted,
-        // No model, refused, no test that runs: that may lie in this task's own tests or command, and is said of it alone.
-        _ => RunEnd::NotMended,
-    }
-}
 
 /// How a run ended that an earlier process did not see end.
 pub(super) fn ended(view: &RunView, outcome: &Outcome) -> Came {
@@ -74,33 +58,5 @@ pub(super) const fn standing(fate: Fate, end: RunEnd, before: Standing) -> Stand
         (Fate::LeftOut, RunEnd::ShareUsed) => Standing::LeftForMoney,
         (Fate::LeftOut, _) => Standing::LeftOut,
         (Fate::Completed | Fate::Again | Fate::Blocked | Fate::Ends(_), _) => before,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_outcome_means_the_same_whoever_saw_it() {
-        let (reason, bare) = (String::new, |outcome: Outcome| run_end(outcome.as_str()));
-        assert_eq!(bare(Outcome::Fixed { tier_index: 0, iteration: 1 }), RunEnd::Mended);
-        assert_eq!(bare(Outcome::AlreadyGreen), RunEnd::NothingFails);
-        assert_eq!(bare(Outcome::Blocked { reason: reason() }), RunEnd::Blocked);
-        assert_eq!(bare(Outcome::Budget), RunEnd::ShareUsed);
-        assert_eq!(bare(Outcome::Parked), RunEnd::Waits);
-        assert_eq!(bare(Outcome::Interrupted { signal: 15 }), RunEnd::Interrupted);
-        for of_this_task_alone in [
-            Outcome::Proposed { pull_request: 1 },
-            Outcome::Exhausted,
-            Outcome::Stalled,
-            Outcome::Objected,
-            Outcome::NoModel,
-            Outcome::Refused { reason: reason() },
-            Outcome::Broken { reason: reason() },
-            Outcome::Ended { code: 1 },
-        ] {
-            assert_eq!(bare(of_this_task_alone), RunEnd::NotMended);
-        }
     }
 }

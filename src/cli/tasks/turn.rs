@@ -6,10 +6,12 @@ use serde_json::{Value, json};
 
 use super::super::left_behind::{self, Discard};
 use super::super::{Failure, details, setup, work};
-use super::book::{self, Book, Standing, can_go_on, is_parked};
+use super::agents::Turn;
+use super::book::{self, Book, can_go_on, is_parked};
 use super::engine::Engine;
 use super::matrix::dollars;
 use super::outcome::ended;
+use super::standing::Standing;
 use super::told::{completed, of_task};
 use super::worker::{self, Came, Order};
 use super::{INSTRUCTIONS, load};
@@ -24,7 +26,7 @@ use crate::tracker::{Proof, Source, Task, TaskStatus};
 const MOST_PROTECTED: usize = 200;
 const MOST_OF_OBJECTIVE: usize = 32_000;
 /// How often orders are looked for while a run is under way.
-const BEAT: Duration = Duration::from_millis(250);
+pub(super) const BEAT: Duration = Duration::from_millis(250);
 
 impl Engine<'_> {
     /// An event of a task, with the task as it stands and the number of its turn.
@@ -52,6 +54,8 @@ impl Engine<'_> {
                     entry.tries = entry.tries.saturating_sub(1);
                     entry.run = None;
                 })?;
+                book.course.iteration = book.course.iteration.saturating_sub(1);
+                book.save_course()?;
                 continue;
             };
             let loaded = book.store().load_run(&run).map_err(|error| book::failed(&error))?;
@@ -143,7 +147,12 @@ impl Engine<'_> {
 
     /// Has a run worked on until its own end. One that was told to end while we were not goes on once, and one that was killed leaves
     /// nothing in the files.
-    async fn run(&self, book: &mut Book, (key, run): (&str, Option<&RunId>), words: Vec<String>) -> anyhow::Result<Came> {
+    async fn run(
+        &self,
+        book: &mut Book,
+        (key, run): (&str, Option<&RunId>),
+        words: Vec<String>,
+    ) -> anyhow::Result<Came> {
         let mut came = self.spawn(book, (key, run), words).await?;
         let ends_alone = |came: &Came| came.end == RunEnd::Interrupted && self.stop.raised().is_none();
         if let (true, Some(run)) = (ends_alone(&came), came.run.clone()) {
@@ -169,9 +178,11 @@ impl Engine<'_> {
         (key, run): (&str, Option<&RunId>),
         words: Vec<String>,
     ) -> anyhow::Result<Came> {
-        let tells_events = self.teller.format == Format::Jsonl;
+        let told = book.entries.iter().find(|entry| book.key(entry) == key).map(of_task);
+        let turn = Turn { key: key.to_owned(), of: told.map(|task| (book.course.iteration, task)) };
+        let turn = (self.teller.format == Format::Jsonl).then_some(turn);
         let knows_tests = *self.source == Source::FailingTests;
-        let order = Order { words, key, run, knows_tests, checkout: self.checkout(), tells_events, keeps_words: false };
+        let order = Order { words, key, run, knows_tests, checkout: self.checkout(), turn, keeps_words: false };
         let work = worker::work(order, self.environment, self.stop);
         tokio::pin!(work);
         loop {

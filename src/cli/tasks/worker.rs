@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use super::super::environment::Environment;
 use super::super::output::{print, say};
+use super::agents::{SeedsLines, Turn};
+use super::ending::run_end;
 use super::{TASK, TASK_RUN};
-use super::agents::seeds_line;
-use super::outcome::run_end;
 use crate::config::{SEEN_TESTS, Setting, Settings};
 use crate::domain::outcome::{EXIT_BUDGET, EXIT_NOT_FIXED, EXIT_PARKED, EXIT_SIGNAL_BASE};
 use crate::domain::stop::Stop;
@@ -42,8 +42,8 @@ pub(super) struct Order<'o> {
     pub(super) knows_tests: bool,
     /// The checkout.
     pub(super) checkout: &'o Path,
-    /// Whether its events are handed on as lines, each with the task.
-    pub(super) tells_events: bool,
+    /// The turn that its events are handed on with as lines. `None` where they are not.
+    pub(super) turn: Option<Turn>,
     /// Whether the words on its standard error are kept, beside being handed on.
     pub(super) keeps_words: bool,
 }
@@ -115,7 +115,7 @@ pub(super) async fn work(order: Order<'_>, environment: &Environment, stop: &Sto
         grace: GRACE,
         last_grace: None,
     };
-    let heard = listen(reader, order.tells_events.then(|| order.key.to_owned()));
+    let heard = listen(reader, order.turn);
     let last = words.map(hand_on);
     let exit = accompany(&companion, stop).await;
     // With our end of the pipe the listener's lines end.
@@ -128,7 +128,15 @@ pub(super) async fn work(order: Order<'_>, environment: &Environment, stop: &Sto
         Err(error) => {
             let said: String = error.to_string().chars().take(MOST_SAID).collect();
             let said = format!("its run could not be started: {said}");
-            Ok(Came { end: RunEnd::Blocked, code: EXIT_NOT_FIXED, run: None, said, files: Vec::new(), reasons: BTreeMap::new(), is_killed: false })
+            Ok(Came {
+                end: RunEnd::Blocked,
+                code: EXIT_NOT_FIXED,
+                run: None,
+                said,
+                files: Vec::new(),
+                reasons: BTreeMap::new(),
+                is_killed: false,
+            })
         }
     }
 }
@@ -149,18 +157,20 @@ fn hand_on(reader: PipeReader) -> JoinHandle<String> {
 }
 
 /// Reads lines until nobody writes any. Returns the documents among them.
-fn listen(reader: PipeReader, key: Option<String>) -> JoinHandle<Documents> {
+fn listen(reader: PipeReader, turn: Option<Turn>) -> JoinHandle<Documents> {
     std::thread::spawn(move || {
+        let mut lines = turn.map(SeedsLines::new);
         let mut documents = Documents::default();
         for line in BufReader::new(reader).lines().map_while(Result::ok) {
             let Ok(Value::Object(mut said)) = serde_json::from_str(&line) else { continue };
             let is_of = |wanted: &str| said.get("type").is_some_and(|kind| kind == wanted);
             let (is_report, is_backlog) = (is_of("report"), is_of("backlog"));
-            if let Some(key) = &key {
-                said.insert("task".to_owned(), Value::String(key.clone()));
+            if let Some(lines) = &mut lines {
+                let beside = lines.beside(&said);
+                said = lines.with_key(said);
                 // Whoever reads no longer has no use for the rest; the run goes on.
                 let _closed = print(&format!("{}\n", Value::Object(said.clone())));
-                if let Some(line) = seeds_line(&said) {
+                if let Some(line) = beside {
                     let _closed = print(&format!("{line}\n"));
                 }
             }

@@ -13,6 +13,7 @@ use super::super::environment::Environment;
 use super::super::plan::{self, Flags, Resolved};
 use super::super::setup::{self, Setup, folder_name};
 use super::super::{Failure, say, signals};
+use super::agents::Turn;
 use super::flags::BacklogFlags;
 use super::load;
 use super::matrix::{LEAST_SHARE, dollars};
@@ -96,7 +97,8 @@ async fn begin(
         place,
         seats,
     };
-    let tasks = || async { only(load::tasks(&source, &resolved, (environment, environment)).await?, &flags.task) };
+    let tasks =
+        || async { only(load::tasks(&source, &resolved, (environment, environment)).await?, &flags.task, &source) };
     let mut open = tasks().await?;
     let mut all = open.clone();
     let logs = [workers.place.clone()];
@@ -111,32 +113,7 @@ async fn begin(
         open = tasks().await?;
         all.clone_from(&open);
     }
-    let mut is_short = false;
-    let mut left: BTreeMap<String, String> = BTreeMap::new();
-    let first = workers.first_round();
-    for round in first..first + ROUNDS {
-        let money = plan.budget.max_cost.saturating_sub(report.cost().total());
-        let parted = matrix(&open, money, MOST_JOBS);
-        left.extend(parted.left_out.iter().map(|id| (id.clone(), NOT_PROVABLE.to_owned())));
-        if report.is_stopped() || parted.jobs.is_empty() {
-            break;
-        }
-        if parted.share < LEAST_SHARE {
-            is_short = true;
-            let why = format!("the {} for all tasks are used up", plan.budget.max_cost);
-            left.extend(parted.jobs.iter().flat_map(|job| &job.tasks).map(|id| (id.clone(), why.clone())));
-            break;
-        }
-        say(&format!("◆ {} jobs, at most {} a task", parted.jobs.len(), parted.share));
-        left.extend(workers.work(&parted.jobs, round).await?);
-        if !merging::has_logs(&workers.place) {
-            break;
-        }
-        // What was merged before is known by its task, too.
-        report = merge(&all).await?;
-        let again = report.requeued();
-        open.retain(|task| again.contains(&task.id.as_str()));
-    }
+    let (left, is_short) = workers.rounds((open, &all), &mut report, merge).await?;
     demand(&mut report, &all, &left);
     // A joined log need not stay.
     if !report.is_stopped() {
@@ -154,13 +131,50 @@ fn demand(report: &mut Report, all: &[Task], left: &BTreeMap<String, String>) {
         let why = match task.status {
             TaskStatus::Completed | TaskStatus::Cancelled => continue,
             TaskStatus::Blocked => "it waits for something outside of this backlog",
-            TaskStatus::Open | TaskStatus::InProgress => left.get(&task.id).map_or("its turn did not come", String::as_str),
+            TaskStatus::Open | TaskStatus::InProgress => {
+                left.get(&task.id).map_or("its turn did not come", String::as_str)
+            }
         };
         report.demand(&task.id, why);
     }
 }
 
 impl Workers<'_> {
+    /// Works on open tasks in rounds, behind each of which all is merged. Returns why tasks are left, and whether money was short.
+    async fn rounds(
+        &self,
+        (mut open, all): (Vec<Task>, &[Task]),
+        report: &mut Report,
+        merge: impl AsyncFn(&[Task]) -> anyhow::Result<Report>,
+    ) -> anyhow::Result<(BTreeMap<String, String>, bool)> {
+        let cap = self.resolved.plan.budget.max_cost;
+        let mut left: BTreeMap<String, String> = BTreeMap::new();
+        let first = self.first_round();
+        for round in first..first + ROUNDS {
+            let money = cap.saturating_sub(report.cost().total());
+            let parted = matrix(&open, money, MOST_JOBS);
+            left.extend(parted.left_out.iter().map(|id| (id.clone(), NOT_PROVABLE.to_owned())));
+            if report.is_stopped() || parted.jobs.is_empty() {
+                break;
+            }
+            if parted.share < LEAST_SHARE {
+                let why = format!("the {cap} for all tasks are used up");
+                left.extend(parted.jobs.iter().flat_map(|job| &job.tasks).map(|id| (id.clone(), why.clone())));
+                return Ok((left, true));
+            }
+            say(&format!("◆ {} jobs, at most {} a task", parted.jobs.len(), parted.share));
+            left.extend(self.work(&parted.jobs, round).await?);
+            if !merging::has_logs(&self.place) {
+                break;
+            }
+            // What was merged before is known by its task, too.
+            *report = merge(all).await?;
+            let again = report.requeued();
+            open.retain(|task| again.contains(&task.id.as_str()));
+        }
+        Ok((left, false))
+    }
+
     /// The number of the first round. What a killed backlog left is told from it, since no job goes on in another one's log.
     fn first_round(&self) -> usize {
         let names = std::fs::read_dir(&self.place).into_iter().flatten().flatten();
@@ -189,8 +203,16 @@ impl Workers<'_> {
         self.revisions.clone_to(&clone).await.map_err(unreadable)?;
         let key = format!("workers/{}", job.tasks.join(" "));
         let tells_events = self.resolved.plan.format == Format::Jsonl;
-        let order =
-            Order { words: self.words(job, &folder), key: &key, run: None, knows_tests: false, checkout: &clone, tells_events, keeps_words: true };
+        let turn = tells_events.then(|| Turn { key: key.clone(), of: None });
+        let order = Order {
+            words: self.words(job, &folder),
+            key: &key,
+            run: None,
+            knows_tests: false,
+            checkout: &clone,
+            turn,
+            keeps_words: true,
+        };
         let came = worker::work(order, self.environment, self.stop).await?;
         drop(std::fs::remove_dir_all(&clone));
         let why = |id: &String| came.reasons.get(id).filter(|why| !why.is_empty()).unwrap_or(&came.said).clone();

@@ -80,9 +80,11 @@ fn half_made_edits_of_a_killed_family_are_nobodys_tasks_and_nobodys_files() {
                 json!({ "path": "shop/words.py", "content": "raise SystemError('half made')\n" }),
             )
             .into(),
-            1 if is_first => {
-                Say::call("write_file", json!({ "path": "shop/first.py", "content": "def first(names): return names[0]\n" })).into()
-            }
+            1 if is_first => Say::call(
+                "write_file",
+                json!({ "path": "shop/first.py", "content": "def first(names): return names[0]\n" }),
+            )
+            .into(),
             2 if is_first && !killed.load(Ordering::SeqCst) => {
                 tell.send(()).unwrap_or_default();
                 Scripted::Hang

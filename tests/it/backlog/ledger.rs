@@ -24,6 +24,7 @@ pub(crate) const ROWS: [Row; 14] = [
             "so_many_tasks_are_worked_on_as_are_allowed",
             "what_is_not_mended_is_left_out_and_told_and_the_rest_is_done",
             "a_killed_backlog_goes_on_and_nothing_is_done_twice",
+            "what_nobody_wants_any_more_is_counted_apart_and_an_error_ends_the_lines",
         ],
     ),
     Row(
@@ -40,7 +41,12 @@ pub(crate) const ROWS: [Row; 14] = [
         4,
         "an iteration: selected, activated, worked on, told, and taken up again after a crash",
         "",
-        &["failing_tests_become_tasks_and_each_fix_a_commit", "a_killed_backlog_goes_on_and_nothing_is_done_twice"],
+        &[
+            "failing_tests_become_tasks_and_each_fix_a_commit",
+            "a_killed_backlog_goes_on_and_nothing_is_done_twice",
+            "a_failure_counts_once_however_its_retry_is_killed",
+            "half_made_edits_of_a_killed_family_are_nobodys_tasks_and_nobodys_files",
+        ],
     ),
     Row(
         5,
@@ -60,6 +66,9 @@ pub(crate) const ROWS: [Row; 14] = [
             "what_is_not_mended_is_tried_left_out_or_ends_the_work",
             "limits_defer_a_task_once_and_never_count_as_failures",
             "a_task_that_waits_keeps_its_share_and_comes_once_more",
+            "a_run_that_was_paid_for_and_waits_is_gone_on_with_by_the_same_command",
+            "a_task_for_which_no_model_answers_does_not_end_the_others",
+            "a_second_turn_that_is_killed_before_it_begins_is_worked_on",
         ],
     ),
     Row(
@@ -78,6 +87,8 @@ pub(crate) const ROWS: [Row; 14] = [
             "whatever_is_asked_a_limit_never_falls_below_what_was_begun",
             "a_task_that_is_added_while_it_works_is_worked_on",
             "stories_are_worked_off_in_their_order_and_marked_in_their_own_file",
+            "an_order_is_heard_while_a_retry_is_waited_for",
+            "a_raised_cap_brings_back_who_had_too_little_and_is_recorded",
         ],
     ),
     Row(
@@ -130,6 +141,8 @@ pub(crate) const ROWS: [Row; 14] = [
             "of_five_changes_that_fail_together_the_guilty_one_is_found_and_taken_back",
             "a_merge_that_is_killed_anywhere_goes_on_and_commits_nothing_twice",
             "three_jobs_mend_three_bugs_and_one_pull_request_proposes_them",
+            "workers_that_could_not_work_say_so_and_fail",
+            "a_log_that_says_that_nothing_failed_is_not_believed",
         ],
     ),
 ];

@@ -45,7 +45,12 @@ fn test_of(module: &str) -> String {
 #[test]
 fn a_task_with_another_proof_is_not_done_by_what_proved_the_first() {
     let project = project();
-    let list = |proof: &str| format!("tasks:\n  - {{id: aaa, title: A, tests: [{proof}]}}\n  - {{id: bbb, title: B, tests: [{}]}}\n", test_of("rates"));
+    let list = |proof: &str| {
+        format!(
+            "tasks:\n  - {{id: aaa, title: A, tests: [{proof}]}}\n  - {{id: bbb, title: B, tests: [{}]}}\n",
+            test_of("rates")
+        )
+    };
     project.write("tasks.yml", &list(&test_of("words")));
     git(&project, &["add", "--all"]);
     git(&project, &["commit", "--quiet", "--message=list"]);

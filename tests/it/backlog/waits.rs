@@ -4,9 +4,11 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde_json::json;
+
 use super::{failing_of, mends, project, subjects, work_off};
 use crate::world::log::Log;
-use crate::world::model_server::{ModelServer, Scripted};
+use crate::world::model_server::{ModelServer, Say, Scripted};
 use crate::world::program::Program;
 
 /// A day on which a limit of two hours is over.
@@ -21,11 +23,23 @@ fn a_run_that_was_paid_for_and_waits_is_gone_on_with_by_the_same_command() {
     let project = project();
     let is_limited = Arc::new(AtomicBool::new(true));
     let limited = Arc::clone(&is_limited);
+    let mut is_mended = false;
     let server = ModelServer::start(move |request| {
-        if failing_of(request).contains("test_names") && request.turn() > 0 && limited.load(Ordering::SeqCst) {
-            return Scripted::status(429, "{}").header("retry-after", "7200");
+        if !failing_of(request).contains("test_names") {
+            return mends(request);
         }
-        mends(request)
+        match (limited.load(Ordering::SeqCst), request.turn()) {
+            // One call is paid before the limit.
+            (true, 0) => Say::call("read_file", json!({ "path": "shop/names.py" })).usage(1_000, 50).into(),
+            (true, _) => Scripted::status(429, "{}").header("retry-after", "7200"),
+            (false, _) if std::mem::replace(&mut is_mended, true) => {
+                Say::call("final_report", json!({ "summary": "mended", "status": "done" })).usage(1_000, 20).into()
+            }
+            (false, _) => {
+                let edit = json!({ "path": "shop/names.py", "old_text": "names[1]", "new_text": "names[0]" });
+                Say::call("edit_file", edit).usage(1_000, 50).into()
+            }
+        }
     });
     let program = Program::with_anthropic(&server.url());
     let more = ["--tasks", "failing-tests", "--max-cost-usd", "0.30"];
@@ -38,9 +52,10 @@ fn a_run_that_was_paid_for_and_waits_is_gone_on_with_by_the_same_command() {
     let said = work_off(&program.with("UPSHIFT_TEST_CLOCK", &later()), &project, &more);
     assert_eq!((said.code, subjects(&project).len()), (0, 3), "{}", said.all());
     let log = Log::open(&project.path().join(".upshift/audit.db"));
-    let runs = "SELECT count(*) FROM events WHERE kind = 'run_started' AND json_extract(body, '$.task') LIKE '%test_names%'";
+    let runs =
+        "SELECT count(*) FROM events WHERE kind = 'run_started' AND json_extract(body, '$.task') LIKE '%test_names%'";
     assert_eq!((log.number(runs), log.number("SELECT count(*) FROM backlogs")), (1, 1), "{}", said.all());
     let answered = log.number("SELECT count(*) FROM model_calls WHERE cost_micro_usd > 0");
-    assert_eq!(answered, 6, "nothing is paid twice: {}", said.all());
+    assert_eq!(answered, 7, "nothing is paid twice: {}", said.all());
     server.finish();
 }

@@ -16,7 +16,8 @@ fn workers_that_could_not_work_say_so_and_fail() {
     let needs = format!("test -f secret.cfg && {}", WITH[1]);
     let server = ModelServer::start(mends);
     let program = Program::with_anthropic(&server.url());
-    let args = ["run", "--tasks", "failing-tests", "--workers", "2", "--tiers", "claude-haiku-4-5 x1", "--test-command"];
+    let args =
+        ["run", "--tasks", "failing-tests", "--workers", "2", "--tiers", "claude-haiku-4-5 x1", "--test-command"];
     let said = program.run(project.path(), &[&args[..], &[&needs]].concat());
     assert_eq!((said.code, subjects(&project).len(), server.requests().len()), (1, 1, 0), "{}", said.all());
     assert!(said.out.starts_with("✖ 0 of 0 runs merged"), "{}", said.all());
