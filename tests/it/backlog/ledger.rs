@@ -66,7 +66,6 @@ pub(crate) const ROWS: [Row; 14] = [
             "what_is_not_mended_is_tried_left_out_or_ends_the_work",
             "limits_defer_a_task_once_and_never_count_as_failures",
             "a_task_that_waits_keeps_its_share_and_comes_once_more",
-            "a_run_that_was_paid_for_and_waits_is_gone_on_with_by_the_same_command",
             "a_task_for_which_no_model_answers_does_not_end_the_others",
             "a_second_turn_that_is_killed_before_it_begins_is_worked_on",
         ],
