@@ -1,19 +1,22 @@
 //! Raw streams of a run, kept compressed beside its log: what the tests printed and what models answered, byte by byte (S3-15).
 //!
 //! The log holds the result of reading a stream. A reader in doubt looks at the stream itself: `gunzip -c FILE`. A stream keeps its last
-//! [`MAX_STREAM`] bytes, a run [`MAX_RUN`] bytes on disk, a machine the streams of [`MAX_RUNS`] runs.
+//! [`MAX_STREAM`] bytes, a run [`MAX_RUN`] bytes on disk, a machine the streams of [`MAX_RUNS`] runs. A stream is written as it goes
+//! ([`PACE`]), so that a killed process leaves it.
 //!
 //! Invariants: only text without known secrets reaches the disk. A stream that cannot be kept never changes a run. The folder lies outside
 //! every place that a child process may write.
 
+mod gzip;
+mod under_way;
+
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
-use flate2::write::GzEncoder;
-use flate2::{Compression, Crc};
-
+use self::under_way::{Kept, Room, UnderWay};
 use crate::redact::Redactor;
 
 /// The most bytes of one stream that are kept: its last ones.
@@ -22,9 +25,8 @@ pub const MAX_STREAM: usize = 2_000_000;
 pub const MAX_RUN: u64 = 64_000_000;
 /// The streams of so many runs stay on a machine.
 pub const MAX_RUNS: usize = 20;
-/// Up to here a stream is stored as it is: a compressor's tables are hundreds of kilobytes to fill, and a file takes one block of a disk
-/// either way.
-const MOST_STORED: usize = 2_048;
+/// The time after which new bytes of a stream under way are on disk. A stream that is shorter is written once, at its end.
+const PACE: Duration = Duration::from_millis(250);
 /// The name of the folder in a run's own one.
 const FOLDER: &str = "streams";
 
@@ -41,8 +43,11 @@ struct State {
     /// The part of the run that is under way, as a part of file names.
     place: String,
     next: u32,
-    bytes: u64,
+    room: Room,
     trouble: Option<String>,
+    under_way: Vec<Weak<UnderWay>>,
+    /// Whether somebody writes streams as they go.
+    is_written: bool,
 }
 
 impl Streams {
@@ -53,7 +58,14 @@ impl Streams {
         let there = kept(&folder);
         let next = there.iter().filter_map(|path| number_of(path)).max().map_or(1, |last| last.saturating_add(1));
         let bytes = there.iter().filter_map(|path| fs::metadata(path).ok()).map(|file| file.len()).sum();
-        let state = State { place: "start".to_owned(), next, bytes, trouble: None };
+        let state = State {
+            place: "start".to_owned(),
+            next,
+            room: Room::new(bytes, MAX_RUN),
+            trouble: None,
+            under_way: Vec::new(),
+            is_written: false,
+        };
         Self { folder, redactor, state: Mutex::new(state) }
     }
 
@@ -62,11 +74,19 @@ impl Streams {
         self.with(|state| place.clone_into(&mut state.place));
     }
 
-    /// Opens a stream. It is kept when it is dropped.
+    /// Opens a stream. It is written as it goes, and whole when it is dropped.
     #[must_use]
     pub fn open(self: &Arc<Self>, what: &'static str) -> Stream {
-        let place = self.with(|state| state.place.clone());
-        Stream { streams: Arc::clone(self), place, what, tail: Vec::new(), dropped: 0 }
+        let (stream, is_written) = self.with(|state| {
+            let stream = Arc::new(UnderWay::new(state.place.clone(), what));
+            state.under_way.retain(|one| one.strong_count() > 0);
+            state.under_way.push(Arc::downgrade(&stream));
+            (stream, std::mem::replace(&mut state.is_written, true))
+        });
+        if !is_written {
+            write_as_it_goes(Arc::downgrade(self));
+        }
+        Stream { streams: Arc::clone(self), stream }
     }
 
     /// The first reason why a stream was not kept, told once.
@@ -78,106 +98,77 @@ impl Streams {
         act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn keep(&self, place: &str, what: &str, text: &[u8]) {
-        let (number, full) = self.with(|state| {
-            let number = state.next;
-            state.next = state.next.saturating_add(1);
-            (number, state.bytes >= MAX_RUN)
-        });
-        let written = if full {
-            Err(io::Error::other(format!("the streams of this run have {MAX_RUN} bytes already")))
-        } else {
-            self.write(&format!("{number:04}-{place}-{what}.txt.gz"), text)
-        };
-        self.with(|state| match written {
-            Ok(bytes) => state.bytes = state.bytes.saturating_add(bytes),
-            Err(error) => {
-                let why = format!("a raw stream was not kept in {}: {error}", self.folder.display());
-                state.trouble.get_or_insert(why);
-            }
-        });
+    fn write_what_is_new(&self) {
+        let under_way: Vec<_> = self.with(|state| state.under_way.iter().filter_map(Weak::upgrade).collect());
+        under_way.iter().for_each(|stream| stream.write_so_far(self));
     }
 
-    /// Writes a file under another name first, so that no half one is ever found.
-    fn write(&self, name: &str, text: &[u8]) -> io::Result<u64> {
+    /// Puts a text in the place of a stream's file.
+    fn keep(&self, place: &str, what: &str, text: &[u8], file: &mut Kept) {
+        let name = file.name.clone().unwrap_or_else(|| {
+            let number = self.with(|state| {
+                let next = state.next.saturating_add(1);
+                std::mem::replace(&mut state.next, next)
+            });
+            format!("{number:04}-{place}-{what}.txt.gz")
+        });
+        match gzip::member(text).and_then(|member| self.replace(&name, &member, file.bytes)) {
+            Ok(bytes) => (file.name, file.bytes) = (Some(name), bytes),
+            Err(error) => self.with(|state| {
+                let why = format!("a raw stream was not kept in {}: {error}", self.folder.display());
+                state.trouble.get_or_insert(why);
+            }),
+        }
+    }
+
+    /// Writes a file under another name first, so that no half one is ever found. Until the older one is gone both take room.
+    fn replace(&self, name: &str, content: &[u8], older: u64) -> io::Result<u64> {
+        let bytes = u64::try_from(content.len()).unwrap_or(u64::MAX);
+        self.with(|state| state.room.take(bytes))?;
+        let written = self.write(name, content);
+        self.with(|state| state.room.give_back(if written.is_ok() { older } else { bytes }));
+        written.map(|()| bytes)
+    }
+
+    fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
         let mut part = tempfile::Builder::new().prefix(".").tempfile_in(&self.folder)?;
-        match stored(text) {
-            Some(member) => part.write_all(&member)?,
-            None => {
-                let mut encoder = GzEncoder::new(part.as_file_mut(), Compression::fast());
-                encoder.write_all(text)?;
-                encoder.finish()?;
-            }
-        }
-        let bytes = part.as_file().metadata()?.len();
+        part.write_all(content)?;
         part.persist(self.folder.join(name)).map_err(|error| error.error)?;
-        Ok(bytes)
+        Ok(())
     }
 }
 
-/// A short text as a member of gzip (RFC 1952) of one stored block (RFC 1951, 3.2.4). `None` if it is longer.
-fn stored(text: &[u8]) -> Option<Vec<u8>> {
-    /// The format's two bytes, deflate, no flags, no time, no extra flags, an unknown system.
-    const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
-    /// The mark of a block that is the last one and stored.
-    const LAST_STORED: u8 = 1;
-    let length = u16::try_from(text.len()).ok().filter(|_| text.len() <= MOST_STORED)?;
-    let mut sum = Crc::new();
-    sum.update(text);
-    let mut member = HEADER.to_vec();
-    member.push(LAST_STORED);
-    member.extend(length.to_le_bytes());
-    member.extend((!length).to_le_bytes());
-    member.extend(text);
-    member.extend(sum.sum().to_le_bytes());
-    member.extend(u32::from(length).to_le_bytes());
-    Some(member)
+/// Has the streams under way written in the background, until nobody holds them any more. Where no thread can be had they are written at
+/// their ends.
+fn write_as_it_goes(streams: Weak<Streams>) {
+    let work = move || {
+        loop {
+            std::thread::sleep(PACE);
+            let Some(streams) = streams.upgrade() else { return };
+            streams.write_what_is_new();
+        }
+    };
+    drop(std::thread::Builder::new().name("streams".to_owned()).spawn(work));
 }
 
 /// One stream under way.
 #[derive(Debug)]
 pub struct Stream {
     streams: Arc<Streams>,
-    place: String,
-    what: &'static str,
-    tail: Vec<u8>,
-    dropped: u64,
+    stream: Arc<UnderWay>,
 }
 
 impl Stream {
     /// Takes the next bytes.
     pub fn push(&mut self, bytes: &[u8]) {
-        self.tail.extend_from_slice(bytes);
-        // Moved only when it has doubled, so that each byte is moved at most once.
-        if self.tail.len() > 2 * MAX_STREAM {
-            self.cut();
-        }
-    }
-
-    fn cut(&mut self) {
-        let over = self.tail.len().saturating_sub(MAX_STREAM);
-        self.tail.drain(..over);
-        self.dropped = self.dropped.saturating_add(u64::try_from(over).unwrap_or(u64::MAX));
+        self.stream.push(bytes);
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // Half a secret at the cut would not be recognised: redacted before, where that is possible.
-        let text = String::from_utf8_lossy(&self.tail).into_owned();
-        let mut text = self.streams.redactor.redact(&text).into_owned().into_bytes();
-        let over = text.len().saturating_sub(MAX_STREAM);
-        text.drain(..over);
-        let dropped = self.dropped.saturating_add(u64::try_from(over).unwrap_or(u64::MAX));
-        if dropped > 0 {
-            let mut whole = format!("… {dropped} bytes before this were not kept …\n").into_bytes();
-            whole.append(&mut text);
-            text = whole;
-        }
-        if !text.is_empty() {
-            self.streams.keep(&self.place, self.what, &text);
-        }
+        self.stream.end(&self.streams);
     }
 }
 
@@ -220,6 +211,7 @@ mod tests {
     use flate2::read::GzDecoder;
     use secrecy::SecretString;
 
+    use super::gzip::MOST_STORED;
     use super::*;
 
     fn read(path: &Path) -> String {
@@ -289,11 +281,57 @@ mod tests {
         full.set_len(MAX_RUN).unwrap();
         let full = streams(folder.path());
         full.open("tests").push(b"more");
-        assert!(full.trouble().unwrap().contains("64000000 bytes already") && full.trouble().is_none());
+        assert!(full.trouble().unwrap().contains("more than 64000000 bytes") && full.trouble().is_none());
         let file = tempfile::NamedTempFile::new().unwrap();
         let blocked = streams(file.path());
         blocked.open("tests").push(b"more");
         assert!(blocked.trouble().unwrap().contains("was not kept in"));
+    }
+
+    /// The text of the first kept stream once it is on disk.
+    fn soon(folder: &Path, wanted: impl Fn(&str) -> bool) -> String {
+        let began = std::time::Instant::now();
+        loop {
+            let text = kept(&folder_of(folder)).first().map(|path| read(path)).unwrap_or_default();
+            if wanted(&text) {
+                return text;
+            }
+            assert!(began.elapsed() < Duration::from_secs(60), "never on disk: {text:?}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    #[test]
+    fn c11_a_stream_under_way_is_on_disk_but_for_a_secret_that_has_begun() {
+        let folder = tempfile::tempdir().unwrap();
+        let streams = streams(folder.path());
+        let mut stream = streams.open("tests");
+        stream.push(b"1 of 900\n");
+        soon(folder.path(), |text| text == "1 of 900\n");
+        stream.push(b"2 of 900 sk-canary\n-01234");
+        soon(folder.path(), |text| text == "1 of 900\n2 of 900 ");
+        stream.push(b"56789abcdef\n3 of 900\n");
+        drop(stream);
+        let kept = kept(&folder_of(folder.path()));
+        assert_eq!((kept.len(), read(&kept[0]).as_str()), (1, "1 of 900\n2 of 900 ***\n***\n3 of 900\n"));
+        assert_eq!(streams.trouble(), None);
+    }
+
+    #[test]
+    fn c11_the_streams_of_a_run_never_take_more_than_their_room() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder_of(folder.path())).unwrap();
+        let most = MAX_RUN - 60;
+        fs::File::create(folder_of(folder.path()).join("0007-start-tests.txt.gz")).unwrap().set_len(most).unwrap();
+        let streams = streams(folder.path());
+        let bytes =
+            || kept(&folder_of(folder.path())).iter().map(|path| fs::metadata(path).unwrap().len()).sum::<u64>();
+        // Behind a gzip's 23 bytes.
+        streams.open("tests").push(&[b'x'; 38]);
+        assert!(streams.trouble().is_some_and(|why| why.contains("more than 64000000 bytes")));
+        assert_eq!(bytes(), most);
+        streams.open("tests").push(&[b'x'; 37]);
+        assert_eq!((streams.trouble(), bytes()), (None, MAX_RUN));
     }
 
     #[test]

@@ -29,6 +29,12 @@ pub const MASK: &str = "***";
 /// From this length on a pattern is found with white space inside it: nobody writes that by chance.
 const MIN_TOLERANT_BYTES: usize = 16;
 
+/// So much of the end of a text is looked at for a secret that has begun.
+const MAX_BEGUN_BYTES: usize = 16 * 1024;
+
+/// The beginning of a secret that tells of it. Less of one is in any text.
+const MIN_BEGUN_BYTES: usize = 4;
+
 /// A mask and its neighbours may spell a secret that holds asterisks: look again, but not for ever.
 const MAX_ROUNDS: usize = 16;
 
@@ -79,6 +85,16 @@ impl Redactor {
                 || pattern.is_whole && span.len() >= MIN_SECRET_CHARS && tells(pattern.secret)
         };
         found.into_iter().filter(|(pattern, span)| counts(pattern, span)).map(|(pattern, _)| pattern.secret).collect()
+    }
+
+    /// How much of a text that goes on can be redacted by itself: behind it a secret may have begun, or a word goes on that may become one.
+    #[must_use]
+    pub fn ended(&self, text: &str) -> usize {
+        let from = text.floor_char_boundary(text.len().saturating_sub(MAX_BEGUN_BYTES));
+        let tail = text.get(from..).unwrap_or_default();
+        let word = tail.trim_end_matches(|c: char| !c.is_whitespace()).len();
+        let begun = self.matcher().and_then(|matcher| matcher.begun(tail)).unwrap_or(tail.len());
+        text.floor_char_boundary(from.saturating_add(word.min(begun)))
     }
 
     fn mask_once(&self, text: &str) -> Option<String> {
@@ -225,6 +241,20 @@ impl Matcher {
                 found.push((pattern, source));
             }
         }
+    }
+
+    /// Where a secret may have begun that is not there whole. `None` where none has.
+    fn begun(&self, text: &str) -> Option<usize> {
+        let in_view = |escapes: Escapes| {
+            let (seen, sources) = view::normalised_with_sources(text.as_bytes(), escapes);
+            let longest = |pattern: &Pattern| {
+                let mut lengths = (MIN_BEGUN_BYTES..pattern.bytes.len().min(seen.len().saturating_add(1))).rev();
+                lengths.find(|length| pattern.bytes.get(..*length).is_some_and(|begun| seen.ends_with(begun)))
+            };
+            let length = self.patterns.iter().filter_map(longest).max()?;
+            view::source(&sources, &(seen.len().saturating_sub(length)..seen.len())).map(|span| span.start)
+        };
+        self.views.iter().filter_map(|escapes| in_view(*escapes)).min()
     }
 
     fn collect(&self, text: &[u8]) -> Vec<(&Pattern, Range<usize>)> {

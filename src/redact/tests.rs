@@ -304,3 +304,28 @@ fn what_a_change_may_not_carry_is_known_in_every_spelling() {
     assert_eq!(redactor.known("an-ordinary-name"), BTreeSet::from([2]), "of sixteen characters");
     assert_eq!(redactor.known(&format!("{short} {SECRET}")), BTreeSet::from([1, 3]));
 }
+
+#[test]
+fn a_text_under_way_is_cut_before_a_secret_that_may_have_begun() {
+    let redactor = Redactor::new(&[SecretString::from("canary-0123456789-secret")]);
+    for (text, ended) in [
+        ("all is well\n", "all is well\n"),
+        ("all is we", "all is "),
+        ("key: canary-0123", "key: "),
+        ("key: canary-\n0123\n", "key: "),
+        ("key: canary-\u{1b}[1m0123 ", "key: "),
+        ("key: canary-0123456789-secret\n", "key: canary-0123456789-secret\n"),
+        ("key: can\n", "key: can\n"),
+        ("", ""),
+        ("caf\u{e9}", ""),
+    ] {
+        assert_eq!(text.get(..redactor.ended(text)), Some(ended), "{text:?}");
+    }
+    // Whatever is cut off, the beginning holds no part of it that tells.
+    let whole = "the key is canary-0123456789-secret, as ever\n";
+    for end in 0..whole.len() {
+        let begun = whole.get(..end).unwrap();
+        let kept = redactor.redact(begun.get(..redactor.ended(begun)).unwrap()).into_owned();
+        assert!(!kept.contains("cana"), "{begun:?}: {kept:?}");
+    }
+}
