@@ -24,6 +24,7 @@ mod rows;
 mod schema;
 mod scrub;
 mod segments;
+mod snapshots;
 mod spool;
 mod store;
 mod totals;
@@ -38,6 +39,7 @@ pub use location::{Location, locate};
 pub use orders::{BacklogLock, Holder, OrderAnswer, OrderRecord};
 pub use reader::Reader;
 pub use segments::{Joined, Segment};
+pub use snapshots::Kept;
 pub use store::{Settings, Store};
 pub use types::{
     BrokenLink, CallReservation, Cap, LoadedRun, Refused, RunStatus, RunSummary, Scope, Snapshot, StateLink, Verified,

@@ -218,14 +218,6 @@ impl Store {
         self.asked("", query::list(&self.db, |run| self.is_alive(run)))
     }
 
-    /// The last snapshot of that kind and session in a run.
-    ///
-    /// # Errors
-    /// When the log cannot be read.
-    pub fn load_snapshot(&self, run: &RunId, kind: &str, session_id: &str) -> Result<Option<String>, AuditError> {
-        self.asked(&run.0, query::snapshot(&self.db, run, kind, session_id))
-    }
-
     pub(super) fn asked<T>(&self, asked: &str, answer: Result<T, query::QueryError>) -> Result<T, AuditError> {
         answer.map_err(|error| told(self.path(), asked, error))
     }

@@ -11,13 +11,14 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::batch::{Batch, Chain, Extra, SnapshotRow, digest};
+use super::batch::{Batch, Chain, Extra, digest};
 use super::error::{explain, explain_io};
 use super::lock::{self, Held};
+use super::snapshots::Remembered;
 use super::spool::Spool;
 use super::totals::Totals;
 use super::types::Sync;
-use super::{AuditError, Location, Snapshot, place, query, schema, scrub, trees};
+use super::{AuditError, Location, place, query, schema, scrub, trees};
 use crate::domain::chat::Reply;
 use crate::domain::clock::{Clock, SystemClock, Timestamp};
 use crate::domain::event::{Event, RunStarted};
@@ -25,9 +26,6 @@ use crate::domain::receipt::Receipt;
 use crate::domain::tree_patch::RecordedTree;
 use crate::domain::units::RunId;
 use crate::redact::Redactor;
-
-/// The most that is kept of one snapshot.
-const MAX_SNAPSHOT_BYTES: usize = 1024 * 1024;
 
 /// While writes are spooled, each first tries the database, but waits no longer than this: a run goes on at its pace.
 const DEGRADED_BUSY_TIMEOUT: Duration = Duration::from_millis(5);
@@ -54,15 +52,17 @@ pub struct Store {
     sync: Sync,
     /// `None` in memory.
     location: Option<Location>,
-    redactor: Arc<Redactor>,
+    pub(super) redactor: Arc<Redactor>,
     clock: Arc<dyn Clock>,
     settings: Settings,
     current: Option<Current>,
     /// Events that came before a run began.
     early: Vec<Event>,
-    spool: Option<Spool>,
+    pub(super) spool: Option<Spool>,
     /// Batches that neither the database nor the spool took.
-    held_back: Vec<Batch>,
+    pub(super) held_back: Vec<Batch>,
+    /// The newest snapshots, wherever they were written.
+    pub(super) remembered: Remembered,
     degraded: bool,
     pub(super) totals: Totals,
     /// Calls settled by this process. Their receipts may be in the spool.
@@ -155,6 +155,7 @@ impl Store {
             early: Vec::new(),
             spool: None,
             held_back: Vec::new(),
+            remembered: Remembered::default(),
             degraded: false,
             totals: Totals(BTreeMap::new()),
             settled: BTreeMap::new(),
@@ -379,20 +380,6 @@ impl Store {
         true
     }
 
-    /// Keeps a redacted snapshot. One that is too large is kept as its beginning.
-    pub fn save_snapshot(&mut self, snapshot: &Snapshot<'_>) {
-        let Some(chain) = self.chain() else { return };
-        let mut body = scrub::document(&self.redactor, snapshot.body);
-        if body.len() > MAX_SNAPSHOT_BYTES {
-            let beginning = body.get(..body.floor_char_boundary(MAX_SNAPSHOT_BYTES / 2)).unwrap_or_default();
-            body = serde_json::json!({ "cut_from_bytes": body.len(), "beginning": beginning }).to_string();
-        }
-        let mut batch = Batch::new(chain.run_id.clone());
-        batch.snapshot =
-            Some(SnapshotRow { kind: snapshot.kind.to_owned(), session_id: snapshot.session_id.to_owned(), body });
-        self.write(chain, batch, Sync::Later);
-    }
-
     pub(super) fn path(&self) -> &Path {
         self.location.as_ref().map_or(Path::new(":memory:"), |location| &location.live)
     }
@@ -419,9 +406,7 @@ impl Store {
     pub fn close(mut self) -> Vec<String> {
         match self.commit(None, Sync::Now) {
             Ok(()) => self.recovered(),
-            Err(error) => {
-                self.warnings.push(format!("the audit log is incomplete until it is opened again: {error}"));
-            }
+            Err(error) => self.left_waiting(&error),
         }
         // Another process may be reading; then the WAL stays, and nothing is lost by it.
         drop(self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())));

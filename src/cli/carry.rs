@@ -82,7 +82,7 @@ impl Setup<'_> {
         let kept_in = self.kept_in(&run_id);
         let view = RunView::from_events(&events, Liveness::Ended).kept_in(kept_in);
         let step = Step::of(self.environment);
-        let page = step.map(|_| details::page(journal.store(), &view, &events, &self.redactor));
+        let page = step.map(|_| details::page_at_the_end(&journal, &view, &self.redactor));
         for warning in journal.close() {
             super::say(&format!("⚠ {warning}"));
         }

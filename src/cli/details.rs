@@ -1,6 +1,6 @@
 //! Records that the log holds of a run beside its events: conversations, outputs of tests, changes, and whether it goes on.
 
-use crate::audit::{AuditError, RunStatus};
+use crate::audit::{AuditError, Journal, RunStatus};
 use crate::domain::event::Event;
 use crate::domain::units::RunId;
 use crate::lifecycle::{KEPT_AT_THE_END, KEPT_PATCH, KEPT_TESTS, kept_under};
@@ -22,9 +22,10 @@ impl Snapshots for crate::audit::Reader {
     }
 }
 
-impl Snapshots for crate::audit::Store {
-    fn body(&self, run: &RunId, kind: &str, under: &str) -> Result<Option<String>, AuditError> {
-        self.load_snapshot(run, kind, under)
+impl Snapshots for crate::audit::Kept<'_> {
+    /// The run is the one whose snapshots these are.
+    fn body(&self, _run: &RunId, kind: &str, under: &str) -> Result<Option<String>, AuditError> {
+        self.load(kind, under)
     }
 }
 
@@ -51,6 +52,7 @@ pub(super) fn of_step(log: &impl Snapshots, run: &RunId, step: &Step) -> Result<
         conversations,
         tests: text(log, run, KEPT_TESTS, &under)?,
         patch: text(log, run, KEPT_PATCH, &under)?,
+        trouble: None,
     })
 }
 
@@ -67,14 +69,25 @@ fn text(log: &impl Snapshots, run: &RunId, kind: &str, under: &str) -> Result<Op
     Ok(body.and_then(|body| serde_json::from_str(&body).ok()))
 }
 
-/// The run as a page. Details that the log cannot give are missing from it, and that is no reason to have no page.
+/// The page of a run that just ended. It is made of what this process did, and reads the database only for what another one did before.
+pub(super) fn page_at_the_end(journal: &Journal, view: &RunView, redactor: &Redactor) -> String {
+    let run = run_of(view);
+    page(&journal.store().snapshots(&run), view, journal.events(), redactor)
+}
+
+/// The run as a page. Where the log cannot give the details of an iteration, that is said in their place.
 pub(super) fn page(log: &impl Snapshots, view: &RunView, events: &[Event], redactor: &Redactor) -> String {
-    let run = view.run.as_ref().map_or_else(|| RunId(String::new()), |run| run.run_id.clone());
+    let run = run_of(view);
     let details = |step: Step| {
-        let details = of_step(log, &run, &step).unwrap_or_default();
+        let details = of_step(log, &run, &step)
+            .unwrap_or_else(|error| Details { trouble: Some(error.to_string()), ..Details::default() });
         (step, details)
     };
     let steps: Vec<(Step, Details)> = show::steps(events).into_iter().map(details).collect();
     let patch = last_patch(log, &run).ok().flatten().unwrap_or_default();
     redactor.redact(&html::render(&Page { view, events, steps: &steps, patch: &patch })).into_owned()
+}
+
+fn run_of(view: &RunView) -> RunId {
+    view.run.as_ref().map_or_else(|| RunId(String::new()), |run| run.run_id.clone())
 }

@@ -35,6 +35,8 @@ pub struct Details {
     pub tests: Option<String>,
     /// The whole change since the start.
     pub patch: Option<String>,
+    /// Why the log could not be read. `None` where it was.
+    pub trouble: Option<String>,
 }
 
 /// The iterations of a run, in order.

@@ -10,6 +10,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use upshift::domain::catalogue::Price;
 
+use crate::action::step::Job;
 use crate::world::log::Log;
 use crate::world::model_server::{ModelServer, Options, Request, Say, Scripted};
 use crate::world::program::{Program, Said};
@@ -50,16 +51,8 @@ fn run_json(program: &Program, project: &Project, database: &Path) -> (Said, Val
 fn a2_a_log_that_is_locked_to_the_end_costs_the_report_nothing() {
     let (project, folder) = (Project::python(), tempfile::tempdir().expect("a folder"));
     let database = database(folder.path());
-    let held: Arc<Mutex<Option<Connection>>> = Arc::default();
-    let (holder, path, mut answer) = (Arc::clone(&held), database.clone(), mend(&project));
-    let server = ModelServer::start_with(priced(), move |request| {
-        if request.turn() == 1 {
-            let other = Connection::open(&path).expect("the log");
-            other.execute_batch("PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE").expect("the lock");
-            *holder.lock().expect("nobody panicked") = Some(other);
-        }
-        answer(request)
-    });
+    let (held, script) = locks(database.clone(), mend(&project));
+    let server = ModelServer::start_with(priced(), script);
     let program = Program::with_anthropic(&server.url());
     let (said, report) = run_json(&program, &project, &database);
     assert_eq!((said.code, &report["outcome"]), (0, &json!("fixed")), "{}", said.all());
@@ -75,6 +68,80 @@ fn a2_a_log_that_is_locked_to_the_end_costs_the_report_nothing() {
     let later: Value = serde_json::from_str(&later.out).unwrap_or_else(|error| panic!("{error}: {}", later.all()));
     assert_eq!((&later["outcome"], counts(&later)), (&json!("fixed"), counts(&report)));
     assert_eq!(counts(&report).0, json!(server.finish().0), "the vendor's bill");
+    assert_the_log_says(&database, &report);
+}
+
+/// Receipts and rows are what the report says, once the log has taken what waited beside it.
+fn assert_the_log_says(database: &Path, report: &Value) {
+    let redactor = Arc::new(upshift::redact::Redactor::new(&[]));
+    drop(upshift::audit::Store::open(&upshift::audit::Location::file(database), redactor).expect("the log"));
+    let log = Log::open(database);
+    let number = |sql: &str| json!(log.number(sql));
+    let counted = [
+        ("the receipts", "SELECT COALESCE(SUM(cost_micro_usd), 0) FROM model_calls", &report["cost_micro_usd"]),
+        ("the calls", "SELECT COUNT(*) FROM model_calls", &report["model_calls"]),
+        (
+            "the rows",
+            "SELECT CAST(ROUND(COALESCE(SUM(cost_usd), 0) * 1000000) AS INTEGER) FROM tier_attempts",
+            &report["cost_micro_usd"],
+        ),
+        ("the iterations", "SELECT COUNT(*) FROM tier_attempts", &report["iterations"]),
+    ];
+    for (name, sql, said) in counted {
+        assert_eq!(&number(sql), said, "{name}: {report:#}");
+    }
+}
+
+/// Locks the log from the second turn of a run on, until the returned lock is dropped.
+fn locks(
+    path: PathBuf,
+    mut answer: impl FnMut(&Request) -> Scripted + Send + 'static,
+) -> (Arc<Mutex<Option<Connection>>>, impl FnMut(&Request) -> Scripted + Send + 'static) {
+    let held: Arc<Mutex<Option<Connection>>> = Arc::default();
+    let holder = Arc::clone(&held);
+    let script = move |request: &Request| {
+        if request.turn() == 1 {
+            let other = Connection::open(&path).expect("the log");
+            other.execute_batch("PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE").expect("the lock");
+            *holder.lock().expect("nobody panicked") = Some(other);
+        }
+        answer(request)
+    };
+    (held, script)
+}
+
+#[test]
+fn a2_a_step_of_the_action_tells_a_run_whose_log_is_locked_whole() {
+    let (project, folder) = (Project::python(), tempfile::tempdir().expect("a folder"));
+    let database = database(folder.path());
+    let (held, script) = locks(database.clone(), mend(&project));
+    let server = ModelServer::start_with(priced(), script);
+    let job = Job::new(&server.url())
+        .with("UPSHIFT_TIERS", "claude-haiku-4-5 x1")
+        .with("UPSHIFT_AUDIT_DB", database.to_str().expect("text"));
+    let said = job.run(&project);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let billed = server.finish().0;
+    let outputs = job.outputs();
+    let cost = format!("{}.{:06}", billed / 1_000_000, billed % 1_000_000);
+    assert_eq!((outputs["outcome"].as_str(), outputs["cost-usd"].as_str()), ("fixed", cost.as_str()));
+    assert!(job.text("summary").contains("1 test fixed in `cart.py` (+1 −1)"), "{}", job.text("summary"));
+    let page = Path::new(&outputs["report-path"]).with_file_name("report.html");
+    let page = std::fs::read_to_string(page).expect("the page");
+    for part in
+        ["Conversation with the artisan", "Ran 2 tests in ", "<span class=\"added\">+    return sum(prices)\n</span>"]
+    {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
+    assert!(!page.contains("The log holds no"), "{page}");
+    drop(held.lock().expect("nobody panicked").take());
+
+    // The page that is made later of what waits beside the log is the same.
+    let path = database.to_str().expect("text");
+    let later = job.call(&project, &["report", "--format", "html", "--audit-db", path]).out;
+    assert!(later.contains("Conversation with the artisan") && later.contains("Ran 2 tests in "), "{later}");
+    let report = job.call(&project, &["report", "--format", "json", "--audit-db", path]).out;
+    assert_the_log_says(&database, &serde_json::from_str(&report).expect("JSON"));
 }
 
 /// Fills the disk that the log is on once the first file is there, says so by the second, and runs the rest meanwhile.

@@ -13,7 +13,7 @@ use crate::audit::{AuditError, Location, publish, rows};
 
 impl Store {
     /// Writes a batch now or spools it. The chain moves either way.
-    pub(super) fn write(&mut self, chain: Chain, batch: Batch, sync: Sync) {
+    pub(in crate::audit) fn write(&mut self, chain: Chain, batch: Batch, sync: Sync) {
         self.advance(chain);
         match self.commit(Some(&batch), sync) {
             Ok(()) => self.recovered(),
@@ -91,6 +91,24 @@ impl Store {
             "the audit log {} cannot be written ({why}); what happens is {held} until it can",
             self.path().display()
         ));
+    }
+
+    /// Says what becomes of the writes that still wait when the log is closed. Those that are in memory only are tried on the spool once more.
+    pub(super) fn left_waiting(&mut self, why: &rusqlite::Error) {
+        let spooled =
+            self.spool.as_ref().filter(|_| !self.held_back.is_empty()).map(|spool| spool.add(&self.held_back));
+        let message = match spooled {
+            None if !self.held_back.is_empty() => format!("{} of the audit log are lost: {why}", self.waiting()),
+            Some(Err(error)) => {
+                format!("{} of the audit log are lost: {why}, and its spool failed too ({error})", self.waiting())
+            }
+            None | Some(Ok(())) => format!("the audit log is incomplete until it is opened again: {why}"),
+        };
+        self.warnings.push(message);
+    }
+
+    fn waiting(&self) -> String {
+        format!("{} write(s)", self.held_back.len())
     }
 
     /// Begins a transaction and replays the waiting writes. Meant for callers that decide within it.

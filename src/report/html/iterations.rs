@@ -49,9 +49,13 @@ fn iteration(view: &RunView, step: &Step, details: &Details, room: &Room) -> Mar
                 }
             }
             @if let Some(attempt) = &step.attempt { (row(attempt)) }
-            (conversations(details, room))
-            (block("What the tests printed", details.tests.as_deref(), "--tests", room))
-            (change_of(details, room))
+            @if let Some(trouble) = &details.trouble {
+                p.faint { "Its conversation, its tests and its change could not be read from the log: " (plain::line(trouble)) }
+            } @else {
+                (conversations(details, room))
+                (block("What the tests printed", details.tests.as_deref(), "--tests", room))
+                (change_of(details, room))
+            }
         }
     }
 }

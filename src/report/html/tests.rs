@@ -35,6 +35,7 @@ fn nothing_foreign_is_ever_interpreted() {
         conversations: vec![body.to_string(), "{".to_owned()],
         tests: Some(EVIL.to_owned()),
         patch: Some(format!("+{EVIL}")),
+        trouble: None,
     };
     let page = page(&fixtures::fixed(), &details, EVIL);
     for forbidden in ["<script", "<img", "onload=\"x", "\u{202e}", "http://", "https://", "url("] {
@@ -42,6 +43,14 @@ fn nothing_foreign_is_ever_interpreted() {
     }
     assert!(page.contains("&lt;script&gt;alert(1)") && page.contains("cannot be read"));
     assert_eq!(page.matches("<style>").count(), 1);
+}
+
+#[test]
+fn a2_a_log_that_cannot_be_read_is_said_where_its_part_is_missing() {
+    let details = Details { trouble: Some("the audit log is <locked>".to_owned()), ..Details::default() };
+    let page = page(&fixtures::fixed(), &details, "");
+    let said = "could not be read from the log: the audit log is &lt;locked&gt;";
+    assert_eq!((page.matches(said).count(), page.contains("The log holds no")), (7, false), "{page}");
 }
 
 #[test]
