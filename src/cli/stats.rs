@@ -2,6 +2,7 @@
 
 use clap::{Args as ClapArgs, ValueEnum};
 
+use super::console::Stream;
 use super::environment::{Environment, current_dir};
 use super::retirement::NOTICE_DAYS;
 use super::{Failure, details, plan, setup, stop_sources};
@@ -13,8 +14,9 @@ use crate::domain::played::Basis;
 use crate::model::catalogue;
 use crate::policy::ladder;
 use crate::redact::Redactor;
-use crate::report::stats;
 use crate::report::view::RunView;
+use crate::report::wrap::wrap;
+use crate::report::{json, stats};
 
 /// The arguments of `stats`.
 #[derive(Debug, ClapArgs)]
@@ -52,8 +54,8 @@ pub(super) fn run(args: &StatsArgs, environment: &Environment) -> anyhow::Result
         figures.suggest(suggestion);
     }
     let text = match args.format {
-        Form::Text => stats::render(&figures),
-        Form::Json => serde_json::to_string_pretty(&figures)? + "\n",
+        Form::Text => wrap(&stats::render(&figures), environment.console().columns(Stream::Out)),
+        Form::Json => json::pretty(&figures),
     };
     super::print(&Redactor::new(&environment.secrets()).redact(&text))
 }

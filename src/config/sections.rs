@@ -2,6 +2,7 @@
 
 use crate::domain::budget::{Budget, SharedCaps};
 use crate::domain::ladder::{OnEntropy, Tier};
+use crate::domain::objective::DEFAULT_OBJECTIVE;
 use crate::domain::units::{MicroUsd, human_duration};
 
 use super::checks;
@@ -23,7 +24,6 @@ const DEFAULT_MAX_COST: MicroUsd = MicroUsd(2_000_000);
 const DEFAULT_MAX_MINUTES_MS: u64 = 15 * 60_000;
 const DEFAULT_MAX_ITERATIONS: u32 = 30;
 const DEFAULT_ENTROPY_THRESHOLD: u32 = 3;
-const DEFAULT_OBJECTIVE: &str = "make the failing tests pass";
 
 /// Where the audit log goes on a person's machine (DESIGN §2.4).
 const LOCAL_AUDIT_PATH: &str = ".upshift/audit.db";

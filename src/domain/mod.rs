@@ -32,6 +32,7 @@ pub mod leftover;
 pub mod line_diff;
 pub mod meta;
 pub mod model_id;
+pub mod objective;
 pub mod outcome;
 pub mod played;
 pub mod printed_path;

@@ -37,10 +37,18 @@ fn failed(view: &RunView, test: &str) -> String {
     let attempts = view.tiers.iter().rev().flat_map(|tier| tier.attempts.iter().rev());
     let mut messages = attempts.flat_map(|attempt| &attempt.error_messages).chain(&view.recent_errors);
     let message = messages.find(|message| message.contains(test));
-    let message = message.map_or_else(|| "This test fails still.".to_owned(), |message| plain::block(message));
+    let message = message.map_or_else(|| unsaid(view).to_owned(), |message| plain::block(message));
     let places = view.baseline.iter().flat_map(|baseline| &baseline.places);
     let place = places.filter(|place| place.test == test).map(|place| (place.file.as_str(), place.line)).next();
     annotation_at(Annotation::Error, place, &plain::clip(&plain::line(test), MAX_TITLE), &message)
+}
+
+/// The message of a test that left none.
+fn unsaid(view: &RunView) -> &'static str {
+    match view.failing_after {
+        Some(_) => "This test fails still.",
+        None => "This test failed at the start. Whether it fails still is not known: the tests did not run again.",
+    }
 }
 
 #[cfg(test)]
@@ -61,6 +69,21 @@ mod tests {
             assert_eq!(errors, if good { 0 } else { MAX_ANNOTATIONS }, "{name}: {lines:#?}");
             assert!(lines.iter().all(|line| line.lines().count() == 1 && line.starts_with("::")), "{name}");
         }
+    }
+
+    #[test]
+    fn a4_a_test_that_did_not_run_again_is_not_said_to_fail_still() {
+        let mut view = fixtures::fixed().view();
+        view.ending = super::super::view::Ending::Died;
+        view.failing_before = vec!["adds".to_owned()];
+        view.recent_errors.clear();
+        view.tiers.iter_mut().for_each(|tier| tier.attempts.clear());
+        view.failing_after = Some(view.failing_before.clone());
+        assert_eq!(of_run(&view)[1], "::error title=adds::This test fails still.");
+        view.failing_after = None;
+        let unknown = "::error title=adds::This test failed at the start. Whether it fails still is not known: the tests did not \
+                       run again.";
+        assert_eq!(of_run(&view)[1], unknown);
     }
 
     #[test]

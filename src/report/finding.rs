@@ -135,7 +135,7 @@ pub fn markdown(found: &Finding) -> String {
 /// The finding as JSON.
 #[must_use]
 pub fn json(found: &Finding) -> String {
-    serde_json::to_string_pretty(found).unwrap_or_default() + "\n"
+    super::json::pretty(found)
 }
 
 fn more(list: &List) -> Option<String> {

@@ -294,4 +294,4 @@ pub(super) fn fixed() -> Script {
 
 mod endings;
 
-pub(super) use endings::every_ending;
+pub(super) use endings::{every_delivery, every_ending};

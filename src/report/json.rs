@@ -8,8 +8,8 @@ mod shape;
 mod steps;
 
 pub use self::shape::{
-    AttemptDocument, BilledDocument, BreakpointDocument, BudgetDocument, CommandDocument, Document, LoopResult, Money,
-    PullRequestDocument, PushDocument, RemarkDocument, SideDocument, TierDocument,
+    AttemptDocument, BilledDocument, BreakpointDocument, BudgetDocument, CommandDocument, Document, KeptDocument,
+    LoopResult, Money, PullRequestDocument, PushDocument, RemarkDocument, SideDocument, TierDocument,
 };
 pub use self::steps::{StepsDocument, Wanted, steps};
 use crate::domain::attempt::{Attempt, AttemptStatus};
@@ -93,7 +93,8 @@ pub fn document(view: &RunView) -> Document<'_> {
         framework: view.baseline.as_ref().map(|baseline| baseline.framework.as_str()),
         failing_before: &view.failing_before,
         failing_after: view.failing_after.as_deref(),
-        fixed_tests: view.fixed_tests(),
+        fixed_tests: view.fixed_by_the_change(),
+        kept: view.kept().map(|kept| KeptDocument { green: kept.green, diff_stat: &kept.stat.files }),
         flaky_tests: view.baseline.as_ref().map(|baseline| baseline.flaky.as_slice()).unwrap_or_default(),
         environment_tests: view.baseline.as_ref().map(|baseline| baseline.environment.as_slice()).unwrap_or_default(),
         diff_stat: view.diff_stat().files,

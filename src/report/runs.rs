@@ -4,9 +4,10 @@ use serde::Serialize;
 
 use super::view::{Ending, RunView};
 use super::{columns, plain};
+use crate::domain::objective::DEFAULT_OBJECTIVE;
 use crate::domain::units::human_duration;
 
-/// A program's command line is cut here.
+/// A program's command line, an objective and the name of a test are cut here.
 const MAX_PROGRAM: usize = 32;
 
 /// One run as a line.
@@ -16,7 +17,7 @@ pub struct Row {
     pub run_id: String,
     /// When it began.
     pub started_at: String,
-    /// `#7`, a branch, or empty.
+    /// `#7`, a branch, a program, the objective, else the first test that failed. Empty where none of them is known.
     pub about: String,
     /// The outcome's word, `running` or `interrupted`.
     pub outcome: String,
@@ -51,7 +52,8 @@ impl Row {
         let pushed = view.delivery.pushes.last().map(|push| push.branch.clone());
         let opened = view.delivery.pull_request.as_ref().map(|pull| pull.number);
         let program = view.command().map(|command| plain::clipped_line(command, MAX_PROGRAM));
-        let about = pull_request.or(opened).map(|number| format!("#{number}")).or(pushed).or(program);
+        let about =
+            pull_request.or(opened).map(|number| format!("#{number}")).or(pushed).or(program).or_else(|| goal(view));
         let tier = match view.resolved() {
             Some((tier, _)) => Some(tier),
             None => view.position.and_then(|position| view.tier(position.tier_index)),
@@ -71,7 +73,7 @@ impl Row {
             cost_usd: charge.known.as_usd(),
             unknown_cost_usd: charge.unknown.as_usd(),
             failing_before: view.failing_before.len(),
-            fixed: if view.passes_with_change() { view.failing_before.len() } else { view.fixed_tests().len() },
+            fixed: view.fixed_by_the_change().len(),
             duration_ms: view.spent.active_ms,
             is_gateway: view.command().is_some(),
             cost: charge.to_string(),
@@ -95,6 +97,17 @@ impl Row {
             human_duration(self.duration_ms),
         ]
     }
+}
+
+/// The subject of a run that touched no pull request and no branch: its own objective, else the tests that failed.
+fn goal(view: &RunView) -> Option<String> {
+    let objective = view.run.as_ref().map(|run| run.objective.as_str());
+    if let Some(own) = objective.filter(|own| !own.trim().is_empty() && *own != DEFAULT_OBJECTIVE) {
+        return Some(plain::clipped_line(own, MAX_PROGRAM));
+    }
+    let (first, more) = view.failing_before.split_first()?;
+    let first = plain::clipped_line(first, MAX_PROGRAM);
+    Some(if more.is_empty() { first } else { format!("{first} and {} more", more.len()) })
 }
 
 /// The table, the latest run first.
@@ -123,5 +136,22 @@ mod tests {
             .collect();
         insta::assert_snapshot!(table(&rows));
         assert_eq!(table(&[]), "The log holds no runs.\n");
+    }
+
+    #[test]
+    fn c12_a_local_run_is_told_by_its_objective_or_the_tests_that_failed() {
+        let about = |objective: &str, failing: usize| {
+            let mut view = fixtures::fixed().view();
+            view.failing_before.truncate(failing);
+            if let Some(run) = &mut view.run {
+                objective.clone_into(&mut run.objective);
+            }
+            Row::of(&view, None).about
+        };
+        let first = fixtures::F0[0];
+        assert_eq!(about(DEFAULT_OBJECTIVE, 3), format!("{first} and 2 more"));
+        assert_eq!(about(DEFAULT_OBJECTIVE, 1), first);
+        assert_eq!(about(DEFAULT_OBJECTIVE, 0), "");
+        assert_eq!(about("mend the parser\u{1b}[2J", 3), "mend the parser");
     }
 }

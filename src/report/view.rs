@@ -13,7 +13,7 @@ use crate::domain::budget::{Budget, Spent};
 use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::correction::Correction;
 use crate::domain::delivery::{Answer, Awaited};
-use crate::domain::event::{BaselineFinished, DiffStat, RunFinished, RunStarted};
+use crate::domain::event::{BaselineFinished, DiffStat, KeptChange, RunFinished, RunStarted};
 use crate::domain::ladder::{Role, Tier};
 use crate::domain::leftover::Leftover;
 use crate::domain::meta::MetaReported;
@@ -439,6 +439,24 @@ impl RunView {
     pub fn fixed_tests(&self) -> Vec<&str> {
         let Some(after) = &self.failing_after else { return Vec::new() };
         without(&self.failing_before, after)
+    }
+
+    /// Tests that failed at the start and pass with the run's change, be it in the files or kept elsewhere.
+    #[must_use]
+    pub fn fixed_by_the_change(&self) -> Vec<&str> {
+        if self.passes_with_change() {
+            return self.failing_before.iter().map(String::as_str).collect();
+        }
+        self.fixed_tests()
+    }
+
+    /// The change that was kept beside the files, for a run whose change is not in them.
+    #[must_use]
+    pub fn kept(&self) -> Option<&KeptChange> {
+        match &self.ending {
+            Ending::Finished(finished) => finished.kept.as_deref(),
+            Ending::Running | Ending::Died => None,
+        }
     }
 
     /// Tests that failed at the start and still do.

@@ -99,8 +99,11 @@ pub struct Document<'a> {
     pub failing_before: &'a [String],
     /// Failing tests at the end. Null when they never ran again.
     pub failing_after: Option<&'a [String]>,
-    /// Tests of the first list that are not in the second.
+    /// Tests of the first list that pass with the run's change, be it in the files or `kept`.
     pub fixed_tests: Vec<&'a str>,
+    /// The change of a run that left none in the files. Absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept: Option<KeptDocument<'a>>,
     /// Tests that were set aside because they both failed and passed.
     pub flaky_tests: &'a [String],
     /// Tests that were set aside because they fail for want of a service or because of the machine. Absent where there are none.
@@ -198,6 +201,15 @@ pub struct SideDocument {
     pub cost: Money,
     /// The most that failed ones cost beyond that.
     pub unknown_cost: Money,
+}
+
+/// A change that is kept beside the files: `best_patch` says where, `pushes` how far it got.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct KeptDocument<'a> {
+    /// Whether the tests pass with it.
+    pub green: bool,
+    /// The files that it changes. `added` and `removed` are null for binary ones.
+    pub diff_stat: &'a [FileStat],
 }
 
 /// A model that was asked, and the one that was billed.

@@ -17,7 +17,7 @@ fn every_ending_says_its_outcome_and_exit_code() {
             "limited" => "parked",
             "ci_green" | "ci_red" => "fixed",
             "not_pushed" => "blocked",
-            "interrupted_wait" => "interrupted",
+            "interrupted_wait" | "interrupted_baseline" => "interrupted",
             name => name,
         };
         assert_eq!(json["outcome"], outcome);
@@ -29,6 +29,24 @@ fn every_ending_says_its_outcome_and_exit_code() {
         let tiers: u64 =
             json["tiers"].as_array().unwrap().iter().map(|tier| tier["cost_micro_usd"].as_u64().unwrap()).sum();
         assert_eq!(json["cost_micro_usd"], tiers);
+    }
+}
+
+#[test]
+fn a4_a_green_change_that_is_not_in_the_files_is_told_with_the_tests_that_it_fixes() {
+    for (name, view) in fixtures::every_ending() {
+        let json: serde_json::Value = serde_json::from_str(&render(&view)).unwrap();
+        let undelivered = matches!(name, "objected" | "not_pushed" | "interrupted_wait");
+        assert_eq!(json.get("kept").is_some(), undelivered, "{name}");
+        if undelivered {
+            assert_eq!(
+                (&json["fixed_tests"], &json["failing_after"]),
+                (&json["failing_before"], &json["failing_before"])
+            );
+            assert_eq!((&json["kept"]["green"], &json["diff_stat"]), (&true.into(), &serde_json::json!([])), "{name}");
+            let file = serde_json::json!([{ "path": "src/math.rs", "added": 2, "removed": 1 }]);
+            assert_eq!(json["kept"]["diff_stat"], file, "{name}");
+        }
     }
 }
 

@@ -114,9 +114,12 @@ fn unmended(view: &RunView) -> (Mark, Sentence) {
 
 fn failing(view: &RunView) -> Option<String> {
     let still = view.still_failing().len() + view.newly_failing().len();
-    let verb = if still == 1 { "fails" } else { "fail" };
-    let still_word = if view.failing_after.is_some() { " still" } else { "" };
-    (still > 0).then(|| format!("{}{still_word} {verb}", count(u64_of(still), "test")))
+    let verb = match (view.failing_after.is_some(), still) {
+        (false, _) => "failed at the start",
+        (true, 1) => "still fails",
+        (true, _) => "still fail",
+    };
+    (still > 0).then(|| format!("{} {verb}", count(u64_of(still), "test")))
 }
 
 /// The change and how far it got, without how the run ended.
@@ -192,4 +195,56 @@ fn outside(view: &RunView) -> (Mark, Option<String>) {
 fn waiting(view: &RunView) -> Option<String> {
     let wait = view.delivery.waits.last().filter(|wait| wait.answer.is_none())?;
     Some(format!("waiting for {}", super::awaited(wait.awaited)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixtures;
+    use crate::report::words::next_steps;
+
+    fn said(sentence: &Sentence) -> String {
+        crate::report::text::say(sentence)
+    }
+
+    /// The first line and the next steps of each run, as a person reads them in a terminal.
+    fn table(runs: impl IntoIterator<Item = (String, RunView)>) -> String {
+        let row = |(name, view): (String, RunView)| {
+            let (mark, sentence) = headline(&view);
+            let steps: String = next_steps(&view).iter().map(|step| format!("    → {}\n", said(step))).collect();
+            format!("{name}\n    {} {}\n{steps}", mark.sign(), said(&sentence))
+        };
+        runs.into_iter().map(row).collect()
+    }
+
+    #[test]
+    fn a4_every_outcome_has_one_first_line_and_the_right_next_step() {
+        let endings = fixtures::every_ending();
+        for (name, view) in &endings {
+            let first = said(&headline(view).1);
+            let green = view.passes_with_change();
+            assert!(!first.contains('\n') && !(green && first.contains("fail")), "{name}: {first}");
+            assert_eq!(next_steps(view).is_empty(), *name == "running", "{name}");
+        }
+        insta::assert_snapshot!(table(endings.into_iter().map(|(name, view)| (name.to_owned(), view))));
+    }
+
+    #[test]
+    fn a4_every_way_a_delivery_ends_has_one_first_line_and_the_right_next_step() {
+        let deliveries = fixtures::every_delivery();
+        for (name, view) in &deliveries {
+            let (mark, sentence) = headline(view);
+            let first = said(&sentence);
+            assert!(first.starts_with("3 tests fixed in ") && first.contains("03ee08e"), "{name}: {first}");
+            let steps: Vec<String> = next_steps(view).iter().map(said).collect();
+            assert!(
+                !steps.is_empty() && !steps.concat().contains("Settle what the model asks for"),
+                "{name}: {steps:?}"
+            );
+            // A first line with a reservation never stands under the sign of success.
+            assert!(!(mark == Mark::Good && first.contains(" but ")), "{name}: {first}");
+            assert_eq!(crate::report::annotations::of_run(view).len(), 1, "{name}: no test is called failing");
+        }
+        insta::assert_snapshot!(table(deliveries));
+    }
 }

@@ -47,7 +47,7 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
         Outcome::Stalled => one("Read the error that keeps coming back: if the code is not its cause (environment, \
                                  the test itself), no model will fix it. Else add a stronger tier."),
         Outcome::Blocked { .. } if view.passes_with_change() && is_refused_outside(view) => vec![
-            look_at_checks(view, "the tests pass here, and CI or a reviewer still says no"),
+            refused_outside(view),
             Sentence::plain("Mend the rest yourself, or allow more pushes with max-pushes."),
         ],
         Outcome::Blocked { .. } if view.red_elsewhere() => vec![
@@ -76,7 +76,7 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
             one("Nothing: its files were put back, and a later run began anew.")
         }
         Outcome::Interrupted { .. } if !view.delivery.pushes.is_empty() && view.passes_with_change() => {
-            let mut steps = vec![look_at_checks(view, "the fix is on its branch, and only the waiting was ended")];
+            let mut steps = vec![look(view, "the fix is on its branch, and only the waiting was ended")];
             steps.extend(
                 (view.kept_in == Whereabouts::Here).then(|| resume(view, "on the same machine to go on waiting.")),
             );
@@ -97,9 +97,8 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
 
 /// The steps left to do about a run whose wait nobody goes on with by itself.
 fn waits(view: &RunView) -> Vec<Sentence> {
-    let mut steps = vec![look_at_checks(view, "the tests pass here, and those may be over by now")];
-    let is_merge = view.delivery.waits.last().is_some_and(|wait| wait.awaited == Awaited::Merge);
-    let setting = if is_merge { "merge-timeout-minutes" } else { "ci-timeout-minutes" };
+    let mut steps = vec![look(view, "the tests pass here, and those may be over by now")];
+    let setting = if waits_for_merge(view) { "merge-timeout-minutes" } else { "ci-timeout-minutes" };
     steps.push(match view.kept_in {
         Whereabouts::Here => {
             resume(view, &format!("on the same machine to go on waiting, or allow more time with {setting}."))
@@ -203,6 +202,28 @@ fn review(view: &RunView) -> Sentence {
 fn is_refused_outside(view: &RunView) -> bool {
     let last = view.delivery.waits.last().and_then(|wait| wait.answer);
     matches!(last, Some(Answer::Red | Answer::ChangesRequested))
+}
+
+/// The step left to do about a no to what was pushed last.
+fn refused_outside(view: &RunView) -> Sentence {
+    match view.delivery.waits.last().and_then(|wait| wait.answer) {
+        Some(Answer::ChangesRequested) => {
+            Sentence::plain("Read the review: the tests pass here, and a reviewer wants something else.")
+        }
+        Some(_) | None => look_at_checks(view, "the tests pass here, and CI still says no"),
+    }
+}
+
+fn waits_for_merge(view: &RunView) -> bool {
+    view.delivery.waits.last().is_some_and(|wait| wait.awaited == Awaited::Merge)
+}
+
+/// The step left to do about an event that nobody here waits for any longer: a merge where it was that, else checks.
+fn look(view: &RunView, why: &str) -> Sentence {
+    if waits_for_merge(view) {
+        return Sentence::plain("Review the pull request and merge it: CI is green, and only the merge is missing.");
+    }
+    look_at_checks(view, why)
 }
 
 fn look_at_checks(view: &RunView, why: &str) -> Sentence {

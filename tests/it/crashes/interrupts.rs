@@ -90,7 +90,7 @@ fn an_interrupted_baseline_is_taken_anew() {
 }
 
 #[test]
-fn tests_that_no_run_judged_again_are_never_called_fixed() {
+fn a1_tests_that_no_run_judged_again_are_never_called_fixed() {
     let project = gated(2); // the second look, for tests that fail now and then
     let program = Program::with_anthropic("http://127.0.0.1:9");
     let child = start(&program, &project, "claude-haiku-4-5 x1", "sh check.sh");
@@ -109,6 +109,10 @@ fn tests_that_no_run_judged_again_are_never_called_fixed() {
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["failing_before"].as_array().map(Vec::len), Some(1), "{json:#}");
     assert_eq!(json["failing_after"], serde_json::Value::Null, "{json:#}");
+    assert_eq!(json["fixed_tests"], json!([]), "{json:#}");
+    let first = "✖ Interrupted by SIGINT. 1 test failed at the start";
+    assert_eq!((text.lines().next(), json["verdict"].as_str()), (Some(first), Some(first)));
+    assert!(markdown.contains(&format!("### {first}\n")), "{markdown}");
 }
 
 #[test]

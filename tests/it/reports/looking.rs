@@ -137,6 +137,18 @@ fn c15_the_recorded_example_shows_what_is_rendered_today() {
     assert_eq!(timeless(&rendered), timeless(&stored), "run: .ci/page keep");
     let page = std::fs::read_to_string(example.join("report.html")).expect("the rendered page");
     assert!(page.contains("<title>✔ 3 tests fixed in cart.py (+1 −1), $0.04</title>"));
+    let today = program.run(folder.path(), &["report", "--format", "html"]).out;
+    assert_eq!(outline(&today), outline(&page), "run: .ci/page keep");
+    let text = std::fs::read_to_string(example.join("report.txt")).expect("the rendered report");
+    let today = program.run(folder.path(), &["report"]).out;
+    let first = |report: &str| timeless(report).lines().next().map(str::to_owned);
+    assert_eq!(first(&today), first(&text), "run: .ci/page keep");
+}
+
+/// The looks of a page and the titles of its parts, without what differs from run to run.
+fn outline(page: &str) -> Vec<String> {
+    let parts = Regex::new("(?s)<(style|h2|summary)>(.*?)</").expect("a pattern");
+    parts.captures_iter(page).map(|part| timeless(&part[2])).collect()
 }
 
 /// A report without what differs from run to run: ids and times.

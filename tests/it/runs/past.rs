@@ -133,3 +133,34 @@ fn b10_the_next_tier_is_told_by_the_handover_alone() {
     }
     server.finish();
 }
+
+#[test]
+fn a7_after_a_wrap_up_the_next_session_starts_fresh_with_what_was_told_of_the_last() {
+    let project = Project::python();
+    let config = "models:\n  anthropic/claude-haiku-4-5: { contextWindow: 20000, maxOutputTokens: 4000 }\n";
+    project.write(".github/upshift.yml", config);
+    let (right, mut sessions) = (project.right, 0);
+    let server = ModelServer::start(move |request| {
+        sessions += usize::from(request.turn() == 0);
+        let file = |line: &str| json!({ "path": "shop/cart.py", "content": format!("def total(prices):\n{line}\n") });
+        match (sessions, request.turn()) {
+            (1, 0) => Say::call("write_file", file("    return 1")).usage(8_400, 50).into(),
+            (1, _) => {
+                assert!(request.body.to_string().contains("% of your context window is in use"), "{}", request.body);
+                Say::call("final_report", json!({ "summary": "tried one", "status": "done" })).usage(8_500, 20).into()
+            }
+            (_, 0) => Say::call("write_file", file(right)).usage(900, 50).into(),
+            (_, _) => Say::call("final_report", json!({ "summary": "mended", "status": "done" })).usage(900, 20).into(),
+        }
+    });
+    let args = ["--tiers", "claude-haiku-4-5 x2", "--test-command", project.test_command];
+    let (said, _) = run(&project, &server, &args);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let requests = server.requests();
+    let second = requests.iter().filter(|request| request.turn() == 0).nth(1).expect("a second session");
+    let messages = second.body["messages"].as_array().expect("messages");
+    assert_eq!(messages.len(), 1, "nothing of the first conversation is sent again: {}", second.body);
+    let told = part(&second.last_user_text(), "YOUR LAST ITERATIONS, oldest first").map(str::to_owned);
+    assert!(told.is_some_and(|told| told.starts_with("Iteration 1: tried one\n  judged: red")), "{}", second.body);
+    server.finish();
+}
