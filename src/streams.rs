@@ -16,11 +16,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+pub use self::under_way::MAX_STREAM;
 use self::under_way::{Kept, Room, UnderWay};
 use crate::redact::Redactor;
 
-/// The most bytes of one stream that are kept: its last ones.
-pub const MAX_STREAM: usize = 2_000_000;
 /// The most bytes on disk that the streams of one run take.
 pub const MAX_RUN: u64 = 64_000_000;
 /// The streams of so many runs stay on a machine.
@@ -100,7 +99,8 @@ impl Streams {
 
     fn write_what_is_new(&self) {
         let under_way: Vec<_> = self.with(|state| state.under_way.iter().filter_map(Weak::upgrade).collect());
-        under_way.iter().for_each(|stream| stream.write_so_far(self));
+        let keep = |place: &str, what: &str, text: &[u8], file: &mut Kept| self.keep(place, what, text, file);
+        under_way.iter().for_each(|stream| stream.write_so_far(&self.redactor, &keep));
     }
 
     /// Puts a text in the place of a stream's file.
@@ -168,7 +168,8 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        self.stream.end(&self.streams);
+        let streams = &self.streams;
+        self.stream.end(&streams.redactor, &|place, what, text, file| streams.keep(place, what, text, file));
     }
 }
 

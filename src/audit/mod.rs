@@ -20,6 +20,7 @@ mod place;
 mod publish;
 mod query;
 mod reader;
+mod remembered;
 mod rows;
 mod schema;
 mod scrub;

@@ -3,7 +3,7 @@
 //! Invariant: a process finds the snapshots that it kept, whatever became of the database: its newest are in memory, and those that the
 //! database did not take are read where they wait.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use super::batch::{Batch, SnapshotRow};
 use super::spool::Spool;
@@ -14,28 +14,6 @@ use crate::domain::units::RunId;
 
 /// The most that is kept of one snapshot.
 const MAX_SNAPSHOT_BYTES: usize = 1024 * 1024;
-/// The most that stays in memory: as much as a page shows.
-const MAX_REMEMBERED_BYTES: usize = 8 * 1024 * 1024;
-
-/// The newest snapshots of the runs of this process, the oldest first.
-#[derive(Debug, Default)]
-pub(super) struct Remembered {
-    rows: VecDeque<(RunId, SnapshotRow)>,
-    bytes: usize,
-}
-
-impl Remembered {
-    fn add(&mut self, run: &RunId, row: &SnapshotRow) {
-        self.bytes = self.bytes.saturating_add(row.body.len());
-        self.rows.push_back((run.clone(), row.clone()));
-        while self.bytes > MAX_REMEMBERED_BYTES
-            && let Some((_, oldest)) = self.rows.pop_front()
-        {
-            self.bytes = self.bytes.saturating_sub(oldest.body.len());
-        }
-    }
-}
-
 /// The snapshots of one run as the process that works on it can read them.
 #[derive(Debug)]
 pub struct Kept<'s> {
@@ -80,7 +58,7 @@ impl Store {
         let spooled = self.spool.as_ref().filter(|spool| !spool.is_empty()).map(Spool::peek).unwrap_or_default();
         let waiting =
             spooled.iter().chain(&self.held_back).filter_map(|batch| Some((&batch.run_id, batch.snapshot.as_ref()?)));
-        let remembered = self.remembered.rows.iter().map(|(run, row)| (run, row));
+        let remembered = self.remembered.rows();
         let rows = waiting.chain(remembered).filter(|(of, _)| *of == run);
         let at_hand = rows.map(|(_, row)| ((row.kind.clone(), row.session_id.clone()), row.body.clone())).collect();
         Kept { store: self, run: run.clone(), at_hand }

@@ -14,7 +14,7 @@ use rusqlite::Connection;
 use super::batch::{Batch, Chain, Extra, digest};
 use super::error::{explain, explain_io};
 use super::lock::{self, Held};
-use super::snapshots::Remembered;
+use super::remembered::Remembered;
 use super::spool::Spool;
 use super::totals::Totals;
 use super::types::Sync;

@@ -6,10 +6,16 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{MAX_STREAM, Streams};
+use crate::redact::Redactor;
+
+/// The most bytes that are kept of one stream: its newest.
+pub const MAX_STREAM: usize = 2_000_000;
 
 /// Writing takes at most this part of the time: a stream that is long to write is written less often.
 const PART_OF_TIME: u32 = 20;
+
+/// Puts a text in the place of a stream's file, which is named after its place and what it is of.
+pub(super) type Keep<'a> = &'a dyn Fn(&str, &str, &[u8], &mut Kept);
 
 /// A stream that is being read, shared with whoever writes it as it goes.
 #[derive(Debug)]
@@ -58,7 +64,7 @@ impl UnderWay {
     }
 
     /// Writes what came since the last time, but for a secret that may have begun at its end.
-    pub(super) fn write_so_far(&self, streams: &Streams) {
+    pub(super) fn write_so_far(&self, redactor: &Redactor, keep: Keep<'_>) {
         let mut file = held(&self.file);
         let now = Instant::now();
         if file.ended || file.not_before.is_some_and(|then| now < then) {
@@ -66,20 +72,20 @@ impl UnderWay {
         }
         let Some((tail, dropped)) = self.newest() else { return };
         let text = String::from_utf8_lossy(&tail);
-        let whole = text.get(..streams.redactor.ended(&text)).unwrap_or_default();
-        self.write(whole, dropped, &mut file, streams);
+        let whole = text.get(..redactor.ended(&text)).unwrap_or_default();
+        self.write((whole, dropped), &mut file, redactor, keep);
         file.not_before = Some(now + now.elapsed().saturating_mul(PART_OF_TIME).max(Duration::from_millis(1)));
     }
 
     /// Writes the whole stream for the last time.
-    pub(super) fn end(&self, streams: &Streams) {
+    pub(super) fn end(&self, redactor: &Redactor, keep: Keep<'_>) {
         let mut file = held(&self.file);
         file.ended = true;
         let (tail, dropped) = {
             let mut text = held(&self.text);
             (std::mem::take(&mut text.tail), text.dropped)
         };
-        self.write(&String::from_utf8_lossy(&tail), dropped, &mut file, streams);
+        self.write((&String::from_utf8_lossy(&tail), dropped), &mut file, redactor, keep);
     }
 
     fn newest(&self) -> Option<(Vec<u8>, u64)> {
@@ -87,9 +93,9 @@ impl UnderWay {
         std::mem::take(&mut text.is_new).then(|| (text.tail.clone(), text.dropped))
     }
 
-    fn write(&self, text: &str, dropped: u64, file: &mut Kept, streams: &Streams) {
+    fn write(&self, (text, dropped): (&str, u64), file: &mut Kept, redactor: &Redactor, keep: Keep<'_>) {
         // Half a secret at the cut would not be recognised: redacted before, where that is possible.
-        let mut text = streams.redactor.redact(text).into_owned().into_bytes();
+        let mut text = redactor.redact(text).into_owned().into_bytes();
         let over = text.len().saturating_sub(MAX_STREAM);
         text.drain(..over);
         let dropped = dropped.saturating_add(u64::try_from(over).unwrap_or(u64::MAX));
@@ -99,7 +105,7 @@ impl UnderWay {
             text = whole;
         }
         if !text.is_empty() {
-            streams.keep(&self.place, self.what, &text, file);
+            keep(&self.place, self.what, &text, file);
         }
     }
 }
