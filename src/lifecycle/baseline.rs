@@ -8,7 +8,7 @@ use super::context::{Context, LifecycleError, interrupted};
 use super::measured::{Measured, Measuring, Origin};
 use super::recorder::Recorder;
 use super::stage::Next;
-use super::{counted, finish, left_behind, leftovers, network, publish, red_ci};
+use super::{counted, failure, finish, left_behind, leftovers, network, publish, red_ci};
 use crate::config::TestPlan;
 use crate::domain::event::{BaselineFinished, Event, TestMessage, TestPlace};
 use crate::domain::foreign::Foreign;
@@ -110,7 +110,7 @@ pub(super) async fn run(
     let RedCiAnswer { end: red, work, events } = about_red_ci(context, &verdict, with_checks).await;
     let (duration_ms, framework) = (first.duration_ms, Some(first.report.framework.clone()));
     let judged_by_ci = work.is_some();
-    let failure = work.as_ref().map_or_else(|| baseline.failing.clone(), |work| work.failing.clone());
+    let failure = work.as_ref().map_or_else(|| failure::names(&baseline, &first.report), |work| work.failing.clone());
     let measured = Measured { setup: measuring.setup, origin, judged_by_ci, failure, baseline, duration_ms, framework };
     let described = trial::describe(&first, context.world.workspace.root());
     let candidate = trial::candidate(measured.origin.tree.clone(), &first, &described);

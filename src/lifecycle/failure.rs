@@ -9,9 +9,34 @@ use super::context::Charter;
 use super::message::BRANCH_PREFIX;
 use crate::config::Push;
 use crate::domain::delivery::Destination;
+use crate::domain::test_report::{Problem, TestReport};
+use crate::policy::entropy;
+use crate::policy::verdict::Baseline;
 
 /// Hexadecimal digits of the failure's name in a branch.
 const KEY_DIGITS: usize = 10;
+/// How many problems of a broken build name it.
+const MOST_PROBLEMS: usize = 20;
+
+/// Names what fails: the tests, or where none is named, as of a broken build, what the build says, without what differs between two
+/// sightings of it.
+pub(super) fn names(baseline: &Baseline, report: &TestReport) -> Vec<String> {
+    if !baseline.failing.is_empty() {
+        return baseline.failing.clone();
+    }
+    let named = |problem: &Problem| {
+        let said = problem.message.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let file = problem.file.as_deref().unwrap_or_default();
+        entropy::normalise(if said.contains(file) { said.to_owned() } else { format!("{file}: {said}") }.as_str())
+    };
+    let mut names: Vec<String> = Vec::new();
+    for name in report.problems.iter().map(named) {
+        if !names.contains(&name) && names.len() < MOST_PROBLEMS {
+            names.push(name);
+        }
+    }
+    names
+}
 
 /// Names the failure that a run of a branch is to mend, where it proposes its fix.
 pub(super) fn key_of(charter: &Charter, failure: &[String]) -> Option<String> {

@@ -300,6 +300,8 @@ fn description(context: &Context<'_>, recorder: &Recorder<'_>, climb: &Climb) ->
     let cost = recorder.charge();
     let what = if climb.measured.judged_by_ci {
         "The tests pass where upshift ran. This change is for what failed in CI alone, and CI judges it:"
+    } else if climb.failing_at_first().is_empty() {
+        "upshift mended the build, which said:"
     } else {
         "upshift made these failing tests pass:"
     };

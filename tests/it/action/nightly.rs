@@ -2,10 +2,12 @@
 
 use serde_json::json;
 
+use super::delivery::{FILES, Site};
 use super::killed::Effect;
 use super::reentry::Repository;
 use super::step::replace_line;
 use crate::world::github::Artifact;
+use crate::world::log::Log;
 
 /// The events after which a run is killed here.
 pub(crate) const KILLS: [&str; 1] = ["failure_counted:1"];
@@ -154,4 +156,30 @@ fn many_artifacts_of_others_hide_no_night() {
     let why = "whether this failure had runs before is not known: it was not among the newest 500 artifacts";
     assert!(third.said().contains(why), "{}", third.said());
     let _world = repository.finish();
+}
+
+/// The key of the failure of a `main` whose module is this, by the log of a night.
+fn key_of_a_night(module: &'static str) -> String {
+    let mut files = FILES;
+    files[1].1 = module;
+    let mut repository = Repository::of(Site::of(&files, &["success"]), replace_line("sum(", "add("));
+    let payload = json!({ "schedule": "0 3 * * *", "repository": { "default_branch": "main" } });
+    let command = "python3 -m py_compile shop/cart.py && python3 -m unittest discover -s tests -t .";
+    let more = [("UPSHIFT_PUSH", "pr"), ("UPSHIFT_TIERS", "claude-haiku-4-5 x1"), ("UPSHIFT_TEST_COMMAND", command)];
+    let night = repository.job_for("schedule", &payload, &more);
+    assert_eq!(night.output("outcome"), "exhausted", "{}", night.said());
+    let log = Log::open(std::path::Path::new(&night.output("audit-db")));
+    let counted = log.value("SELECT body FROM events WHERE kind = 'failure_counted'");
+    let counted: serde_json::Value = serde_json::from_str(&counted).expect("JSON");
+    let baseline = log.value("SELECT body FROM events WHERE kind = 'baseline_finished'");
+    assert!(baseline.contains("compile_error") && baseline.contains(r#""failing":[]"#), "{baseline}");
+    let _world = repository.finish();
+    counted["key"].as_str().expect("a key").to_owned()
+}
+
+#[test]
+fn two_builds_that_are_broken_otherwise_are_two_failures_wherever_they_stand() {
+    let unclosed = key_of_a_night("def total(prices):\n    return sum(prices\n");
+    assert_eq!(key_of_a_night("# Adds up.\n\ndef total(prices):\n    return sum(prices\n"), unclosed);
+    assert_ne!(key_of_a_night("def total(prices)\n    return sum(prices)\n"), unclosed);
 }
