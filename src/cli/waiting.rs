@@ -7,15 +7,18 @@ use crate::config::{Plan, WaitFor};
 use crate::domain::ci::{CiContext, EventKind, Forge};
 
 /// Why the end of CI starts no job where the job's own token pushed (GITHUB 1).
-const NO_PUSH_TOKEN: &str = "`wait-for: event` needs `push-token`: what the job's own token pushes starts no workflow, so that nothing \
-                             would go on with the run; it waits in this job instead";
+const NO_PUSH_TOKEN: &str = "`wait-for: event` needs a `push-token` other than the job's own: what that one pushes starts no workflow, so \
+                             that nothing would go on with the run; it waits in this job instead";
+/// Why no job goes on where the step behind ours keeps no log, or one that nobody believes.
+const NOT_BELIEVED: &str = "`wait-for: event` needs a job that runs the default branch's workflow, and the Action on github.com, which \
+                            keeps its log: nothing would go on with this run; it waits in this job instead";
 
 /// Whether the end of CI starts a job that goes on with this run: what is pushed starts CI, and the step behind ours keeps the log for a
 /// job of the default branch's workflow, whose artifacts alone are believed.
 pub(super) fn is_woken(context: &CiContext, environment: &Environment) -> bool {
     let keeps_its_log = Step::of(environment).is_some_and(Step::is_the_action);
     let is_believed = keeps_its_log && !is_of_a_head(context);
-    context.forge == Forge::Github && is_believed && forge::push_token(environment).is_some()
+    context.forge == Forge::Github && is_believed && starts_ci(environment)
 }
 
 /// Whether the job is one of a pull request's head, whose artifacts anybody who may push could have made.
@@ -23,10 +26,18 @@ pub(super) fn is_of_a_head(context: &CiContext) -> bool {
     matches!(context.event, EventKind::PullRequest | EventKind::PullRequestReview | EventKind::PullRequestReviewComment)
 }
 
+/// Whether what is pushed starts CI.
+fn starts_ci(environment: &Environment) -> bool {
+    forge::push_token(environment).is_some_and(|token| !forge::is_jobs_own(environment, &token))
+}
+
 /// Has a run wait in its job where it was asked to end it and nothing would start another.
 pub(super) fn settle(plan: &mut Plan, context: Option<&CiContext>, environment: &Environment) {
-    if plan.github.wait_for == WaitFor::Event && context.is_some() && forge::push_token(environment).is_none() {
-        plan.github.wait_for = WaitFor::Ci;
-        plan.warnings.push(NO_PUSH_TOKEN.to_owned());
+    let Some(context) = context.filter(|_| plan.github.wait_for == WaitFor::Event) else { return };
+    if is_woken(context, environment) {
+        return;
     }
+    plan.github.wait_for = WaitFor::Ci;
+    let why = if starts_ci(environment) { NOT_BELIEVED } else { NO_PUSH_TOKEN };
+    plan.warnings.push(why.to_owned());
 }

@@ -59,7 +59,7 @@ pub(super) async fn run(
     let waited = || wait.waited_ms + world.clock.monotonic_ms().saturating_sub(since);
     let limit = limit_ms(context, wait.awaited);
     let before = if wait.awaited == Awaited::Ci { climb.delivered.ci_waited_ms } else { 0 };
-    let is_woken = is_woken(context, wait.awaited) && (wait.awaited == Awaited::Merge || ci::is_known(context).await);
+    let is_woken = is_woken(context, wait.awaited);
     let seen = loop {
         let (mut is_settling, blind) = (false, blind(context));
         let trouble = match look(context, &climb, &wait, waited()).await {

@@ -51,7 +51,9 @@ pub(super) async fn look(
     };
     Ok(match checks::decide(&facts, &question) {
         CiState::Pending { unfinished, failing } if unfinished.is_empty() && failing.is_empty() => Seen::Settling,
-        CiState::NotYet | CiState::Pending { .. } => Seen::Moving,
+        // Where a `paths` filter leaves the commit out no check will ever appear, whose end could start anything.
+        CiState::NotYet => Seen::Settling,
+        CiState::Pending { .. } => Seen::Moving,
         CiState::Green { passed } => Seen::Answer(Answer::Green, format!("{passed} passed")),
         CiState::NeverAppeared => {
             Seen::Answer(Answer::Absent, format!("no check appeared for {} {SET_UP}", wait.commit.short()))
@@ -83,21 +85,6 @@ pub(super) async fn look(
             ),
         ),
     })
-}
-
-/// Whether CI runs here at all, as far as the commit tells that the run began on: where none does, nobody would be woken by its end.
-pub(super) async fn is_known(context: &Context<'_>) -> bool {
-    let (charter, outside) = (&context.charter, context.world.outside);
-    let (Some(outside), Some(destination)) = (outside, &charter.destination) else { return false };
-    let Some(github) = outside.github.as_ref().filter(|_| charter.red_ci.is_none()) else { return true };
-    let question = Question {
-        own_run: outside.own_run,
-        own_workflows: &outside.own_workflows,
-        required: &[],
-        since_push_ms: checks::APPEAR_MS,
-    };
-    let facts = github.ci_facts(&destination.head).await;
-    facts.map_or(true, |facts| checks::decide(&facts, &question) != CiState::NeverAppeared)
 }
 
 /// The names that have to pass before merging, where they can be read.

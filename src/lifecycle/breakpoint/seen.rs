@@ -7,7 +7,7 @@ use crate::domain::foreign::Foreign;
 pub(in crate::lifecycle) enum Seen {
     /// Nothing yet.
     Moving,
-    /// All that showed is good, and soon nothing more can appear.
+    /// All that showed is good, or nothing has shown, and soon nothing more can appear.
     Settling,
     /// Nothing yet, and another process is to go on. Holds the reason why the answer cannot be read, where there is one.
     Later(Option<String>),

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::act::{Ran, Runner};
-use crate::world::git_server::{GitServer, Made, TOKEN, git};
+use crate::world::git_server::{GitServer, Made, PUSHER, TOKEN, git};
 use crate::world::github::{Artifact, CiPlan, FakeGitHub, JobPlan, Pull, Run, World};
 use crate::world::log::Log;
 use crate::world::model_server::{ModelServer, Request, Say, Scripted};
@@ -84,7 +84,7 @@ impl Site {
             ci: conclusions.iter().map(plan).collect(),
             ..World::default()
         };
-        world.token.accepted = vec![TOKEN.to_owned()];
+        world.token.accepted = vec![TOKEN.to_owned(), PUSHER.to_owned()];
         let github = FakeGitHub::start_in_real_time(world);
         Self { server, github, start }
     }
@@ -129,7 +129,7 @@ impl Site {
 
     /// A job that the end of CI starts, in a repository whose `push-token` starts CI; its log is kept and it is over when this returns.
     fn woken(&self, models: &ModelServer, id: u64, payload: &Value) -> Ran {
-        let runner = self.runner(models).secret("UPSHIFT_PUSH_TOKEN", TOKEN);
+        let runner = self.runner(models).secret("UPSHIFT_PUSH_TOKEN", PUSHER);
         self.woken_by(runner, (id, "workflow_run"), payload)
     }
 

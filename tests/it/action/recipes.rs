@@ -5,7 +5,7 @@ use serde_json::json;
 use super::act::{Ran, Runner};
 use super::delivery::{Site, mends, reported};
 use super::file;
-use crate::world::git_server::{TOKEN, git};
+use crate::world::git_server::{PUSHER, TOKEN, git};
 use crate::world::model_server::ModelServer;
 
 /// The block of YAML in a section of the page.
@@ -28,7 +28,7 @@ fn called(site: &Site, models: &ModelServer, text: &str) -> Runner {
     let caller =
         recipe("One workflow for many repositories").replace("test-command: pytest", "tiers: claude-haiku-4-5 x3");
     let (root, kept) = site.checkout();
-    site.told(Runner::of_caller(root, kept, (&caller, text)), models).secret("UPSHIFT_PUSH_TOKEN", TOKEN)
+    site.told(Runner::of_caller(root, kept, (&caller, text)), models).secret("UPSHIFT_PUSH_TOKEN", PUSHER)
 }
 
 fn began(ran: &Ran, action: &str) -> bool {
@@ -75,7 +75,7 @@ fn the_readmes_workflow_comes_to_its_second_iteration_by_the_ends_of_ci_alone() 
     let mut told = String::new();
     for (id, conclusion) in [(201, "failure"), (202, "failure"), (203, "success")] {
         let (root, kept) = site.checkout();
-        let runner = site.told(Runner::of_clone(root, kept, block), &models).secret("UPSHIFT_PUSH_TOKEN", TOKEN);
+        let runner = site.told(Runner::of_clone(root, kept, block), &models).secret("UPSHIFT_PUSH_TOKEN", PUSHER);
         let ran = site.woken_by(runner, (id, "workflow_run"), &site.ci_ended(conclusion));
         assert_eq!(ran.code, Some(0), "{}", ran.log);
         told += &ran.log;

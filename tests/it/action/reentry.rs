@@ -11,7 +11,7 @@ use super::delivery::{Site, mends};
 use super::killed::{Effect, Trap};
 use super::step::Job;
 use super::{environment_of_a_step, with_of};
-use crate::world::git_server::{TOKEN, git};
+use crate::world::git_server::{PUSHER, TOKEN, git};
 use crate::world::github::{FakeGitHub, Run, World};
 use crate::world::log::Log;
 use crate::world::model_server::{ModelServer, Request, Scripted};
@@ -126,7 +126,7 @@ impl Repository {
         let job = step.into_iter().fold(Job::new(&self.models.url()), |job, (name, value)| job.with(&name, &value));
         let job = job
             .with("ANTHROPIC_API_KEY", KEY)
-            .with("UPSHIFT_PUSH_TOKEN", TOKEN)
+            .with("UPSHIFT_PUSH_TOKEN", PUSHER)
             .with("UPSHIFT_TIERS", "claude-haiku-4-5 x3")
             .with("GITHUB_API_URL", &self.site.github.url())
             .with("GITHUB_SERVER_URL", &self.server_url())
@@ -403,6 +403,55 @@ fn where_no_ci_runs_at_all_nobody_would_be_woken_so_that_the_job_looks_itself() 
     assert_eq!(ended.output("outcome"), "fixed", "{}", ended.said());
     assert!(ended.said().contains("no check appeared for "), "{}", ended.said());
     let _world = repository.finish();
+}
+
+/// The workflows of the base ran, and a `paths` filter leaves the fix out: no check of it ends, and so nothing would wake the run.
+#[test]
+fn where_ci_leaves_the_fix_out_the_run_does_not_park_for_ever() {
+    let mut repository = Repository::new(&["success"]);
+    repository.site.github.world().ci.clear();
+    repository.ci_ran_for(&repository.site.start);
+    let ended = repository.job(&repository.told("failure"));
+    assert_eq!(ended.output("outcome"), "fixed", "{}", ended.said());
+    assert!(ended.said().contains("no check appeared for "), "{}", ended.said());
+    assert!(!repository.comment().contains("standing=waiting"), "{}", repository.comment());
+    let _world = repository.finish();
+}
+
+/// `push-token: ${{ secrets.PAT || github.token }}` without that secret, and a job of the pull request's own head.
+#[test]
+fn where_nothing_would_go_on_the_run_waits_in_its_job() {
+    let labelled = Repository::new(&["success"]);
+    let by_label = labelled.site.labelled();
+    let _world = labelled.finish();
+    for (event, token, asked, warned) in [
+        ("workflow_run", TOKEN, "", None),
+        ("workflow_run", TOKEN, "event", Some("`wait-for: event` needs a `push-token` other than the job's own")),
+        ("pull_request", PUSHER, "", None),
+        (
+            "pull_request",
+            PUSHER,
+            "event",
+            Some("`wait-for: event` needs a job that runs the default branch's workflow"),
+        ),
+    ] {
+        let mut repository = Repository::new(&["success"]);
+        repository.site.github.world().ci.iter_mut().for_each(|plan| plan.takes_ms = 60_000);
+        let mut payload = if event == "pull_request" { by_label.clone() } else { repository.told("failure") };
+        if event == "pull_request" {
+            for side in ["head", "base"] {
+                payload["pull_request"][side]["sha"] = json!(repository.site.start);
+            }
+        }
+        let more = [("UPSHIFT_PUSH_TOKEN", token), ("UPSHIFT_WAIT_FOR", asked)];
+        let ended = repository.job_for(event, &payload, &more);
+        assert_eq!(ended.output("outcome"), "fixed", "{event} {asked}: {}", ended.said());
+        assert!(ended.said().contains("CI: green in "), "{event} {asked}: {}", ended.said());
+        let is_warned = ended.said().contains("it waits in this job instead");
+        assert_eq!(is_warned, warned.is_some(), "{event} {asked}: {}", ended.said());
+        assert!(warned.is_none_or(|words| ended.said().contains(words)), "{event} {asked}: {}", ended.said());
+        let _world = repository.finish();
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::delivery::Site;
 use super::file;
 use super::step::Job;
 use crate::backlog::{BUGS, failing_of, files_with_bugs, mends};
-use crate::world::git_server::{TOKEN, git};
+use crate::world::git_server::{PUSHER, TOKEN, git};
 use crate::world::model_server::{ModelServer, Request, Say, Scripted};
 use crate::world::program::{KEY, Program, Said};
 
@@ -52,7 +52,7 @@ fn started(site: &Site, models: &ModelServer) -> Ran {
     let runner = Runner::of_many_jobs(root, kept, (&caller(), &told_its_commit()));
     let repository = json!({ "default_branch": "main", "full_name": "acme/shop" });
     let payload: Value = json!({ "ref": "refs/heads/main", "inputs": {}, "repository": repository });
-    site.told(runner, models).secret("UPSHIFT_PUSH_TOKEN", TOKEN).run("workflow_dispatch", &payload)
+    site.told(runner, models).secret("UPSHIFT_PUSH_TOKEN", PUSHER).run("workflow_dispatch", &payload)
 }
 
 fn artifacts(ran: &Ran) -> Vec<String> {

@@ -8,7 +8,7 @@ use super::delivery::{FILES, Site, reported};
 use super::step::replace_line;
 use super::unblocked::waits;
 use super::woken::{LATER_MS, obeys};
-use crate::world::git_server::TOKEN;
+use crate::world::git_server::{PUSHER, TOKEN};
 use crate::world::github::{Pull, Review, World};
 use crate::world::model_server::ModelServer;
 
@@ -31,7 +31,7 @@ impl Waiting {
     fn runner(&self) -> Runner {
         let (root, kept) = self.site.checkout();
         let runner = Runner::of_clone(root, kept, &self.workflow);
-        self.site.told(runner, &self.models).secret("UPSHIFT_PUSH_TOKEN", TOKEN)
+        self.site.told(runner, &self.models).secret("UPSHIFT_PUSH_TOKEN", PUSHER)
     }
 
     /// A job by an event, and whether it checks anything out.
