@@ -286,13 +286,16 @@ struct Found {
 /// Makes the outside's findings the input of the next iteration, within the same ladder, budget and number of pushes.
 fn again(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, mut climb: Climb, found: Found) -> Next {
     let Found { wait, work, cleared } = found;
-    let most = context.charter.plan.github.max_pushes;
-    if climb.delivered.pushes >= most {
-        let reason = format!(
-            "{} pushed (max-pushes), and the answer is still no: {}",
-            times(most),
-            context.redact(&work.detail)
-        );
+    let (most, detail) = (context.charter.plan.github.max_pushes, context.redact(&work.detail));
+    let ends = if !work.is_told {
+        // Nobody is paid to guess.
+        Some(format!("CI is red in {detail}, and nothing says why"))
+    } else if climb.delivered.pushes >= most {
+        Some(format!("{} pushed (max-pushes), and the answer is still no: {detail}", times(most)))
+    } else {
+        None
+    };
+    if let Some(reason) = ends {
         let mut events = vec![cleared];
         events.extend(leave_tier(&context.charter, &mut climb, TierExit::Blocked, Some(reason.clone())));
         return Next::end(climb, Outcome::Blocked { reason: reason.clone() }, reason, events);

@@ -455,6 +455,20 @@ fn where_nothing_would_go_on_the_run_waits_in_its_job() {
 }
 
 #[test]
+fn behind_a_push_nobody_is_paid_to_guess_either() {
+    let mut repository = Repository::new(&["failure"]);
+    repository.site.github.world().ci[0].jobs[0].log.clear();
+    let first = repository.job(&repository.told("failure"));
+    assert_eq!(first.output("outcome"), "parked", "{}", first.said());
+    let paid = repository.models.requests().len();
+    let second = repository.job(&repository.ci_ends());
+    assert_eq!(second.output("outcome"), "blocked", "{}", second.said());
+    assert!(second.said().contains("CI is red in test, and nothing says why"), "{}", second.said());
+    assert_eq!((repository.models.requests().len(), repository.site.server.pushes()), (paid, 1), "{}", second.said());
+    let _world = repository.finish();
+}
+
+#[test]
 fn a_run_whose_log_is_gone_is_no_longer_said_to_wait() {
     let mut repository = Repository::new(&["success"]);
     let first = repository.job(&repository.told("failure"));
