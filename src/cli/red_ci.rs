@@ -9,8 +9,8 @@ use crate::github::{Conclusion, GitHub, GithubError, Job, Progress, WorkflowRun}
 
 /// The conclusions of a workflow run by which it is red.
 const RED: [&str; 3] = ["failure", "timed_out", "startup_failure"];
-/// How many failed jobs are looked into.
-const MOST_JOBS: usize = 5;
+/// How many failed jobs are looked into: as many legs as two matrices have, at most.
+const MOST_JOBS: usize = 100;
 
 /// Looks the failures up. `None` where no red workflow run started this job and none is known of the commit that a person asked about, or
 /// where it is green by now. A run that cannot be read counts as red, as the event says.

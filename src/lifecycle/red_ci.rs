@@ -24,8 +24,12 @@ const NO_WORK: &str = "the command does not work: ";
 pub(super) fn announced(red: &RedCi) -> String {
     let beside = red.commands().join("`, `");
     let mut told = format!("the tests pass here, but {}; run beside them from now on: `{beside}`", what_failed(red));
-    for job in red.failed.iter().filter(|job| job.command.is_none()) {
+    let not_run: Vec<&FailedJob> = red.failed.iter().filter(|job| job.command.is_none()).collect();
+    for job in not_run.iter().take(MOST_JOBS) {
         told.push_str(&format!("; {} is not run here{}", job.name, because(job)));
+    }
+    if not_run.len() > MOST_JOBS {
+        told.push_str(&format!("; {} more are not run here", not_run.len().saturating_sub(MOST_JOBS)));
     }
     told
 }
@@ -135,6 +139,10 @@ fn what_failed(red: &RedCi) -> String {
     let workflow = &red.workflow;
     match named.as_slice() {
         [] => format!("the workflow {workflow} failed"),
-        named => format!("{} failed in the workflow {workflow}", named.join(", ")),
+        named => {
+            let more = red.failed.len().saturating_sub(named.len());
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            format!("{}{more} failed in the workflow {workflow}", named.join(", "))
+        }
     }
 }

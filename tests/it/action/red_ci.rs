@@ -176,6 +176,29 @@ fn what_failed_in_ci_and_runs_here_is_mended_beside_the_tests() {
 }
 
 #[test]
+fn the_sixth_job_that_failed_is_run_here_too_and_those_that_are_not_are_counted() {
+    let mut world = with_step("sh lint.sh");
+    let lint = world.jobs.pop().expect("a job");
+    for number in 0..7 {
+        let mut job = lint.clone();
+        (job.id, job.name, job.failed_step) = (100 + number, format!("leg {number}"), None);
+        world.jobs.push(job);
+    }
+    world.jobs.push(lint);
+    let github = FakeGitHub::start_in_real_time(world);
+    let models = ModelServer::start(replace_line("sum(prices)", "sum(prices, 0)"));
+    let job = job(&github, &models, "workflow_run", &red_ci());
+    let said = job.run(&unclean());
+    let why = "leg 0, leg 1, leg 2, leg 3, leg 4 and 3 more failed in the workflow CI; run beside them from now on: \
+               `(bash -ec 'sh lint.sh')`";
+    assert!(said.all().contains(why), "{}", said.all());
+    assert!(said.all().contains("; 2 more are not run here"), "{}", said.all());
+    assert!(models.requests()[0].all_text().contains("C999 name the start of the sum"), "{}", said.all());
+    models.finish();
+    github.finish();
+}
+
+#[test]
 fn the_check_that_judges_is_not_the_models_to_change() {
     let github = FakeGitHub::start_in_real_time(with_step("sh lint.sh"));
     let models = ModelServer::start(|request: &Request| match request.turn() {
