@@ -83,3 +83,15 @@ fn nothing_that_we_ship_keeps_a_run_in_a_cache() {
         assert!(!text.contains("actions/cache") && !text.contains("cache:"), "{text}");
     }
 }
+
+/// What the program takes for red starts a job, in every workflow that follows CI.
+#[test]
+fn every_end_of_ci_that_counts_as_red_starts_a_job() {
+    let shipped = [file(".github/workflows/upshift.yml"), file(".github/workflows/fix.yml")];
+    let pages = [file("README.md"), file("docs/action.md"), upshift::cli::init::WORKFLOW.to_owned()];
+    let asked =
+        r#"contains(fromJSON('["failure", "timed_out", "startup_failure"]'), github.event.workflow_run.conclusion)"#;
+    for text in shipped.iter().chain(&pages) {
+        assert!(text.contains(asked) && !text.contains("workflow_run.conclusion == 'failure'"), "{text}");
+    }
+}
