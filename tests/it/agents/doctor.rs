@@ -105,8 +105,8 @@ fn b18_a_command_and_arguments_of_ones_own_are_no_other_agents() {
     assert_eq!(said.code, 0, "{}", said.all());
     let of = |model: &str| {
         let requests = site.server.requests();
-        let told = requests.iter().filter(|request| request.model == model).map(|request| request.all_text());
-        told.last().expect("a request")
+        let mut told = requests.iter().filter(|request| request.model == model).map(|request| request.all_text());
+        told.next_back().expect("a request")
     };
     let (codex, claude) = (of("gpt-4.1"), of(super::CLAUDE));
     assert!(codex.contains("of=CODEX") && !codex.contains("OF-CLAUDE"), "{codex}");
