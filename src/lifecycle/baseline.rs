@@ -49,7 +49,7 @@ pub(super) async fn run(
     left_behind::note(context, recorder, &start);
     context.world.workspace.remember_files(&start)?;
     let began = context.world.clock.monotonic_ms();
-    let first = first_look(context, recorder, &mut measuring).await?;
+    let mut first = first_look(context, recorder, &mut measuring).await?;
     if first.stopped.is_some() {
         // What a run printed until it was cut short says nothing of what passes or fails.
         return Ok(stopped_or(context, recorder, measuring, (Outcome::Budget, String::new()), Vec::new()));
@@ -77,7 +77,6 @@ pub(super) async fn run(
     let aside = flaky.iter().chain(&named).cloned().collect();
     let baseline = Baseline { filed, ..Baseline::from_report(&first.report, aside, explicit) };
     let not_seen = not_seen(&context.charter.plan.test, &first, &first_verdict);
-    let mut first = first;
     trial::leave_out(&mut first.report, &named);
     // Where none of the tests that were asked for fails, there is nothing to mend.
     let verdict = if baseline.failing.is_empty() && !others.is_empty() { Verdict::Green } else { verdict };

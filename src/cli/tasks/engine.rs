@@ -147,7 +147,7 @@ impl Engine<'_> {
             Book::begun(store, backlog, tasks, self.source.says_what_is_done())?
         };
         self.tell_start(&mut book, session, goes_on)?;
-        match self.to_the_end(&mut book, goes_on).await {
+        match self.carry_through(&mut book, goes_on).await {
             Ok(reason) => self.finish(&mut book, reason),
             Err(error) => {
                 // Nothing is recorded of an end: the same command goes on.
@@ -160,7 +160,7 @@ impl Engine<'_> {
         }
     }
 
-    async fn to_the_end(&mut self, book: &mut Book, goes_on: bool) -> anyhow::Result<StopReason> {
+    async fn carry_through(&mut self, book: &mut Book, goes_on: bool) -> anyhow::Result<StopReason> {
         if goes_on {
             // A task that is under way has its change in the files: they are nobody else's before its end.
             if let Some(reason) = self.take_up(book).await? {

@@ -43,8 +43,8 @@ fn labelled_issues_are_worked_off_and_a_strangers_command_is_never_run() {
     // Its title and its text are shown as data, and nothing of them is the objective.
     let about = |number: &str| {
         let requests = server.requests();
-        let first = requests.iter().map(crate::world::model_server::Request::first_user_text);
-        first.filter(|text| text.starts_with(&format!("OBJECTIVE: Mend issue #{number}. "))).last().expect("asked")
+        let mut first = requests.iter().map(crate::world::model_server::Request::first_user_text);
+        first.rfind(|text| text.starts_with(&format!("OBJECTIVE: Mend issue #{number}. "))).expect("asked")
     };
     for (number, title, body) in [("12", "Words [skip ci]", "Depends on #13"), ("13", "Names", "They are wrong.")] {
         let asked = about(number);
