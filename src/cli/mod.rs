@@ -206,7 +206,7 @@ fn parse(environment: &Environment) -> Cli {
 }
 
 fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
-    tasks::follow_parent(environment);
+    tasks::follow_parent(environment)?;
     match command {
         Command::Run { flags, backlog, .. } if backlog.tasks.is_some() => tasks::run(*flags, backlog, environment),
         Command::Run { flags, discard: false, .. } => run::run(*flags, Discard::No, environment),

@@ -45,6 +45,20 @@ pub fn end_with_parent() -> std::io::Result<()> {
     Ok(())
 }
 
+/// Whether the process of this id, which started this one, is gone.
+#[cfg(unix)]
+#[must_use]
+pub fn is_orphan_of(parent: u32) -> bool {
+    std::os::unix::process::parent_id() != parent
+}
+
+/// The same where nobody can be asked.
+#[cfg(not(unix))]
+#[must_use]
+pub fn is_orphan_of(_parent: u32) -> bool {
+    false
+}
+
 /// The name of this machine, as people know it; nothing where it does not say.
 #[cfg(unix)]
 #[must_use]

@@ -140,6 +140,10 @@ impl Engine<'_> {
     /// Begins a backlog, or goes on with the one that was cut short, until its end.
     async fn go(&mut self, store: Store, backlog: BacklogRecord, session: &str) -> anyhow::Result<u8> {
         let goes_on = Book::goes_on(&store, &backlog.source, &backlog.folder)?;
+        if goes_on {
+            // Whatever a killed process started has ended before its tasks are looked at.
+            drop(self.alone().await?);
+        }
         let mut book = if goes_on {
             Book::resumed(store, backlog)?
         } else {

@@ -30,7 +30,9 @@ mod turn;
 mod worker;
 mod workers;
 
+use super::Failure;
 use super::environment::Environment;
+use crate::domain::outcome::EXIT_INTERNAL;
 use crate::domain::units::RunId;
 use crate::process::companion;
 
@@ -44,6 +46,8 @@ pub(super) use orders::{CountArgs, OrderArgs, add, pause, remove, resume};
 pub(super) const TASK: &str = "UPSHIFT_TASK";
 /// The variable that names the id which the run for a task is to have, so that a backlog knows of it whether or not it was begun.
 const TASK_RUN: &str = "UPSHIFT_TASK_RUN";
+/// The variable that holds the id of the process that works off the backlog.
+const TASK_PARENT: &str = "UPSHIFT_TASK_PARENT";
 /// The files in which a project says how it is worked on.
 pub(super) const INSTRUCTIONS: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md"];
 
@@ -54,10 +58,19 @@ pub(super) fn run_id(environment: &Environment) -> RunId {
 }
 
 /// Has a run for a task end when the process that works off its backlog is gone. Any other run stays as it is.
-pub(super) fn follow_parent(environment: &Environment) {
-    if environment.get(TASK).is_some()
-        && let Err(error) = companion::end_with_parent()
-    {
+///
+/// # Errors
+/// That process is gone already: whoever goes on with the backlog does not know of this run, and nothing is begun.
+pub(super) fn follow_parent(environment: &Environment) -> anyhow::Result<()> {
+    if environment.get(TASK).is_none() {
+        return Ok(());
+    }
+    if let Err(error) = companion::end_with_parent() {
         super::say(&format!("⚠ this run goes on if the one that started it is killed: {error}"));
     }
+    let parent = environment.get(TASK_PARENT).and_then(|pid| pid.parse().ok());
+    if parent.is_some_and(companion::is_orphan_of) {
+        return Err(Failure::with_code(EXIT_INTERNAL, "the process that started this run is gone; nothing was begun"));
+    }
+    Ok(())
 }

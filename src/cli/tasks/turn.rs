@@ -1,5 +1,6 @@
 //! A task's turn: the run for it, begun, taken up or gone on with, and the orders that come while it is under way.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -21,6 +22,7 @@ use crate::domain::units::{MicroUsd, RunId};
 use crate::policy::backlog::{RunEnd, StopReason};
 use crate::report::view::RunView;
 use crate::tracker::{Proof, Source, Task, TaskStatus};
+use crate::workspace::Workspace;
 
 /// How many files of a person's are named to a run, and how many characters of a task's description.
 const MOST_PROTECTED: usize = 200;
@@ -162,13 +164,21 @@ impl Engine<'_> {
             came.end = RunEnd::NotMended;
         }
         if came.is_killed {
-            let plan = &self.resolved.plan;
-            let folder = setup::working_directory(self.checkout(), plan)?;
-            let (test_command, _) = work::test_command(plan, &folder)?;
-            let workspace = self.setup.open_workspace(plan, &test_command, None).await?;
+            let workspace = self.alone().await?;
             left_behind::settle(&workspace, self.setup, Discard::Yes).await?;
         }
         Ok(came)
+    }
+
+    /// The files, kept for this process alone.
+    ///
+    /// # Errors
+    /// Another process is at work in them, such as one that a killed one started and that is about to end (exit 2).
+    pub(super) async fn alone(&self) -> anyhow::Result<Arc<Workspace>> {
+        let plan = &self.resolved.plan;
+        let folder = setup::working_directory(self.checkout(), plan)?;
+        let (test_command, _) = work::test_command(plan, &folder)?;
+        self.setup.open_workspace(plan, &test_command, None).await
     }
 
     /// Has a run worked on and hears orders meanwhile. `run` is the id of one that is to be begun.

@@ -13,7 +13,7 @@ use super::super::environment::Environment;
 use super::super::output::{print, say};
 use super::agents::{SeedsLines, Turn};
 use super::ending::run_end;
-use super::{TASK, TASK_RUN};
+use super::{TASK, TASK_PARENT, TASK_RUN};
 use crate::config::{SEEN_TESTS, Setting, Settings};
 use crate::domain::outcome::{EXIT_BUDGET, EXIT_NOT_FIXED, EXIT_PARKED, EXIT_SIGNAL_BASE};
 use crate::domain::stop::Stop;
@@ -96,6 +96,7 @@ pub(super) async fn work(order: Order<'_>, environment: &Environment, stop: &Sto
     command.extend(order.words.iter().map(OsString::from));
     let mut env: BTreeMap<OsString, OsString> = environment.raw().clone();
     env.insert(TASK.into(), order.key.into());
+    env.insert(TASK_PARENT.into(), std::process::id().to_string().into());
     env.remove(OsStr::new(TASK_RUN));
     if let Some(run) = order.run {
         env.insert(TASK_RUN.into(), run.0.clone().into());

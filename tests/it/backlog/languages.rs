@@ -80,18 +80,18 @@ const BUGS: [Bug; 12] = [
         ("uc $x;", "lc $x;"),
         "perl -e 'require \"./pl/small.pm\"; exit(Tool::run(\"Ab\") eq \"ab\" ? 0 : 1)'",
     ),
-    bug("sh-first", ("sh/first.sh", SHELL), ("echo $2", "echo $1"), "sh -c '. ./sh/first.sh; test $(run 4 5) = 4'"),
+    bug("sh-first", ("sh/first.sh", SHELL), ("echo $2", "echo $1"), "cd sh && . ./first.sh && test $(run 4 5) = 4"),
     bug(
         "sh-twice",
         ("sh/twice.sh", SHELL),
         ("echo $(($1 * 3))", "echo $(($1 * 2))"),
-        "sh -c '. ./sh/twice.sh; test $(run 4) = 8'",
+        "cd sh && . ./twice.sh && test $(run 4) = 8",
     ),
     bug(
         "sh-small",
         ("sh/small.sh", SHELL),
         ("echo $1 | tr a-z A-Z", "echo $1 | tr A-Z a-z"),
-        "sh -c '. ./sh/small.sh; test $(run Ab) = ab'",
+        "cd sh && . ./small.sh && test $(run Ab) = ab",
     ),
 ];
 
