@@ -80,19 +80,9 @@ const BUGS: [Bug; 12] = [
         ("uc $x;", "lc $x;"),
         "perl -e 'require \"./pl/small.pm\"; exit(Tool::run(\"Ab\") eq \"ab\" ? 0 : 1)'",
     ),
-    bug("sh-first", ("sh/first.sh", SHELL), ("echo $2", "echo $1"), "cd sh && . ./first.sh && test $(run 4 5) = 4"),
-    bug(
-        "sh-twice",
-        ("sh/twice.sh", SHELL),
-        ("echo $(($1 * 3))", "echo $(($1 * 2))"),
-        "cd sh && . ./twice.sh && test $(run 4) = 8",
-    ),
-    bug(
-        "sh-small",
-        ("sh/small.sh", SHELL),
-        ("echo $1 | tr a-z A-Z", "echo $1 | tr A-Z a-z"),
-        "cd sh && . ./small.sh && test $(run Ab) = ab",
-    ),
+    bug("sh-first", ("sh/first.sh", SHELL), ("echo $2", "echo $1"), "sh checks/first.sh"),
+    bug("sh-twice", ("sh/twice.sh", SHELL), ("echo $(($1 * 3))", "echo $(($1 * 2))"), "sh checks/twice.sh"),
+    bug("sh-small", ("sh/small.sh", SHELL), ("echo $1 | tr a-z A-Z", "echo $1 | tr A-Z a-z"), "sh checks/small.sh"),
 ];
 
 /// What is told behind each effect, and how often it has been told when the kill comes.
@@ -147,6 +137,9 @@ fn backlog() -> Project {
     for (name, check) in [("first", "run([4, 5]) !== 4"), ("twice", "run(4) !== 8"), ("small", "run('Ab') !== 'ab'")] {
         let text = format!("const run = require('../js/{name}.js');\nif ({check}) process.exit(1);\n");
         project.write(&format!("checks/{name}.js"), &text);
+    }
+    for (name, check) in [("first", "$(run 4 5) = 4"), ("twice", "$(run 4) = 8"), ("small", "$(run Ab) = ab")] {
+        project.write(&format!("checks/{name}.sh"), &format!(". ./sh/{name}.sh\ntest {check}\n"));
     }
     project.write("py/__init__.py", "");
     project.write("tasks.yml", &list);
