@@ -59,7 +59,8 @@ async fn of_the_commit(context: &CiContext, environment: &Environment) -> Option
     let own = context.run.workflow_path.as_deref();
     newest_red(runs, own).map(|run| UpstreamRun {
         id: run.id,
-        attempt: run.run_attempt,
+        // Nobody promised that its failure starts a run: it is not run once more.
+        attempt: run.run_attempt.max(2),
         name: run.name,
         event: run.event,
         conclusion: Some(RED[0].to_owned()),
@@ -71,8 +72,9 @@ async fn of_the_commit(context: &CiContext, environment: &Environment) -> Option
     })
 }
 
-/// The newest run that is red and has no newer one of its workflow and event. Our own workflow is no check.
+/// The newest run for a push or a pull request that is red and has no newer one of its workflow and event. Our own workflow is no check.
 fn newest_red(mut runs: Vec<WorkflowRun>, own: Option<&str>) -> Option<WorkflowRun> {
+    runs.retain(|run| ["pull_request", "push"].contains(&run.event.as_str()));
     runs.retain(|run| own.is_none_or(|own| run.path.split('@').next() != Some(own)));
     runs.sort_by(|a, b| b.created_at.cmp(&a.created_at).then(b.id.cmp(&a.id)));
     let is_newest = |at: usize, run: &WorkflowRun| {

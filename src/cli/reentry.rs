@@ -140,14 +140,20 @@ impl Visit {
 }
 
 impl Visit {
+    /// Whether the run has pushed this commit, also where a process died before it could say so.
+    async fn has_pushed(&self, head: &CommitSha) -> Result<bool, GithubError> {
+        let message = self.desk.github.commit(&head.0).await?.message;
+        Ok(gate::run_of(&message) == Some(self.run.0.as_str()))
+    }
+
     /// Has our comment wait no longer for a commit that somebody else's stands on by now.
     async fn end_behind(&self, newer: &CommitSha) -> Result<(), GithubError> {
         let door = self.desk.door(&self.run.0, &self.head);
         let note = format!(
-            "**The wait is over.** `{}` was pushed on top of this run's commit: CI of that one tells now, and may start a run of its own.",
+            "**The wait is over.** `{}` is the head by now, and not this run's commit: CI of that one tells, and may start a run of its own.",
             newer.short()
         );
-        reentry::end(door, &self.answered, &note).await
+        reentry::end_unclaimed(door, &self.answered, &note).await
     }
 
     /// Has our comment wait no longer for a run that this job has claimed and could not go on with: why.
@@ -277,7 +283,9 @@ async fn visit(
     let refused = gate::judge(context, &facts, rules, Stage::GoesOn { delivered: Some(&head) });
     let visit = Visit { desk, run: RunId(run), head, answered };
     if let Some(why) = refused {
-        if let Refusal::HeadMoved { to, .. } = &why {
+        if let Refusal::HeadMoved { to, .. } = &why
+            && !visit.has_pushed(to).await.map_err(unknown)?
+        {
             visit.end_behind(to).await.map_err(unknown)?;
         }
         return Err(Failure::refused(&why));

@@ -64,6 +64,7 @@ pub(super) async fn not_a_start(order: &Order, context: Option<&CiContext>, envi
     };
     let (said, reaction) = match heard(&github, order, context, environment).await {
         Ok(Heard::Before) => ("Nothing to do: an earlier run has answered this comment.".to_owned(), None),
+        Ok(Heard::AtWork) => ("Nothing to do here: the run that is at work reads comments by itself.".to_owned(), None),
         Ok(Heard::Ended(0)) => (why, Some(Reaction::Confused)),
         Ok(Heard::Ended(ended)) => {
             let waits = words::count(u64::try_from(ended).unwrap_or(u64::MAX), "run");
@@ -95,7 +96,7 @@ async fn heard(
     let identity = github.identity(forge::token_kind(environment)).await?;
     // Every report of the pull request's: the command names none.
     let slot = CommentSlot { number, marker: MARKER, identity: &identity };
-    halting::halt(github, slot, comment, order.is(Command::Stop)).await
+    halting::halt(github, slot, comment, order.is(Command::Stop), context.run.id).await
 }
 
 impl Order {

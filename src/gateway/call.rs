@@ -83,6 +83,12 @@ impl Desk {
         }
     }
 
+    /// Whether a side call met a limit that is not the session's own model's. Its client would try again for ever at the vendor's answer.
+    fn is_limited_side(&self, failure: &CallFailure, order: &Order) -> bool {
+        let is_own = self.gateway.pin.as_ref().is_some_and(|pin| pin.main == order.target);
+        failure.status == CallStatus::RateLimited && order.purpose == Purpose::Side && !is_own
+    }
+
     async fn serve(
         &self,
         route: Route,
@@ -122,7 +128,7 @@ impl Desk {
             let failure = self.failure_of(&mut passing, lane).await;
             let wait = failure.as_ref().and_then(|failure| self.wait_before_next(failure, tries, order.purpose));
             if wait.is_none()
-                && let Some(failure) = failure.as_ref().filter(|failure| is_limited_side(failure, order.purpose))
+                && let Some(failure) = failure.as_ref().filter(|failure| self.is_limited_side(failure, &order))
             {
                 let message =
                     format!("upshift: this side call is not made, its model cannot be asked now: {}", failure.message);
@@ -322,11 +328,6 @@ fn clean(value: &mut Value, redactor: &Redactor) {
 
 fn unreached(failure: &CallFailure) -> Refused {
     Refused { why: Why::Vendor, message: format!("upshift: {}", failure.message) }
-}
-
-/// Whether a side call met a limit. Its client would try again for ever at the vendor's own answer.
-fn is_limited_side(failure: &CallFailure, purpose: Purpose) -> bool {
-    failure.status == CallStatus::RateLimited && purpose == Purpose::Side
 }
 
 /// A call that was set aside and not made.

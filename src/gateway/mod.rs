@@ -125,7 +125,11 @@ impl Pin {
     /// that they can be told apart.
     #[must_use]
     pub fn side_name(&self) -> String {
-        self.side.as_ref().map_or_else(|| format!("{}{SIDE}", self.main.model), |side| side.model.clone())
+        // A side model that is the session's own would not be told from it.
+        self.side
+            .as_ref()
+            .filter(|side| **side != self.main)
+            .map_or_else(|| format!("{}{SIDE}", self.main.model), |side| side.model.clone())
     }
 }
 

@@ -306,6 +306,17 @@ pub async fn end(door: Door<'_>, answered: &Answered, note: &str) -> Result<(), 
     }
 }
 
+/// The same for a run that nobody has claimed or told more of since it was looked at.
+///
+/// # Errors
+/// Any [`GithubError`].
+pub async fn end_unclaimed(door: Door<'_>, answered: &Answered, note: &str) -> Result<(), GithubError> {
+    match stamped(door).await? {
+        Some((_, now)) if now == answered.stamp => end(door, answered, note).await,
+        Some(_) | None => Ok(()),
+    }
+}
+
 /// The same for a run that this job has claimed and cannot go on with. Not where somebody has said more in our comment meanwhile.
 ///
 /// # Errors

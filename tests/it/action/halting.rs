@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::gate::comment_by;
+use super::killed::Effect;
 use super::reentry::{Repository, proposing};
 use super::unblocked::{blocked_by, waits};
 use crate::world::git_server::git;
@@ -66,6 +67,23 @@ fn stop_ends_the_wait_of_a_parked_run_and_nothing_wakes_it() {
     }
 }
 
+/// The job that was at work died before it could hear the word: the next end of CI would have gone on with its run.
+#[test]
+fn stop_ends_a_run_whose_process_died() {
+    let mut repository = Repository::new(&["failure"]);
+    repository.trap.arm(Effect::Pushed, 1);
+    let killed = repository.job(&repository.told("failure"));
+    assert!(!repository.trap.disarm() && killed.was_killed(), "{}", killed.said());
+    assert!(repository.comment().contains(" standing=working"), "{}", repository.comment());
+    let asked = repository.models.requests().len();
+    let stopped = repository.job_for("issue_comment", &says("/upshift stop", 900_000), &[]);
+    assert!(stopped.said().contains("✔ Stopped: 1 run of this pull request"), "{}", stopped.said());
+    let woken = repository.job(&repository.ci_ends());
+    assert!(woken.run.is_none(), "{}", woken.said());
+    assert_eq!((repository.models.requests().len(), reactions(&repository)), (asked, vec!["+1".to_owned()]));
+    let _world = repository.finish();
+}
+
 #[test]
 fn a_newer_commit_ends_the_wait_of_a_parked_run() {
     let mut repository = Repository::new(&["success"]);
@@ -77,10 +95,7 @@ fn a_newer_commit_ends_the_wait_of_a_parked_run() {
     let woken = repository.job(&end);
     assert!(woken.run.is_none() && woken.gate.code == 0, "{}", woken.said());
     let comment = repository.comment();
-    let told = format!(
-        "> **The wait is over.** `{}` was pushed on top of this run's commit",
-        newer.get(..7).expect("a commit")
-    );
+    let told = format!("> **The wait is over.** `{}` is the head by now", newer.get(..7).expect("a commit"));
     assert!(comment.contains(&told) && !comment.contains(" standing="), "{comment}");
     assert_eq!((repository.models.requests().len(), repository.site.server.pushes()), (2, 1));
     let _world = repository.finish();

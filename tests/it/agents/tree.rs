@@ -53,7 +53,7 @@ fn the_key_is_nowhere_where_an_agent_can_look() {
         {"do": "environment"},
         {"do": "run", "command": "cat /proc/*/environ /proc/*/cmdline 2>&1 | tr '\\0' '\\n'; grep -rsl KEY $HOME /tmp; env"},
         // Backwards: the gateway would take the key itself out of what is told to the model.
-        {"do": "run", "command": "(cat /proc/*/environ /proc/*/cmdline; env; grep -rsh . $HOME /tmp) 2>/dev/null | tr '\\0' '\\n' | rev"},
+        {"do": "run", "command": "(cat /proc/*/environ /proc/*/cmdline; env; grep -rsh . $HOME /tmp) 2>/dev/null | tr '\\0' '\\n' | perl -lne 'print scalar reverse'"},
         {"do": "run", "command": "echo > /etc/upshift-was-here; ls /etc/upshift-was-here"},
         {"do": "run", "command": "python3 -c 'import socket; socket.create_connection((\"1.1.1.1\", 443), 3)'"},
         edit,
