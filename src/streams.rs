@@ -2,7 +2,7 @@
 //!
 //! The log holds the result of reading a stream. A reader in doubt looks at the stream itself: `gunzip -c FILE`. A stream keeps its last
 //! [`MAX_STREAM`] bytes, a run [`MAX_RUN`] bytes on disk, a machine the streams of [`MAX_RUNS`] runs. A stream is written as it goes
-//! ([`PACE`]), so that a killed process leaves it.
+//! (`PACE`), so that a killed process leaves it.
 //!
 //! Invariants: only text without known secrets reaches the disk. A stream that cannot be kept never changes a run. The folder lies outside
 //! every place that a child process may write.
