@@ -11,6 +11,7 @@ use super::types::{CallReservation, LoadedRun, RunStatus, RunSummary};
 use crate::domain::chat::Reply;
 use crate::domain::clock::Timestamp;
 use crate::domain::event::Event;
+use crate::domain::kept_report::KeptReport;
 use crate::domain::model_id::ModelId;
 use crate::domain::outcome::Outcome;
 use crate::domain::receipt::Receipt;
@@ -143,6 +144,22 @@ pub(super) fn latest(db: &Connection) -> Result<Option<RunId>, QueryError> {
         .query_row([], |row| row.get(0).map(RunId))
         .optional()?;
     Ok(run)
+}
+
+/// Reports of a log that were kept under a key, with the runs that kept them, the newest first.
+pub(super) fn kept_reports(db: &Connection, key: &str) -> Result<Vec<(RunId, KeptReport)>, QueryError> {
+    let mut query = db.prepare_cached(
+        "SELECT run_id, body FROM events WHERE kind = 'report_kept' AND json_extract(body, '$.key') = ?1 ORDER BY id DESC",
+    )?;
+    let rows = query.query_map([key], |row| Ok((RunId(row.get(0)?), row.get::<_, String>(1)?)))?;
+    let mut kept = Vec::new();
+    for row in rows {
+        let (run, body) = row?;
+        if let Ok(Event::ReportKept(report)) = serde_json::from_str(&body) {
+            kept.push((run, report));
+        }
+    }
+    Ok(kept)
 }
 
 /// Whether a run was joined from another log.

@@ -15,6 +15,7 @@ use super::types::{CallReservation, LoadedRun, RunSummary, Verified, VerifyError
 use super::{AuditError, Location, kept_trees, lock, publish, rows, schema, verify};
 use crate::domain::chat::Reply;
 use crate::domain::clock::Timestamp;
+use crate::domain::kept_report::KeptReport;
 use crate::domain::receipt::Receipt;
 use crate::domain::tree_patch::RecordedTree;
 use crate::domain::units::{RunId, TreeId};
@@ -216,6 +217,21 @@ impl Store {
     /// When the log cannot be read.
     pub fn list_runs(&self) -> Result<Vec<RunSummary>, AuditError> {
         self.asked("", query::list(&self.db, |run| self.is_alive(run)))
+    }
+
+    /// The newest report that another run of this log kept under a key. One of a run whose chain is not whole, or that was joined from
+    /// another log, is none.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn kept_report(&self, key: &str, own: &RunId) -> Result<Option<KeptReport>, AuditError> {
+        for (run, report) in self.asked("", query::kept_reports(&self.db, key))? {
+            let is_joined = self.asked(&run.0, query::is_joined(&self.db, &run))?;
+            if run != *own && !is_joined && verify::verify(&self.db, self.path(), &run).is_ok() {
+                return Ok(Some(KeptReport { from: Some(report.from.unwrap_or(run)), ..report }));
+            }
+        }
+        Ok(None)
     }
 
     pub(super) fn asked<T>(&self, asked: &str, answer: Result<T, query::QueryError>) -> Result<T, AuditError> {

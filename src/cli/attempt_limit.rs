@@ -8,6 +8,7 @@ use super::step::Step;
 use super::{forge, setup};
 use crate::config::{Comment, Plan};
 use crate::domain::ci::{CiContext, Forge};
+use crate::domain::kept_report::KeptReport;
 use crate::github::CommentSlot;
 use crate::lifecycle::comment;
 use crate::lifecycle::gate::Refusal;
@@ -29,8 +30,17 @@ pub(super) struct Asking<'a> {
     pub(super) is_log_gone: bool,
 }
 
-/// Counts the runs for the pull request that this one is about. The inner value is `None` where it is about no pull request. The outer
-/// value is `None` where the comment that started this job was answered by an earlier run, so that there is nothing to do.
+/// The knowledge of earlier runs for a pull request.
+#[derive(Debug, Default)]
+pub(super) struct Counted {
+    /// The runs. `None` where this one is about no pull request.
+    pub(super) runs: Option<PullRequestRuns>,
+    /// Reports in the log of the last of them, where that is believed.
+    pub(super) kept: Vec<KeptReport>,
+}
+
+/// Counts the runs for the pull request that this one is about. `None` where the comment that started this job was answered by an earlier
+/// run, so that there is nothing to do.
 ///
 /// # Errors
 /// They are used up, or cannot be told: a refusal with how to go on (exit 6).
@@ -40,11 +50,11 @@ pub(super) async fn count(
     asking: Asking<'_>,
     environment: &Environment,
     checkout: &Path,
-) -> anyhow::Result<Option<Option<PullRequestRuns>>> {
+) -> anyhow::Result<Option<Counted>> {
     let Some((context, number)) = context.and_then(|context| Some((context, context.pull_request_number()?))) else {
-        return Ok(Some(None));
+        return Ok(Some(Counted::default()));
     };
-    let Some(token) = forge::token(environment) else { return Ok(Some(None)) };
+    let Some(token) = forge::token(environment) else { return Ok(Some(Counted::default())) };
     let unreadable = |error: crate::github::GithubError| untold(number, error.to_string());
     let github = forge::client(environment, &context.api_url, &context.repository, token).map_err(unreadable)?;
     let identity = github.identity(forge::token_kind(environment)).await.map_err(unreadable)?;
@@ -58,6 +68,7 @@ pub(super) async fn count(
         github: &github,
         slot,
         workflow: context.run.workflow_path.as_deref(),
+        default_branch: context.default_branch.as_deref(),
         scratch: &scratch,
         local: local.as_deref(),
         evidence: if is_log_gone { Evidence::Comment } else { evidence(context, environment) },
@@ -71,13 +82,14 @@ pub(super) async fn count(
     let max = plan.github.max_attempts_per_pr;
     let (why, said) = match attempts::admit(looked.known, max, wish) {
         Admission::Admitted(history) => {
-            return Ok(Some(Some(PullRequestRuns {
+            let runs = PullRequestRuns {
                 number,
                 attempt: history.attempts.saturating_add(1),
                 spent_before: history.spent,
                 last: looked.last,
                 heard: looked.heard,
-            })));
+            };
+            return Ok(Some(Counted { runs: Some(runs), kept: looked.kept }));
         }
         Admission::UsedUp { attempts } => (
             Refusal::AttemptsUsedUp { number, attempts, max },

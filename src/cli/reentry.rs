@@ -109,6 +109,7 @@ impl Visit {
             github: &desk.github,
             slot: door.slot,
             workflow: context.run.workflow_path.as_deref(),
+            default_branch: context.default_branch.as_deref(),
             scratch: folder,
             local: None,
             evidence: Evidence::Artifacts,
@@ -118,7 +119,7 @@ impl Visit {
         let mut gone = String::new();
         // A job that claimed the run and died has the newer log, if it came to have one.
         for name in of_claim.iter().chain([&stamp.artifact]) {
-            match history::fetch_log(place, name, context.default_branch.as_deref(), stamp, folder).await {
+            match history::fetch_log(place, name, stamp, folder).await {
                 Ok(path) => return Ok(Claim::Ours(path)),
                 Err(why) => gone = why,
             }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::attempt_limit::Asking;
+use super::attempt_limit::{Asking, Counted};
 use super::environment::Environment;
 use super::left_behind::{self, Discard};
 use super::plan::{self, Flags, Resolved};
@@ -71,7 +71,9 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
         comment: order.comment(),
         is_log_gone: entered == Entered::BeginsAnew,
     };
-    let Some(mut runs) = attempt_limit::count(&plan, context.as_ref(), asking, environment, &checkout).await? else {
+    let Some(Counted { mut runs, kept }) =
+        attempt_limit::count(&plan, context.as_ref(), asking, environment, &checkout).await?
+    else {
         return Ok(EXIT_SUCCESS);
     };
     let folder = setup::working_directory(&checkout, &plan)?;
@@ -116,6 +118,7 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
             spent_before: runs.spent_before,
         });
     }
+    kept.into_iter().filter(|_| state.plan.agent.cache).for_each(|kept| journal.emit(&Event::ReportKept(kept)));
     if let Some(event) = order.answer() {
         journal.emit(&event);
     }

@@ -209,6 +209,8 @@ object! {
         "meta" meta: BTreeMap<String, MetaSection> = "none";
         /// Servers of tools (Model Context Protocol, over standard input and output), by name; their tools are called `mcp__NAME__TOOL`.
         "mcp" mcp: BTreeMap<String, McpSection> = "none";
+        /// Whether a librarian's brief and a critic's review are used again where the same question comes up: the same material, tree, models and prompt.
+        "cache" cache: bool = "false";
         /// Advisors, by name: models that read side by side before the artisan works, and whose words it is given; at most 8.
         "advisors" advisors: BTreeMap<String, AdvisorSection> = "none";
     }

@@ -134,6 +134,8 @@ pub struct AgentPlan {
     pub meta: Vec<MetaBlock>,
     /// Servers of tools.
     pub mcp: Vec<McpServer>,
+    /// Whether briefs and reviews are used again.
+    pub cache: bool,
     /// Advisors, asked before the artisan works.
     pub advisors: Vec<AdvisorPlan>,
 }

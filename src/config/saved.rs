@@ -99,6 +99,7 @@ saved! {
         side_model: Option<ModelId>,
         meta: Vec<MetaBlock>,
         mcp: Vec<McpServer>,
+        cache: bool,
         advisors: Vec<AdvisorPlan>,
     }
 }

@@ -180,6 +180,7 @@ pub(super) fn agent(picker: &Picker<'_>, key_vars: &[&str]) -> AgentPlan {
     let effort = picker.in_documents(of(|agent| agent.effort));
     let temperature = picker.in_documents(of(|agent| agent.temperature));
     let allowed = picker.in_documents(of(|agent| agent.allow_commands.clone()));
+    let cache = picker.in_documents(of(|agent| agent.cache));
     // Which model that is, the registry knows.
     let side = picker.in_documents(of(|agent| agent.side_model.clone()));
     let _text = picker.take_optional("agent.sideModel", side, "the tier's", String::clone);
@@ -195,6 +196,7 @@ pub(super) fn agent(picker: &Picker<'_>, key_vars: &[&str]) -> AgentPlan {
         side_model: None,
         meta: meta::blocks(picker),
         mcp: mcp::servers(picker, key_vars),
+        cache: picker.take("agent.cache", cache, false, bool::to_string),
         // Which models those are, the registry knows.
         advisors: Vec::new(),
         allow_commands: picker.take("agent.allowCommands", allowed, Vec::new(), |list| joined(list, String::as_str)),

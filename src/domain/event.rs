@@ -14,6 +14,7 @@ use super::command::{Command, CommandAnswer};
 use super::correction::Correction;
 use super::delivery::{Answer, Awaited};
 pub use super::diff_stat::{DiffStat, FileStat, KeptChange};
+use super::kept_report::{KeptReport, ReusedReport};
 use super::ladder::{Role, Tier};
 use super::leftover::Leftover;
 use super::meta::MetaReported;
@@ -175,6 +176,10 @@ pub enum Event {
     },
     /// The blocks of data that a role was asked for beside its report came, or did not (S1-12).
     MetaReported(MetaReported),
+    /// A report is kept to be used again, in this run or a later one (S1-20).
+    ReportKept(KeptReport),
+    /// A kept report was used, and nobody was asked.
+    ReportReused(ReusedReport),
     /// Advisors were asked: what each said, or why it said nothing (S1-18).
     Advised {
         /// One block for each, in the order of their names.

@@ -27,6 +27,7 @@ pub mod finding;
 pub mod foreign;
 pub mod hidden;
 pub mod json_schema;
+pub mod kept_report;
 pub mod ladder;
 pub mod leftover;
 pub mod line_diff;

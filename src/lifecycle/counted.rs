@@ -3,7 +3,7 @@
 
 use super::context::Context;
 use super::failure;
-use super::history::{self, Kept};
+use super::history::{self, Kept, OfFailure};
 use super::outside::Counting;
 use crate::domain::event::Event;
 use crate::domain::outcome::Outcome;
@@ -15,10 +15,13 @@ use crate::report::words::count;
 pub(super) async fn failure(context: &Context<'_>, failure: &[String]) -> (Option<(Outcome, String)>, Vec<Event>) {
     let allowed = context.charter.plan.github.max_attempts_per_pr;
     let Some((key, wish, known)) = look(context, failure).await else { return (None, Vec::new()) };
-    let (known, not_seen) = match known {
-        Ok((history, beyond)) => (Known::Counted(history), beyond.map(|seen| format!("it was not among {seen}"))),
-        Err(why) => (Known::Unreadable(why.clone()), Some(why)),
+    let (known, not_seen, kept) = match known {
+        Ok(OfFailure { history, beyond, kept }) => {
+            (Known::Counted(history), beyond.map(|seen| format!("it was not among {seen}")), kept)
+        }
+        Err(why) => (Known::Unreadable(why.clone()), Some(why), Vec::new()),
     };
+    let kept = kept.into_iter().filter(|_| context.charter.plan.agent.cache).map(Event::ReportKept);
     let not_seen = not_seen.map(|why| Event::Warning {
         message: context.redact(&format!("whether this failure had runs before is not known: {why}")),
     });
@@ -36,7 +39,7 @@ pub(super) async fn failure(context: &Context<'_>, failure: &[String]) -> (Optio
         Admission::Admitted(before) => {
             let attempt = before.attempts.saturating_add(1);
             let counted = Event::FailureCounted { key, attempt, allowed, spent_before: before.spent };
-            (None, not_seen.into_iter().chain([counted]).collect())
+            (None, not_seen.into_iter().chain([counted]).chain(kept).collect())
         }
         Admission::UsedUp { attempts } => {
             let reason = format!(
@@ -63,7 +66,7 @@ pub(super) fn left(context: &Context<'_>, counted: &[Event]) -> Option<MicroUsd>
     context.charter.plan.shared_caps.per_pull_request.map(|most| most.saturating_sub(spent_before))
 }
 
-type Looked = (String, attempts::Wish, Result<(attempts::History, Option<String>), String>);
+type Looked = (String, attempts::Wish, Result<OfFailure, String>);
 
 async fn look(context: &Context<'_>, failure: &[String]) -> Option<Looked> {
     let outside = context.world.outside?;

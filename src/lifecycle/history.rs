@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::audit::{Location, Reader};
 use crate::domain::event::Event;
+use crate::domain::kept_report::{KeptReport, MOST_CARRIED};
 use crate::domain::units::{MicroUsd, RunId};
 use crate::github::{ARTIFACTS_PER_PAGE, Artifact, CommentSlot, GitHub, GithubError};
 use crate::policy::attempts::{History, Known};
@@ -59,6 +60,8 @@ pub struct Place<'a> {
     pub slot: CommentSlot<'a>,
     /// The file of our workflow, where the runner tells it.
     pub workflow: Option<&'a str>,
+    /// The default branch, where it is known.
+    pub default_branch: Option<&'a str>,
     /// A folder of our own.
     pub scratch: &'a Path,
     /// The log of this machine, which may have outlived the runs before.
@@ -77,7 +80,7 @@ pub enum Evidence {
 }
 
 /// The knowledge of earlier runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Looked {
     /// How many there were, and what they cost.
     pub known: Known,
@@ -85,11 +88,13 @@ pub struct Looked {
     pub last: Option<RunId>,
     /// The last comment whose command was answered. 0 for none.
     pub heard: u64,
+    /// Reports in the log of the last of them, where that is believed.
+    pub kept: Vec<KeptReport>,
 }
 
 /// Looks, with a handful of requests.
 pub async fn look(place: Place<'_>) -> Looked {
-    let mut looked = Looked { known: Known::Counted(History::default()), last: None, heard: 0 };
+    let mut looked = Looked { known: Known::Counted(History::default()), last: None, heard: 0, kept: Vec::new() };
     match find(place, &mut looked).await {
         Ok(()) => {}
         Err(why) => looked.known = Known::Unreadable(why),
@@ -110,7 +115,7 @@ async fn find(place: Place<'_>, looked: &mut Looked) -> Result<(), String> {
     looked.heard = stamp.as_ref().map_or(0, |stamp| stamp.heard);
     let local = place.local.filter(|path| path.exists());
     let here = stamp.as_ref().zip(local).and_then(|(stamp, path)| judge(path, slot.number, Some(stamp)).ok());
-    if let Some((history, run)) = here {
+    if let Some((history, run, _)) = here {
         (looked.known, looked.last) = (Known::Counted(history), Some(run));
         return Ok(());
     }
@@ -135,10 +140,13 @@ async fn find(place: Place<'_>, looked: &mut Looked) -> Result<(), String> {
             Some(artifact) => artifact,
             None => named(place, &stamp.artifact).await?,
         };
-        counted.push(read(place, &quoted, Some(stamp)).await?);
+        let (history, run, kept) = read(place, &quoted, Some(stamp)).await?;
+        looked.kept = kept;
+        counted.push((history, run));
     }
     if let Some(artifact) = newest {
-        counted.push(read(place, &artifact, None).await?);
+        let (history, run, _) = read(place, &artifact, None).await?;
+        counted.push((history, run));
     }
     if let Some((history, run)) = counted.into_iter().max_by_key(|(history, _)| history.attempts) {
         looked.known = Known::Counted(history);
@@ -177,8 +185,22 @@ async fn is_of_workflow(github: &GitHub, workflow: Option<&str>, artifact: &Arti
     }
 }
 
-/// The history that a kept log tells, its own run included. It is checked against our comment's quote of it.
-async fn read(place: Place<'_>, artifact: &Artifact, stamp: Option<&Stamp>) -> Result<(History, RunId), String> {
+/// Whether what a log says is believed, and not only counted: one that our own workflow made on the default branch. Whoever may push
+/// elsewhere can write what they like into theirs.
+fn is_believed(artifact: &Artifact, workflow: Option<&str>, default_branch: Option<&str>) -> bool {
+    let branch = artifact.workflow_run.as_ref().and_then(|run| run.head_branch.as_deref());
+    workflow.is_some() && default_branch.is_some() && branch == default_branch
+}
+
+/// The history that a kept log tells, its own run included, with the reports in it where they are believed. It is checked against our
+/// comment's quote of it.
+async fn read(place: Place<'_>, artifact: &Artifact, stamp: Option<&Stamp>) -> Result<Judged, String> {
+    let (history, run, kept) = checked(place, artifact, stamp).await?;
+    let believed = stamp.is_some() && is_believed(artifact, place.workflow, place.default_branch);
+    Ok((history, run, if believed { kept } else { Vec::new() }))
+}
+
+async fn checked(place: Place<'_>, artifact: &Artifact, stamp: Option<&Stamp>) -> Result<Judged, String> {
     let name = &artifact.name;
     let told = |why: String| format!("the log in the artifact {name} cannot be used: {why}");
     let folder = tempfile::tempdir_in(place.scratch).map_err(|error| told(error.to_string()))?;
@@ -206,16 +228,10 @@ async fn fetch(place: Place<'_>, artifact: &Artifact, file: &str) -> Result<Opti
 ///
 /// # Errors
 /// Why it cannot be had, in a sentence.
-pub async fn fetch_log(
-    place: Place<'_>,
-    name: &str,
-    default_branch: Option<&str>,
-    stamp: &Stamp,
-    folder: &Path,
-) -> Result<PathBuf, String> {
+pub async fn fetch_log(place: Place<'_>, name: &str, stamp: &Stamp, folder: &Path) -> Result<PathBuf, String> {
     let artifact = named(place, name).await?;
     let branch = artifact.workflow_run.as_ref().and_then(|run| run.head_branch.as_deref());
-    if default_branch.is_none() || branch != default_branch {
+    if place.default_branch.is_none() || branch != place.default_branch {
         return Err(format!("the artifact {name} is not from a run of the default branch's workflow"));
     }
     let missing = || format!("the artifact {name} holds no log");
@@ -254,12 +270,23 @@ pub struct Kept<'a> {
     pub scratch: &'a Path,
 }
 
+/// The knowledge of earlier runs for one failure of a branch.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct OfFailure {
+    /// How many there were, and what they cost.
+    pub history: History,
+    /// The logs that were looked through, in words, where there are more.
+    pub beyond: Option<String>,
+    /// Reports in the log of the last of them, where that is believed.
+    pub kept: Vec<KeptReport>,
+}
+
 /// The history of earlier runs that were to mend the same failure of a branch, from the newest log that one of them kept. Empty where none
 /// is among those that are looked through, with a word where there are more.
 ///
 /// # Errors
 /// Why the logs cannot be looked through, in a sentence. A log of ours that cannot be read is such a reason: it may be about this failure.
-pub async fn of_failure(kept: Kept<'_>, key: &str) -> Result<(History, Option<String>), String> {
+pub async fn of_failure(kept: Kept<'_>, key: &str) -> Result<OfFailure, String> {
     let told = |error: GithubError| error.to_string();
     let (pages, most) = MOST_OF_FAILURES;
     let found = kept.github.newest_artifacts(pages).await.map_err(told)?;
@@ -275,21 +302,27 @@ pub async fn of_failure(kept: Kept<'_>, key: &str) -> Result<(History, Option<St
             continue;
         }
         if read == most {
-            return Ok((History::default(), Some(format!("the newest {most} logs of runs without a pull request"))));
+            let beyond = Some(format!("the newest {most} logs of runs without a pull request"));
+            return Ok(OfFailure { beyond, ..OfFailure::default() });
         }
         read += 1;
         let name = &artifact.name;
         let unreadable = |why: String| format!("the log in the artifact {name} cannot be used: {why}");
-        if let Some(history) = failure_in(kept, artifact, key).await.map_err(unreadable)? {
-            return Ok((history, None));
+        if let Some((history, reports)) = failure_in(kept, artifact, key).await.map_err(unreadable)? {
+            let believed = is_believed(artifact, kept.workflow, kept.default_branch);
+            return Ok(OfFailure { history, beyond: None, kept: if believed { reports } else { Vec::new() } });
         }
     }
     let is_cut = many >= pages * ARTIFACTS_PER_PAGE;
-    Ok((History::default(), is_cut.then(|| format!("the newest {many} artifacts"))))
+    Ok(OfFailure { beyond: is_cut.then(|| format!("the newest {many} artifacts")), ..OfFailure::default() })
 }
 
 /// The history of a failure that a kept log tells. `None` where it is about another, or holds no run.
-async fn failure_in(kept: Kept<'_>, artifact: &Artifact, key: &str) -> Result<Option<History>, String> {
+async fn failure_in(
+    kept: Kept<'_>,
+    artifact: &Artifact,
+    key: &str,
+) -> Result<Option<(History, Vec<KeptReport>)>, String> {
     let folder = tempfile::tempdir_in(kept.scratch).map_err(|error| error.to_string())?;
     let Some(path) = unpack(kept.github, artifact, folder.path()).await? else { return Ok(None) };
     let reader = Reader::open(&Location::file(&path)).map_err(|error| error.to_string())?;
@@ -300,7 +333,21 @@ async fn failure_in(kept: Kept<'_>, artifact: &Artifact, key: &str) -> Result<Op
         let Event::FailureCounted { key: of, attempt, spent_before, .. } = event else { return None };
         (of == key).then_some((*attempt, *spent_before))
     });
-    Ok(counted.map(|counted| came_to(&loaded.events, counted)))
+    Ok(counted.map(|counted| (came_to(&loaded.events, counted), reports_in(&loaded.events, &run))))
+}
+
+/// A history, the run that tells it, and the reports in its log.
+type Judged = (History, RunId, Vec<KeptReport>);
+
+/// The newest reports that a run kept, or had carried from others.
+fn reports_in(events: &[Event], run: &RunId) -> Vec<KeptReport> {
+    let kept = |event: &Event| if let Event::ReportKept(kept) = event { Some(kept.clone()) } else { None };
+    let newest = events.iter().rev().filter_map(kept).take(MOST_CARRIED);
+    let mut reports: Vec<KeptReport> = newest
+        .map(|kept| KeptReport { from: Some(kept.from.clone().unwrap_or_else(|| run.clone())), ..kept })
+        .collect();
+    reports.reverse();
+    reports
 }
 
 /// Checks that a log's chain is whole and holds the link that our comment quotes.
@@ -313,7 +360,7 @@ fn vouched(path: &Path, stamp: &Stamp) -> Result<(), String> {
 }
 
 /// Reads a log that came from elsewhere.
-fn judge(path: &Path, pull_request: u64, stamp: Option<&Stamp>) -> Result<(History, RunId), String> {
+fn judge(path: &Path, pull_request: u64, stamp: Option<&Stamp>) -> Result<Judged, String> {
     let reader = Reader::open(&Location::file(path)).map_err(|error| error.to_string())?;
     let run = match stamp {
         Some(stamp) => RunId(stamp.run.clone()),
@@ -333,7 +380,8 @@ fn judge(path: &Path, pull_request: u64, stamp: Option<&Stamp>) -> Result<(Histo
     let Some((attempts, before)) = counted else {
         return Err(format!("run {run} in it was not for pull request #{pull_request}"));
     };
-    Ok((came_to(&loaded.events, (attempts, before)), run))
+    let kept = reports_in(&loaded.events, &run);
+    Ok((came_to(&loaded.events, (attempts, before)), run, kept))
 }
 
 /// The runs so far, with the one that told these events and how it was counted.

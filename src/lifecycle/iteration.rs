@@ -28,6 +28,7 @@ use crate::domain::event::Event;
 use crate::domain::foreign::Foreign;
 use crate::domain::ladder::{Mode, Tier};
 use crate::domain::outcome::Outcome;
+use crate::domain::session_exit::SessionExit;
 use crate::domain::stop::StopCause;
 use crate::domain::verdict::Verdict;
 use crate::policy::candidate::Candidate;
@@ -143,7 +144,7 @@ async fn work(
     if due && tier.mode == Mode::Full && may_go_on(halt.as_ref()) {
         let shown = Foreign::capped(&context.world.redactor.redact_diff(&diff.text), 4 * material::DIFF_CHARS);
         let mut table = Table { context, recorder, sessions, climb, tier };
-        let end = roles::review(&mut table, &material, &shown, &ends).await;
+        let end = roles::review(&mut table, &material, (&tree, &shown), &ends).await;
         halt = halt.or_else(|| {
             roles::halt_of(&end.report).filter(|halt| !matches!(halt, Halt::Blocked { .. } | Halt::Unusable(_)))
         });
@@ -220,7 +221,9 @@ fn conclude(
         let threshold = climb.allowance.rules.entropy_threshold;
         events.push(Event::EntropyDetected { signature: entropy.signature, count: entropy.count, threshold });
     }
-    let sessions = [&work.ends.librarian, &work.ends.artisan, &work.critic].into_iter().flatten().count();
+    let ends = [&work.ends.librarian, &work.ends.artisan, &work.critic].into_iter().flatten();
+    // A report that was used again closes no session.
+    let sessions = ends.filter(|end| end.turns > 0 || end.exit != SessionExit::FinalAnswer).count();
     events.push(Event::ContextReset {
         run_iteration: climb.run_iterations,
         sessions_closed: u32::try_from(sessions).unwrap_or(u32::MAX),

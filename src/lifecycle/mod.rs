@@ -33,6 +33,7 @@ mod applied;
 mod baseline;
 pub mod blockers;
 mod breakpoint;
+mod cache;
 mod climb;
 mod commands;
 pub mod comment;

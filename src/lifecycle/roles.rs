@@ -1,6 +1,7 @@
 //! The sessions of one iteration: librarian, artisan, critic, each with fresh context.
 
 use super::advisors;
+use super::cache::{self, Question};
 use super::hosts;
 use super::material;
 use super::table::Table;
@@ -11,6 +12,7 @@ use crate::domain::foreign::{Foreign, Mark};
 use crate::domain::ladder::{Mode, Role};
 use crate::domain::review::{Issue, Review, ReviewVerdict};
 use crate::domain::stop::StopCause;
+use crate::domain::units::TreeId;
 use crate::policy::review;
 use crate::policy::rotation::GiveUp;
 use crate::session::{FailureReason, FinalReport, Lineage, SessionEnd};
@@ -69,8 +71,14 @@ pub(super) struct RolesEnd {
 pub(super) async fn change(table: &mut Table<'_, '_, '_>, material: &mut Material) -> RolesEnd {
     let mut end = RolesEnd::default();
     if table.tier.mode == Mode::Full {
-        let prompt = agent::librarian(material, &Mark::random());
-        let librarian = hosts::hold(table, Role::Librarian, prompt, None).await;
+        let tree = table.climb.trees.current.tree.clone();
+        let question = Question {
+            role: Role::Librarian,
+            tree: &tree,
+            material,
+            compose: &|material, mark| agent::librarian(material, mark),
+        };
+        let librarian = cache::hold(table, question, None).await;
         end.halt = halt_of(&librarian.report);
         if let FinalReport::Briefed { summary, files } = &librarian.report {
             material.brief = Some(Foreign::capped(summary, BRIEF_CHARS));
@@ -87,7 +95,7 @@ pub(super) async fn change(table: &mut Table<'_, '_, '_>, material: &mut Materia
             return end;
         }
     }
-    let lineage = end.librarian.as_ref().map(lineage_of);
+    let lineage = end.librarian.as_ref().and_then(lineage_of);
     let was_advised = advisors::hear(table, material, lineage.as_ref()).await;
     if let Some(cause) = table.context.world.wrap_up.wished().filter(|_| was_advised) {
         end.halt = Some(Halt::Stopped(cause));
@@ -103,12 +111,12 @@ pub(super) async fn change(table: &mut Table<'_, '_, '_>, material: &mut Materia
 pub(super) async fn review(
     table: &mut Table<'_, '_, '_>,
     material: &Material,
-    diff: &Foreign,
+    (tree, diff): (&TreeId, &Foreign),
     before: &RolesEnd,
 ) -> SessionEnd {
-    let prompt = agent::critic(material, diff, &Mark::random());
-    let lineage = before.librarian.as_ref().or(before.artisan.as_ref()).map(lineage_of);
-    hosts::hold(table, Role::Critic, prompt, lineage).await
+    let lineage = before.librarian.as_ref().or(before.artisan.as_ref()).and_then(lineage_of);
+    let compose = |material: &Material, mark: &Mark| agent::critic(material, diff, mark);
+    cache::hold(table, Question { role: Role::Critic, tree, material, compose: &compose }, lineage).await
 }
 
 /// The review in a critic's report. `None` where it is no review.
@@ -169,6 +177,7 @@ pub(super) fn halt_of(report: &FinalReport) -> Option<Halt> {
     }
 }
 
-fn lineage_of(end: &SessionEnd) -> Lineage {
-    Lineage { parent: end.session_id.clone(), root: end.session_id.clone() }
+/// The place below a session. None below one that was not held, since its report was kept.
+fn lineage_of(end: &SessionEnd) -> Option<Lineage> {
+    (end.turns > 0).then(|| Lineage { parent: end.session_id.clone(), root: end.session_id.clone() })
 }

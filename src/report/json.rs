@@ -104,6 +104,7 @@ pub fn document(view: &RunView) -> Document<'_> {
         corrections: &view.corrections,
         meta: &view.meta,
         advice: &view.advice,
+        reused: &view.reused,
         best_patch: view.best_patch(),
         limited: view.limited(),
         recent_errors: &view.recent_errors,

@@ -202,12 +202,14 @@ impl Progress {
                 vec![self.notice(&format!("a correction of a test is proposed: {}", correction.files.join(", ")))]
             }
             Event::Advised { blocks } => agents::unadvised(blocks).map(|line| self.notice(&line)).collect(),
+            Event::ReportReused(reused) => vec![self.paint(Tone::Faint, &agents::reused(reused))],
             Event::Warning { message } => vec![self.notice(message)],
             Event::LeftoversRemoved { leftovers, more } => vec![self.leftovers(leftovers, *more)],
             Event::ContextThreshold { .. }
             // The failed call before it says so.
             | Event::ModelsUnavailable { wait_ms: None, .. }
             | Event::CallReserved { .. }
+            | Event::ReportKept(_)
             | Event::ContextReset { .. }
             // A block that is missing is a warning.
             | Event::MetaReported(_)

@@ -14,6 +14,7 @@ use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::correction::Correction;
 use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::{BaselineFinished, DiffStat, KeptChange, RunFinished, RunStarted};
+use crate::domain::kept_report::ReusedReport;
 use crate::domain::ladder::{Role, Tier};
 use crate::domain::leftover::Leftover;
 use crate::domain::meta::MetaReported;
@@ -272,6 +273,8 @@ pub struct RunView {
     pub meta: Vec<MetaReported>,
     /// The last words of each advisor.
     pub advice: Vec<Advice>,
+    /// Reports that were used again, in order.
+    pub reused: Vec<ReusedReport>,
     /// Warnings in order, each once.
     pub warnings: Vec<String>,
     /// Processes that worked on the run.

@@ -18,7 +18,7 @@ mod remarks;
 mod reviews;
 mod sentence;
 
-pub use self::advice::advice;
+pub use self::advice::{advice, reused, reused_report};
 pub use self::billed::{billed, side_calls};
 pub use self::commands::{history_command, log_commands};
 pub use self::corrections::{correction_sentence, corrections, take_correction};

@@ -240,6 +240,12 @@ impl Replay {
         Self(own)
     }
 
+    /// Whether the next recorded reply is this role's.
+    #[must_use]
+    pub fn is_of(&self, role: Role) -> bool {
+        self.0.front().is_some_and(|(receipt, _)| receipt.scope.role == role)
+    }
+
     /// The next recorded reply if it is this role's. Failed calls before it are skipped, not repeated.
     pub(super) fn next(&mut self, role: Role) -> Option<(ModelId, Reply)> {
         while let Some((receipt, reply)) = self.0.pop_front_if(|(receipt, _)| receipt.scope.role == role) {

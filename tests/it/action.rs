@@ -13,6 +13,7 @@ mod forges;
 pub(crate) mod gate;
 mod halting;
 mod hour;
+mod kept_reports;
 mod killed;
 pub(crate) mod nightly;
 mod parked;

@@ -1,6 +1,7 @@
-//! Tools of other servers, the tree of operations and telemetry, in whole runs of the built program.
+//! Advisors, kept reports, tools of other servers, the tree of operations and telemetry, in whole runs of the built program.
 
 mod advisors;
+pub(crate) mod cache;
 mod mcp;
 mod telemetry;
 mod trace;

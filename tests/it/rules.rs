@@ -3,9 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Rules for which nothing is built yet. One that is taken from here needs a test on the page.
-const OPEN: [&str; 1] = ["S1-20"];
-
 #[test]
 fn every_rule_of_a_session_names_a_test_that_is_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -16,7 +13,7 @@ fn every_rule_of_a_session_names_a_test_that_is_there() {
         let [rule, _, tests] = cells[..] else { panic!("three cells in {row}") };
         assert!(told.insert(rule.to_owned()), "{rule} stands twice");
         let named: Vec<&str> = tests.split('`').filter(|part| part.contains("::")).collect();
-        assert_eq!(named.is_empty(), OPEN.contains(&rule), "{rule}: {tests}");
+        assert!(!named.is_empty(), "{rule}: {tests}");
         for name in named {
             let (path, test) = name.split_once("::").expect("a file and a test");
             let text = std::fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));

@@ -7,7 +7,7 @@ use crate::domain::proof::EvidenceStatus;
 use crate::domain::units::human_duration;
 use crate::report::style::Tone;
 use crate::report::view::{RunView, TierState, TierView};
-use crate::report::words::{self, Mark};
+use crate::report::words::{self, Mark, Sentence};
 use crate::report::{plain, text};
 
 /// Warnings and cleaned-up files that are shown.
@@ -59,7 +59,11 @@ pub(super) fn attention(view: &RunView) -> Markup {
     let review = words::review_heading(view).map(|heading| {
         html! { p { (say(&heading)) } (list(&words::review_issues(view)).unwrap_or_default()) }
     });
-    let blocks: Vec<_> = words::meta(view).into_iter().chain(words::advice(view)).collect();
+    let blocks: Vec<_> = words::meta(view)
+        .into_iter()
+        .chain(words::advice(view))
+        .chain(words::reused(view).into_iter().map(Sentence::plain))
+        .collect();
     let corrections: Vec<_> = words::corrections(view).map(words::correction_sentence).collect();
     let proof = words::proof_heading(view).map(|heading| {
         html! {

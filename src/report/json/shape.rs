@@ -8,6 +8,7 @@ use crate::domain::blocker::Blocker;
 use crate::domain::command::CommandAnswer;
 use crate::domain::correction::Correction;
 use crate::domain::event::FileStat;
+use crate::domain::kept_report::ReusedReport;
 use crate::domain::leftover::Leftover;
 use crate::domain::meta::MetaReported;
 use crate::domain::proof::Evidence;
@@ -131,6 +132,10 @@ pub struct Document<'a> {
     /// where none was asked.
     #[serde(skip_serializing_if = "<[Advice]>::is_empty")]
     pub advice: &'a [Advice],
+    /// Reports that were used again: the `role`, its `session_id`, the `key` of the question, and `from`, where another run kept it. Absent
+    /// where there are none.
+    #[serde(skip_serializing_if = "<[ReusedReport]>::is_empty")]
+    pub reused: &'a [ReusedReport],
     /// Where the best patch of a failed run was kept.
     pub best_patch: Option<&'a str>,
     /// The rate limit that a parked run waits for: its host, and until when by the host's own words (null where it does not say).

@@ -4,6 +4,8 @@ use super::phrases::{model, speech};
 use crate::domain::advice::Advice;
 use crate::domain::agents::{AgentRecovery, AgentSwitch, AllLimited, SubAgentChange};
 use crate::domain::clock::Timestamp;
+use crate::domain::kept_report::ReusedReport;
+use crate::report::words::reused_report;
 
 /// Levels of sub-agents that are shown by more room at the left.
 const DEEPEST: u32 = 8;
@@ -27,6 +29,11 @@ pub(super) fn recovery(recovery: &AgentRecovery) -> String {
 pub(super) fn unadvised(blocks: &[Advice]) -> impl Iterator<Item = String> {
     let failed = blocks.iter().filter(|block| !block.given);
     failed.map(|block| format!("advisor {} gave no advice: {}", block.name, block.said))
+}
+
+/// The line for a report that was used again.
+pub(super) fn reused(reused: &ReusedReport) -> String {
+    format!("    {}", reused_report(reused))
 }
 
 pub(super) fn sub_agent(change: &SubAgentChange) -> String {

@@ -14,6 +14,7 @@ use crate::domain::budget::Spent;
 use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::correction::Correction;
 use crate::domain::event::{BaselineFinished, Event, RunFinished, RunStarted};
+use crate::domain::kept_report::ReusedReport;
 use crate::domain::leftover::Leftover;
 use crate::domain::meta::MetaReported;
 use crate::domain::outcome::Outcome;
@@ -60,6 +61,7 @@ struct Fold {
     named_blockers: Vec<Blocker>,
     meta: Vec<MetaReported>,
     advice: Vec<Advice>,
+    reused: Vec<ReusedReport>,
     invocations: u32,
     delivery: Delivery,
     commands: Vec<CommandView>,
@@ -124,6 +126,7 @@ impl Fold {
             Event::CorrectionProposed(correction) => self.propose(correction),
             Event::MetaReported(meta) => self.report_meta(meta),
             Event::Advised { blocks } => self.advise(blocks),
+            Event::ReportReused(reused) => self.reused.push(reused.clone()),
             Event::Warning { message } => self.warn(message),
             Event::LeftoversRemoved { leftovers, more } => {
                 self.leftovers.extend_from_slice(leftovers);
@@ -145,6 +148,7 @@ impl Fold {
             Event::SessionFinished { blocked_on, .. } => self.named_blockers.clone_from(blocked_on),
             Event::AttemptCounted { .. }
             | Event::FailureCounted { .. }
+            | Event::ReportKept(_)
             | Event::StateSaved
             | Event::TreeRecorded { .. }
             | Event::ModelsUnavailable { .. }
@@ -311,6 +315,7 @@ impl Fold {
             named_blockers: self.named_blockers,
             meta: self.meta,
             advice: self.advice,
+            reused: self.reused,
             invocations: self.invocations,
             delivery: self.delivery,
             commands: self.commands,

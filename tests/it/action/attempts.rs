@@ -12,35 +12,46 @@ use super::comment::job;
 use super::gate::{comment_by, labelled_by, world};
 use super::step::{Job, replace_line};
 use crate::world::github::{Artifact, FakeGitHub, Run};
-use crate::world::model_server::ModelServer;
+use crate::world::model_server::{ModelServer, Request, Scripted};
 use crate::world::program::Said;
 use crate::world::project::Project;
 
 const WORKFLOW: &str = ".github/workflows/upshift.yml";
 
 /// A repository in which a workflow runs upshift again and again.
-struct Repository {
-    github: FakeGitHub,
+pub(super) struct Repository {
+    pub(super) github: FakeGitHub,
     jobs: u64,
 }
 
 /// A job that ended.
-struct Ended {
-    said: Said,
+pub(super) struct Ended {
+    pub(super) said: Said,
     job: Job,
     calls: usize,
+    pub(super) requests: Vec<Request>,
     id: u64,
 }
 
 impl Repository {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { github: FakeGitHub::start_in_real_time(world()), jobs: 100 }
     }
 
     /// One more job, on a machine of its own; its model does not mend anything.
     fn run(&mut self, event: &str, payload: &Value, more: &[(&str, &str)]) -> Ended {
+        self.run_by(replace_line("sum(prices) - 1", "sum(prices) - 2"), (event, payload), more)
+    }
+
+    /// The same with models that follow a script.
+    pub(super) fn run_by(
+        &mut self,
+        script: impl FnMut(&Request) -> Scripted + Send + 'static,
+        (event, payload): (&str, &Value),
+        more: &[(&str, &str)],
+    ) -> Ended {
         self.jobs += 1;
-        let models = ModelServer::start(replace_line("sum(prices) - 1", "sum(prices) - 2"));
+        let models = ModelServer::start(script);
         let mut job = job(&self.github, &models, event, payload)
             .with("GITHUB_RUN_ID", &self.jobs.to_string())
             .with("GITHUB_WORKFLOW_REF", &format!("acme/shop/{WORKFLOW}@refs/heads/main"))
@@ -51,11 +62,11 @@ impl Repository {
             job = job.with(name, value);
         }
         let said = job.run(&Project::python());
-        let calls = models.requests().len();
+        let requests = models.requests();
         models.finish();
         let run = Run { id: self.jobs, path: WORKFLOW.to_owned(), ..Run::default() };
         self.github.world().runs.push(run);
-        Ended { said, job, calls, id: self.jobs }
+        Ended { said, job, calls: requests.len(), requests, id: self.jobs }
     }
 
     fn labelled(&mut self) -> Ended {
@@ -68,7 +79,7 @@ impl Repository {
         self.run("issue_comment", &payload, &[])
     }
 
-    fn keep(&mut self, ended: &Ended) -> PathBuf {
+    pub(super) fn keep(&mut self, ended: &Ended) -> PathBuf {
         keep(&self.github, &ended.job, ended.id)
     }
 
