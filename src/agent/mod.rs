@@ -24,6 +24,7 @@ const ARTISAN: &str = include_str!("prompts/artisan.v2.md");
 const LIBRARIAN: &str = include_str!("prompts/librarian.v2.md");
 /// An advisor's instructions.
 const ADVISOR: &str = include_str!("prompts/advisor.v1.md");
+const SUB_AGENT: &str = include_str!("prompts/sub_agent.v1.md");
 /// The critic's instructions.
 const CRITIC: &str = include_str!("prompts/critic.v2.md");
 
@@ -158,6 +159,14 @@ pub fn advisor(material: &Material, instructions: &str, mark: &Mark) -> Prompt {
     Prompt { system: ADVISOR, first_message: message.0, mark: mark.clone() }
 }
 
+/// A sub-agent's prompt: its instructions, which are the configuration's own words, and the task, which is another model's.
+#[must_use]
+pub fn sub_agent(instructions: &str, task: &Foreign, mark: &Mark) -> Prompt {
+    let mut message = Message(format!("YOUR PART: {}\n", instructions.trim()));
+    message.fenced(mark, "TASK", task);
+    Prompt { system: SUB_AGENT, first_message: message.0, mark: mark.clone() }
+}
+
 /// The critic's prompt: diff, failing tests, brief (S0-33).
 #[must_use]
 pub fn critic(material: &Material, diff: &Foreign, mark: &Mark) -> Prompt {
@@ -223,11 +232,12 @@ mod tests {
     use super::*;
 
     /// The most that each prompt may cost in every session. Raise it only with a reason.
-    const LIMITS: [(&str, &str, usize); 4] = [
+    const LIMITS: [(&str, &str, usize); 5] = [
         ("artisan", ARTISAN, 1_300),
         ("librarian", LIBRARIAN, 1_100),
         ("critic", CRITIC, 1_100),
         ("advisor", ADVISOR, 900),
+        ("sub-agent", SUB_AGENT, 900),
     ];
 
     fn material() -> Material {

@@ -1,10 +1,12 @@
 //! `agent.advisors`: models that read before the artisan works (S1-18).
 
+use super::error::Faults;
 use super::ladder::DraftTargets;
 use super::models::Registry;
 use super::pick::Picker;
 use super::plan::{AdvisorPlan, Origin};
 use crate::backend::Backend;
+use crate::domain::model_id::ModelId;
 
 /// The turns of one session unless something else is said: an advisor reads a few files and speaks.
 const DEFAULT_TURNS: u32 = 10;
@@ -44,22 +46,10 @@ pub(super) fn advisors(picker: &Picker<'_>, registry: &mut Registry<'_>) -> Vec<
             continue;
         }
         let models = section.models.as_ref().map(|models| models.0.clone()).unwrap_or_default();
-        let targets = DraftTargets { path: format!("{path}.models"), models };
-        let mut resolved = Vec::new();
-        for (place, text) in targets.placed() {
-            let Some(id) = registry.model(&place, text, faults) else { continue };
-            if Backend::of(&id).is_some() {
-                faults.add(&place, "names a coding agent", "Name a model, such as `claude-haiku-5-5`.");
-                continue;
-            }
-            registry.endpoint(&place, &id.provider, faults);
-            registry.learn(&place, &id, faults);
-            resolved.push(id);
-        }
         advisors.push(AdvisorPlan {
             name: name.clone(),
             instructions,
-            models: resolved,
+            models: models_of(registry, format!("{path}.models"), models, faults),
             max_cost: section.max_cost_usd.map(|cost| cost.0),
             max_turns: section.max_turns.map_or(DEFAULT_TURNS, |turns| turns.0),
             each_iteration: section.each_iteration.unwrap_or_default(),
@@ -68,4 +58,26 @@ pub(super) fn advisors(picker: &Picker<'_>, registry: &mut Registry<'_>) -> Vec<
     let names: Vec<&str> = advisors.iter().map(|advisor| advisor.name.as_str()).collect();
     picker.note("agent.advisors", &names.join(", "), document.origin());
     advisors
+}
+
+/// The models of a named agent, resolved. A coding agent is none.
+pub(super) fn models_of(
+    registry: &mut Registry<'_>,
+    path: String,
+    models: Vec<String>,
+    faults: &Faults,
+) -> Vec<ModelId> {
+    let targets = DraftTargets { path, models };
+    let mut resolved = Vec::new();
+    for (place, text) in targets.placed() {
+        let Some(id) = registry.model(&place, text, faults) else { continue };
+        if Backend::of(&id).is_some() {
+            faults.add(&place, "names a coding agent", "Name a model, such as `claude-haiku-5-5`.");
+            continue;
+        }
+        registry.endpoint(&place, &id.provider, faults);
+        registry.learn(&place, &id, faults);
+        resolved.push(id);
+    }
+    resolved
 }

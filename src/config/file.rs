@@ -213,6 +213,10 @@ object! {
         "cache" cache: bool = "false";
         /// Advisors, by name: models that read side by side before the artisan works, and whose words it is given; at most 8.
         "advisors" advisors: BTreeMap<String, AdvisorSection> = "none";
+        /// Sub-agents, by name: models that a role calls as the tool `agent__NAME`, each in a session of its own; at most 8.
+        "subAgents" sub_agents: BTreeMap<String, SubAgentSection> = "none";
+        /// Words that a model is told in the place of what a failing tool said, by the tool's name or `mcp__SERVER__*`.
+        "toolFailures" tool_failures: BTreeMap<String, String> = "none";
     }
 }
 
@@ -230,6 +234,32 @@ object! {
         "maxTurns" max_turns: Whole<1, 100> = "10";
         /// Whether it is asked in each iteration; otherwise in the first one of each tier.
         "eachIteration" each_iteration: bool = "false";
+    }
+}
+
+object! {
+    /// A sub-agent; it is given a task, answers it, and knows nothing else of the session that calls it.
+    SubAgentSection {
+        /// When to call it, as the calling model reads it, in at most 600 characters.
+        #[schemars(required)]
+        "description" description: String = "required", "Say when to call it: `description: Finds the callers of a function.`.";
+        /// Its own instructions, in at most 4,000 characters.
+        #[schemars(required)]
+        "instructions" instructions: String = "required", "Say how it is to work: `instructions: Name every caller with file and line.`.";
+        /// Its models, in order of preference; no coding agents.
+        "models" models: Targets = "those of the role that calls it";
+        /// The roles that may call it.
+        "roles" roles: Vec<RoleWord> = "artisan";
+        /// Sources of tools that it is given: `mcp__SERVER` or `agent__NAME`. Its own sub-agents call no more of them.
+        "tools" tools: Vec<String> = "none";
+        /// Whether it may change files; only an artisan can call it then.
+        "allowWrite" allow_write: bool = "false";
+        /// The most that all its sessions of a run may cost, in dollars.
+        "maxCostUsd" max_cost_usd: Dollars = "a tenth of `global.maxTotalCostUsd`";
+        /// The most turns of one session.
+        "maxTurns" max_turns: Whole<1, 100> = "10";
+        /// The time of one call, in seconds.
+        "timeoutSeconds" timeout_seconds: Whole<1, 3_600> = "600";
     }
 }
 

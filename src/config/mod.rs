@@ -36,8 +36,10 @@ mod secret_key;
 mod secret_vars;
 mod sections;
 mod sources;
+mod sub_agents;
 mod suggest;
 mod tiers_source;
+mod tool_sources;
 mod values;
 mod workflow;
 
@@ -49,8 +51,8 @@ pub use github::DEFAULT_SKIP_LABEL;
 pub use hosts::{all_spoken_by, spoken_by};
 pub use plan::{
     AdvisorPlan, AgentPlan, AgentProgram, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, McpServer,
-    Merge, Minimise, NamedCommand, Network, OnRemark, Origin, Plan, Proof, Push, SafetyPlan, Sandbox, TestPlan,
-    WaitFor, Wire,
+    Merge, Minimise, NamedCommand, Network, OnRemark, Origin, Plan, Proof, Push, SafetyPlan, Sandbox, SubAgentPlan,
+    TestPlan, WaitFor, Wire,
 };
 pub use read::Entry;
 pub use reference::reference;

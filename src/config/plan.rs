@@ -138,9 +138,22 @@ pub struct AgentPlan {
     pub cache: bool,
     /// Advisors, asked before the artisan works.
     pub advisors: Vec<AdvisorPlan>,
+    /// Sub-agents, which roles call as tools.
+    pub sub_agents: Vec<SubAgentPlan>,
+    /// The words that a model is told when a tool fails, by the tool's name or its beginning and `*`.
+    pub tool_failures: BTreeMap<String, String>,
 }
 
 impl AgentPlan {
+    /// The words for the failure of a tool, where there are any: those for its name before those for the longest beginning of it.
+    #[must_use]
+    pub fn failure_of(&self, tool: &str) -> Option<&str> {
+        let begins = |name: &str| name.strip_suffix('*').is_some_and(|beginning| tool.starts_with(beginning));
+        let named = self.tool_failures.get(tool);
+        let fits = || self.tool_failures.iter().filter(|(name, _)| begins(name)).max_by_key(|(name, _)| name.len());
+        named.or_else(|| fits().map(|(_, told)| told)).map(String::as_str)
+    }
+
     /// The blocks that a role is asked for.
     #[must_use]
     pub fn meta_of(&self, role: Role) -> Vec<MetaBlock> {
@@ -163,6 +176,31 @@ pub struct AdvisorPlan {
     pub max_turns: u32,
     /// Whether it is asked in each iteration. Otherwise in the first of each tier.
     pub each_iteration: bool,
+}
+
+/// A sub-agent: a model that a role calls as a tool, in a session of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubAgentPlan {
+    /// Its name.
+    pub name: String,
+    /// When to call it.
+    pub description: String,
+    /// Its own instructions.
+    pub instructions: String,
+    /// Its models in order. Empty for those of the role that calls it.
+    pub models: Vec<ModelId>,
+    /// The roles that may call it.
+    pub roles: Vec<Role>,
+    /// The sources of tools that it is given.
+    pub tools: Vec<String>,
+    /// Whether it may change files.
+    pub allow_write: bool,
+    /// The most that all its sessions of a run may cost. `None` for a tenth of the run's cap.
+    pub max_cost: Option<MicroUsd>,
+    /// The most turns of one session.
+    pub max_turns: u32,
+    /// The time of one call, in seconds.
+    pub timeout_seconds: u32,
 }
 
 /// A server of tools, started by its command for each session of the roles that are given it.

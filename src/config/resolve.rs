@@ -17,7 +17,7 @@ use super::plan::{AgentPlan, Format, Origin, Plan};
 use super::sections;
 use super::sources::{Catalogue, FileContent, Setting, Sources};
 use super::tiers_source::{Chosen, TiersSource, chosen, classify_tiers};
-use super::{advisors, estimate, github, hosts, suggest};
+use super::{advisors, estimate, github, hosts, sub_agents, suggest, tool_sources};
 
 /// Variables of ours that are no settings.
 const OTHER_VARIABLES: [&str; 18] = [
@@ -171,9 +171,11 @@ fn assemble(
     let test = sections::test(&picker);
     let side_model = registry.side_model(&picker);
     let advisors = advisors::advisors(&picker, &mut registry);
+    let sub_agents = sub_agents::sub_agents(&picker, &mut registry);
     let key_vars: Vec<&str> =
         registry.endpoints.values().filter_map(|(endpoint, _)| endpoint.key_var.as_deref()).collect();
-    let agent = AgentPlan { side_model, advisors, ..sections::agent(&picker, &key_vars) };
+    let mut agent = AgentPlan { side_model, advisors, sub_agents, ..sections::agent(&picker, &key_vars) };
+    agent.tool_failures = tool_sources::failures(&picker, &agent);
     let agents = hosts::programs(&picker);
     let mut refusals = Vec::new();
     let safety = sections::safety(&picker, &key_vars, &mut refusals);

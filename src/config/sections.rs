@@ -1,5 +1,7 @@
 //! The sections of a plan that are plain values: budget, test, agent, safety, audit.
 
+use std::collections::BTreeMap;
+
 use crate::domain::budget::{Budget, SharedCaps};
 use crate::domain::ladder::{OnEntropy, Tier};
 use crate::domain::objective::DEFAULT_OBJECTIVE;
@@ -199,6 +201,9 @@ pub(super) fn agent(picker: &Picker<'_>, key_vars: &[&str]) -> AgentPlan {
         cache: picker.take("agent.cache", cache, false, bool::to_string),
         // Which models those are, the registry knows.
         advisors: Vec::new(),
+        sub_agents: Vec::new(),
+        // Which tools there are, the whole plan says.
+        tool_failures: BTreeMap::new(),
         allow_commands: picker.take("agent.allowCommands", allowed, Vec::new(), |list| joined(list, String::as_str)),
     }
 }

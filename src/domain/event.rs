@@ -23,6 +23,7 @@ use super::proof::Evidence;
 use super::receipt::{CallScope, Receipt};
 use super::remark::Remark;
 use super::test_report::RunKind;
+use super::tool::ToolFailure;
 use super::units::{CommitSha, MicroUsd, RunId, TreeId};
 use super::verdict::{Exit, Verdict};
 
@@ -141,6 +142,8 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         session_id: String,
     },
+    /// A tool from outside failed, and the model was told words of the configuration instead.
+    ToolFailureReplaced(ToolFailure),
     /// Part of the window is in use: 30 % info, 40 % warning, 50 % critical (S0-12).
     ContextThreshold {
         /// The role that holds the session.

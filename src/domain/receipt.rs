@@ -11,6 +11,9 @@ use super::units::{Charge, MicroUsd};
 /// The end of a name that stands for the side calls of the name before it: a session's, a model's.
 pub const SIDE: &str = "-side";
 
+/// The part of a path between an agent and a sub-agent that it calls: `artisan/agent/callers`.
+pub const BELOW: &str = "/agent/";
+
 /// Where in a run a call belongs. Iterations are counted within the tier.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallScope {

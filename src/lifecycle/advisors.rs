@@ -10,8 +10,9 @@ use futures_util::future::join_all;
 use super::climb::Climb;
 use super::commands;
 use super::context::Context;
-use super::table::{Table, spec_of};
-use super::tools::{self, Servers};
+use super::session_spec::spec_of;
+use super::table::Table;
+use super::tools::{self, Caller, Sources};
 use crate::agent::{self, Beside, Material};
 use crate::audit::{Cap, Scope};
 use crate::config::AdvisorPlan;
@@ -32,7 +33,7 @@ const DEFAULT_SHARE: u64 = 10;
 struct Seat<'p> {
     advisor: &'p AdvisorPlan,
     spec: SessionSpec,
-    servers: Option<Servers>,
+    sources: Option<Sources>,
     replay: Replay,
     memory: Memory,
 }
@@ -63,7 +64,7 @@ pub(super) async fn hear(table: &mut Table<'_, '_, '_>, material: &mut Material,
     };
     context.world.wrap_up.set_in_session(false);
     for seat in seats {
-        learn(&mut table.sessions.memory, seat.memory);
+        table.sessions.memory.learn(seat.memory);
     }
     let blocks: Vec<Advice> = ends.iter().map(|(name, end)| block(name, end)).collect();
     material.advice = blocks.iter().map(told).collect();
@@ -87,9 +88,9 @@ async fn seat<'p>(
     let mut spec =
         spec_of(context, climb, (Role::Advisor, agent.clone()), prompt, (lineage, targets, Patience::default()));
     spec.limits.max_turns = advisor.max_turns;
-    let servers = tools::open(context, table.recorder, Role::Advisor, &spec.targets).await;
+    let sources = tools::open(context, table.recorder, Role::Advisor, &spec.targets).await;
     let replay = table.sessions.replay.of_agent(&agent);
-    Seat { advisor, spec, servers, replay, memory: table.sessions.memory.clone() }
+    Seat { advisor, spec, sources, replay, memory: table.sessions.memory.clone() }
 }
 
 /// The path of an advisor below the iteration.
@@ -104,7 +105,9 @@ async fn talk<'p>(
     journal: Book<'_>,
 ) -> (&'p str, SessionEnd) {
     let (world, plan) = (&context.world, &context.charter.plan);
-    let outside = seat.servers.as_ref().and_then(Servers::tools);
+    let caps = caps(context, climb, seat.advisor);
+    let caller = || Caller::of((context, climb), journal, caps.clone(), &seat.spec);
+    let outside = seat.sources.as_mut().and_then(|sources| sources.tools(caller(), &seat.memory, &mut seat.replay));
     let mut ports = Ports {
         providers: world.providers,
         facts: &plan.facts,
@@ -116,7 +119,7 @@ async fn talk<'p>(
             outside,
         },
         journal,
-        caps: caps(context, climb, seat.advisor),
+        caps,
         stop: world.stop.clone(),
         wrap_up: world.wrap_up.flag(),
         clock: world.clock,
@@ -125,10 +128,14 @@ async fn talk<'p>(
         memory: &mut seat.memory,
     };
     let spec = seat.spec.clone();
-    let end = tokio::select! {
+    let mut end = tokio::select! {
         end = session::converse(spec, &mut ports) => end,
-        never = tools::keep(&mut seat.servers) => match never {},
+        never = tools::keep(&mut seat.sources) => match never {},
     };
+    drop(ports);
+    if let Some(sources) = seat.sources.take() {
+        sources.close(&mut seat.memory, &mut end);
+    }
     (&seat.advisor.name, end)
 }
 
@@ -138,13 +145,6 @@ fn caps(context: &Context<'_>, climb: &Climb, advisor: &AdvisorPlan) -> Vec<Cap>
     let scope = Scope::Agent(context.charter.run_id.clone(), path(&advisor.name));
     let own = Cap { scope, max: advisor.max_cost.unwrap_or(share) };
     std::iter::once(own).chain(climb.caps(context)).collect()
-}
-
-/// Keeps what an advisor found out about targets.
-fn learn(memory: &mut Memory, found: Memory) {
-    memory.refused.extend(found.refused);
-    memory.heard.extend(found.heard);
-    memory.warned.extend(found.warned);
 }
 
 /// The block that a session comes to.

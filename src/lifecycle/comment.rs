@@ -136,6 +136,7 @@ fn is_told(event: &Event) -> bool {
         Event::SessionStarted { .. }
             | Event::SessionFinished { .. }
             | Event::ToolFinished { .. }
+            | Event::ToolFailureReplaced(_)
             | Event::ContextThreshold { .. }
             | Event::TestsFinished { .. }
     )

@@ -70,6 +70,7 @@ mod red_ci;
 pub mod reentry;
 mod resume;
 mod roles;
+mod session_spec;
 mod snapshot;
 mod stage;
 mod standalone;

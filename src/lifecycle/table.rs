@@ -7,13 +7,14 @@ use super::climb::{Climb, Sessions};
 use super::commands;
 use super::context::Context;
 use super::recorder::Recorder;
-use super::{targets, tools};
+use super::session_spec::spec_of;
+use super::targets;
+use super::tools::{self, Caller};
 use crate::agent::Prompt;
 use crate::domain::ladder::{Role, Tier};
 use crate::domain::model_id::ModelId;
-use crate::policy::rotation::Patience;
 use crate::process::{self, ProcessError, Program, Spec};
-use crate::session::{self, Book, Limits, Lineage, Ports, Replay, SessionEnd, SessionSpec, Toolbox};
+use crate::session::{self, Book, Lineage, Ports, Replay, SessionEnd, Toolbox};
 use crate::test_run;
 use crate::trial::{self, Foresight};
 use crate::workspace::ToolError;
@@ -51,9 +52,10 @@ pub(super) async fn with_models(
     let (world, plan) = (&context.world, &context.charter.plan);
     let patience = targets::patience(context, climb, &sessions.memory, tier, role);
     let spec = spec_of(context, climb, (role, String::new()), prompt, (lineage, targets, patience));
-    let mut servers = tools::open(context, table.recorder, role, &spec.targets).await;
+    let mut sources = tools::open(context, table.recorder, role, &spec.targets).await;
     let book = RefCell::new(&mut *table.recorder.journal);
-    let outside = servers.as_ref().and_then(tools::Servers::tools);
+    let caller = || Caller::of((context, climb), Book::over(&book), climb.caps(context), &spec);
+    let outside = sources.as_mut().and_then(|sources| sources.tools(caller(), &sessions.memory, &mut sessions.replay));
     let watched = commands::watch_for_stop(context, climb);
     world.workspace.judged_from(climb.start());
     let run_tests = (role == Role::Artisan).then(|| tests_for_a_model(context, climb));
@@ -74,45 +76,18 @@ pub(super) async fn with_models(
     };
     let wrap_up = world.wrap_up.clone();
     wrap_up.set_in_session(true);
-    let end = tokio::select! {
+    let mut end = tokio::select! {
         end = session::converse(spec, &mut ports) => end,
         never = watched => match never {},
-        never = tools::keep(&mut servers) => match never {},
+        never = tools::keep(&mut sources) => match never {},
     };
     wrap_up.set_in_session(false);
     sessions.replay = std::mem::replace(&mut ports.replay, Replay::none());
-    end
-}
-
-/// A session of a role, or of a named agent.
-pub(super) fn spec_of(
-    context: &Context<'_>,
-    climb: &Climb,
-    (role, agent): (Role, String),
-    prompt: Prompt,
-    (lineage, targets, patience): (Option<Lineage>, Vec<ModelId>, Patience),
-) -> SessionSpec {
-    let plan = &context.charter.plan;
-    SessionSpec {
-        role,
-        agent,
-        tier_index: climb.position.tier_index,
-        iteration: climb.iteration(),
-        targets,
-        system: prompt.system.to_owned(),
-        first_message: prompt.first_message,
-        mark: prompt.mark,
-        lineage,
-        limits: Limits {
-            max_turns: plan.agent.max_turns,
-            max_attempts: plan.agent.max_attempts,
-            patience,
-            ..Limits::default()
-        },
-        effort: plan.agent.effort,
-        temperature: plan.agent.temperature,
-        meta: plan.agent.meta_of(role),
+    drop(ports);
+    if let Some(sources) = sources {
+        sources.close(&mut sessions.memory, &mut end);
     }
+    end
 }
 
 /// The `run_tests` tool: the whole command or a part of it, told as a model reads it best.

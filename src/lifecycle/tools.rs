@@ -1,67 +1,96 @@
-//! Servers of tools (MCP) for one session: started in a room that only reads the tree, asked for their tools before the first turn, and
-//! ended with the session, whatever its end.
+//! Tools from outside for one session: servers (MCP), started in a room that only reads the tree and asked for their tools before the first
+//! turn, and sub-agents. All of it ends with the session, whatever its end.
 //!
-//! Invariant: a server has no key but the variables that the configuration names for it. One that cannot be had costs the session nothing
-//! but its tools.
+//! Invariant: a server has no key but the variables that the configuration names for it. A source that cannot be had costs the session
+//! nothing but its tools.
 
+mod offer;
+mod servers;
+
+use std::cell::RefCell;
 use std::convert::Infallible;
-use std::ffi::{OsStr, OsString};
-use std::future::Future;
-use std::path::{Path, PathBuf};
-use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
 use futures_util::future::{join_all, select_all};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::context::Context;
 use super::recorder::Recorder;
-use crate::config::McpServer;
+use crate::config::{AgentPlan, McpServer};
 use crate::domain::event::Event;
 use crate::domain::ladder::Role;
 use crate::domain::model_id::ModelId;
 use crate::domain::session_exit::SessionExit;
-use crate::domain::tool::ToolSpec;
-use crate::hosted::find;
-use crate::mcp::{self, Client, McpError, Offered};
-use crate::process::{Confinement, Program, Spec};
-use crate::session::{OutsideError, OutsideFuture, OutsideTools};
+use crate::domain::tool::{ToolSource, ToolSpec};
+use crate::mcp;
+use crate::session::{Memory, OutsideTools, Replay, SessionEnd};
+use offer::{Below, Source, name_of};
+use servers::{Life, Served, start};
 
-/// How much of a server's standard error is kept from each end, in bytes.
-const KEEP: usize = 4 * 1024;
-/// The most time of a server: no session is longer.
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+pub(super) use offer::Caller;
 
-/// The life of a server's process, which never ends by itself.
-type Life = Pin<Box<dyn Future<Output = Infallible>>>;
-
-/// A server with the tools that are offered of it.
-struct Served {
-    name: String,
-    client: Client,
-    limit: Duration,
-    tools: Vec<Offered>,
-}
-
-/// The servers of a session.
-pub(super) struct Servers {
-    served: Rc<Vec<Served>>,
+/// The sources of a session's tools.
+pub(super) struct Sources {
+    all: Rc<Vec<Source>>,
+    /// Those that the session itself is given. The others are its sub-agents'.
+    given: Vec<String>,
     lives: Vec<Life>,
+    below: Option<Rc<Below>>,
 }
 
-/// Starts the servers that a role is given. `None` where it is given none, or no model of the session could call a tool.
+/// Opens the sources that a role is given, and those of its sub-agents. `None` where it is given none, or no model of the session could call
+/// a tool.
 pub(super) async fn open(
     context: &Context<'_>,
     recorder: &mut Recorder<'_>,
     role: Role,
     targets: &[ModelId],
-) -> Option<Servers> {
+) -> Option<Sources> {
     let plan = &context.charter.plan;
-    let wanted: Vec<&McpServer> = plan.agent.mcp.iter().filter(|server| server.roles.contains(&role)).collect();
-    if wanted.is_empty() || !targets.iter().any(|target| plan.facts.of(target).tools) {
+    let given = given_to(&plan.agent, role);
+    if given.is_empty() || !targets.iter().any(|target| plan.facts.of(target).tools) {
         return None;
     }
+    let needed = with_sub_agents(&plan.agent, &given);
+    let mut sources: Vec<Source> = plan.agent.sub_agents.iter().cloned().map(Source::Agent).collect();
+    sources.retain(|source| needed.contains(&source.name()));
+    let wanted: Vec<&McpServer> =
+        plan.agent.mcp.iter().filter(|server| needed.contains(&server_name(server))).collect();
+    let (served, lives) = serve(context, recorder, role, wanted).await?;
+    // Servers first, as their tools stand in requests.
+    let all = served.into_iter().map(Source::Mcp).chain(sources).collect();
+    Some(Sources { all: Rc::new(all), given, lives, below: None })
+}
+
+fn server_name(server: &McpServer) -> String {
+    format!("{}{}", ToolSource::Mcp.prefix(), server.name)
+}
+
+/// The sources that a role is given, by name.
+fn given_to(agent: &AgentPlan, role: Role) -> Vec<String> {
+    let servers = agent.mcp.iter().filter(|server| server.roles.contains(&role)).map(server_name);
+    servers.chain(agent.sub_agents.iter().filter(|sub| sub.roles.contains(&role)).map(name_of)).collect()
+}
+
+/// The same with what sub-agents among them are given.
+fn with_sub_agents(agent: &AgentPlan, given: &[String]) -> Vec<String> {
+    let mut needed = given.to_vec();
+    for _level in 0..offer::DEEPEST {
+        let below = agent.sub_agents.iter().filter(|sub| needed.contains(&name_of(sub)));
+        let more: Vec<String> = below.flat_map(|sub| sub.tools.iter().cloned()).collect();
+        needed.extend(more);
+    }
+    needed
+}
+
+/// Starts servers and asks each for its tools. `None` when everything is to end.
+async fn serve(
+    context: &Context<'_>,
+    recorder: &mut Recorder<'_>,
+    role: Role,
+    wanted: Vec<&McpServer>,
+) -> Option<(Vec<Served>, Vec<Life>)> {
     let mut started = Vec::new();
     let mut lives: Vec<Life> = Vec::new();
     for server in wanted {
@@ -102,7 +131,7 @@ pub(super) async fn open(
         }
         !server.tools.is_empty()
     });
-    Some(Servers { served: Rc::new(served), lives })
+    Some((served, lives))
 }
 
 /// Takes secrets out of a description: it goes to a model.
@@ -128,69 +157,6 @@ fn tell_lost(context: &Context<'_>, recorder: &mut Recorder<'_>, role: Role, (na
     recorder.emit(&Event::Warning { message: format!("the server of tools `{name}` cannot be used: {why}") });
 }
 
-/// A server's client, and the life of its process.
-type Started = (Client, Life);
-
-fn start(context: &Context<'_>, server: &McpServer) -> Result<Started, String> {
-    let hosting = context.world.hosting;
-    let (name, arguments) = server.command.split_first().ok_or("it names no program")?;
-    let path = hosting.env.get(std::ffi::OsStr::new("PATH"));
-    let program = find(name, path, &hosting.checkout).ok_or_else(|| format!("`{name}` was not found"))?;
-    let room = hosting.room(&program, true).map_err(|error| error.to_string())?;
-    let mut env = room.confined.env;
-    let mut cwd = hosting.checkout.clone();
-    if !server.env.is_empty() {
-        apart(&program, arguments, &hosting.checkout)?;
-        // Where it starts, too, nothing of the tree may lie that it would take for a part of itself.
-        cwd = env.get(OsStr::new("HOME")).map(PathBuf::from).ok_or("it has no folder of its own")?;
-        for steers in ["PYTHONPATH", "NODE_PATH", "NODE_OPTIONS"] {
-            env.remove(OsStr::new(steers));
-        }
-    }
-    for variable in &server.env {
-        if let Some(value) = hosting.named.get(variable) {
-            env.entry(OsString::from(variable)).or_insert_with(|| value.clone());
-        }
-    }
-    if matches!(room.confined.confinement, Confinement::None) {
-        tracing::info!(server = %server.name, "the server of tools is not confined, as the configuration says");
-    }
-    let words = std::iter::once(program.into_os_string()).chain(arguments.iter().map(OsString::from));
-    let spec = Spec {
-        program: Program::Argv(words.collect()),
-        cwd,
-        env,
-        stdin: Vec::new(),
-        timeout: LONGEST,
-        keep: KEEP,
-        merge_stderr: false,
-        memory_mb: hosting.memory_mb,
-        confinement: room.confined.confinement,
-    };
-    let (client, words) = Client::new();
-    let (keeper, stop, listener) = (hosting.helper.clone(), context.world.stop.clone(), room.listener);
-    let server = client.clone();
-    let life: Life = Box::pin(async move {
-        // Nothing answers in its network, but a port that is free could be taken by somebody.
-        let _held = listener;
-        mcp::live(server, &keeper, spec, stop, words).await
-    });
-    Ok((client, life))
-}
-
-/// Refuses a server with a secret of which a part lies in the tree: a model writes there, and whoever opened the pull request did.
-fn apart(program: &Path, arguments: &[String], checkout: &Path) -> Result<(), String> {
-    let root = checkout.canonicalize().unwrap_or_else(|_gone| checkout.to_owned());
-    let is_inside = |path: &Path| path.canonicalize().is_ok_and(|real| real.starts_with(&root) && real.is_file());
-    let part = std::iter::once(program.to_owned())
-        .chain(arguments.iter().map(|word| checkout.join(word)))
-        .find(|path| is_inside(path));
-    match part {
-        Some(path) => Err(format!("it has variables of its own, and `{}` is a file of the tree", path.display())),
-        None => Ok(()),
-    }
-}
-
 async fn keep_all(lives: &mut [Life]) -> Infallible {
     if lives.is_empty() {
         return std::future::pending().await;
@@ -199,43 +165,38 @@ async fn keep_all(lives: &mut [Life]) -> Infallible {
 }
 
 /// Keeps servers alive for as long as it is waited for.
-pub(super) async fn keep(servers: &mut Option<Servers>) -> Infallible {
-    match servers {
-        Some(servers) => keep_all(&mut servers.lives).await,
+pub(super) async fn keep(sources: &mut Option<Sources>) -> Infallible {
+    match sources {
+        Some(sources) => keep_all(&mut sources.lives).await,
         None => std::future::pending().await,
     }
 }
 
-impl Servers {
-    /// Their tools, as a session offers and calls them.
-    pub(super) fn tools<'a>(&self) -> Option<OutsideTools<'a>> {
-        let specs: Vec<_> = self.served.iter().flat_map(|server| &server.tools).map(|tool| tool.spec.clone()).collect();
-        let served = Rc::clone(&self.served);
-        let call = Box::new(move |name: String, arguments: Value| {
-            let served = Rc::clone(&served);
-            let called: OutsideFuture<'a> = Box::pin(async move { call(&served, &name, &arguments).await });
-            called
+impl Sources {
+    /// Their tools, as a session offers and calls them. Sub-agents begin with what the session knows of its targets.
+    pub(super) fn tools<'t, 'a: 't>(
+        &mut self,
+        caller: Caller<'t, 'a>,
+        memory: &Memory,
+        replay: &mut Replay,
+    ) -> Option<OutsideTools<'t>> {
+        let below = Rc::new(Below {
+            replay: RefCell::new(replay.below(caller.path())),
+            memory: RefCell::new(memory.clone()),
+            wrote: RefCell::default(),
         });
-        (!specs.is_empty()).then_some(OutsideTools { specs, call })
+        self.below = Some(Rc::clone(&below));
+        offer::tools_of(&self.all, &self.given, caller, &below)
     }
-}
 
-async fn call(served: &[Served], name: &str, arguments: &Value) -> Result<String, OutsideError> {
-    let known =
-        served.iter().find_map(|server| Some((server, server.tools.iter().find(|tool| tool.spec.name == name)?)));
-    let none =
-        || OutsideError { exit: Some(SessionExit::ToolNotAvailable), told: format!("there is no tool `{name}`.") };
-    let (server, tool) = known.ok_or_else(none)?;
-    match server.client.call(&tool.tool, arguments, server.limit).await {
-        Ok((text, true)) => Ok(text),
-        Ok((text, false)) => Err(OutsideError { exit: None, told: text }),
-        Err(error) => Err(OutsideError {
-            exit: match error {
-                McpError::Lost(_) => Some(SessionExit::McpConnectionLost),
-                McpError::TimedOut(_) => Some(SessionExit::ToolTimeout),
-                McpError::Refused(_) => None,
-            },
-            told: format!("`{name}` failed: {error}. Do without it."),
-        }),
+    /// Ends them with their session, which learns what sub-agents did and found out.
+    pub(super) fn close(self, memory: &mut Memory, end: &mut SessionEnd) {
+        let Some(below) = self.below else { return };
+        memory.learn(below.memory.take());
+        for path in below.wrote.take() {
+            if !end.wrote.contains(&path) {
+                end.wrote.push(path);
+            }
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::inbox::Inbox;
@@ -31,6 +32,8 @@ const MOST_TOOLS: usize = 1_000;
 pub struct Client {
     inbox: Arc<Mutex<Inbox>>,
     say: UnboundedSender<Vec<u8>>,
+    /// Rung once the server is given up for what it sent.
+    given_up: Arc<Notify>,
 }
 
 impl Client {
@@ -38,7 +41,7 @@ impl Client {
     #[must_use]
     pub fn new() -> (Self, UnboundedReceiver<Vec<u8>>) {
         let (say, words) = unbounded_channel();
-        (Self { inbox: Arc::default(), say }, words)
+        (Self { inbox: Arc::default(), say, given_up: Arc::default() }, words)
     }
 
     fn inbox(&self) -> MutexGuard<'_, Inbox> {
@@ -47,7 +50,13 @@ impl Client {
 
     /// Takes what the server printed, and answers what it asks.
     fn hear(&self, bytes: &[u8]) {
-        let answers = self.inbox().push(bytes);
+        let (answers, is_lost) = {
+            let mut inbox = self.inbox();
+            (inbox.push(bytes), inbox.is_lost())
+        };
+        if is_lost {
+            self.given_up.notify_one();
+        }
         answers.iter().for_each(|answer| self.tell(answer));
     }
 
@@ -117,7 +126,7 @@ impl Client {
     }
 }
 
-/// Runs a client's server until it ends. It never returns: what is asked of a server that is gone is refused, and whoever does not need the
+/// Runs a client's server until it ends, or ends it once it is given up. It never returns: what is asked of a server that is gone is refused, and whoever does not need the
 /// server any more drops this, with which all its processes end.
 pub async fn live(
     client: Client,
@@ -127,7 +136,12 @@ pub async fn live(
     words: UnboundedReceiver<Vec<u8>>,
 ) -> Infallible {
     let mut sink = |bytes: &[u8]| client.hear(bytes);
-    let ended = process::run_talking(keeper, &spec, &stop, &mut sink, words).await;
+    let ended = tokio::select! {
+        ended = process::run_talking(keeper, &spec, &stop, &mut sink, words) => Some(ended),
+        () = client.given_up.notified() => None,
+    };
+    // With the talk its processes end.
+    let Some(ended) = ended else { return std::future::pending().await };
     let why = match ended {
         Ok(finished) => {
             let said = String::from_utf8_lossy(&finished.stderr);

@@ -48,6 +48,11 @@ impl Inbox {
         self.waiting.remove(&id);
     }
 
+    /// Whether the server is gone.
+    pub(super) const fn is_lost(&self) -> bool {
+        self.gone.is_some()
+    }
+
     /// The server is gone: nothing is answered any more.
     pub(super) fn lose(&mut self, why: &str) {
         self.gone.get_or_insert_with(|| why.to_owned());

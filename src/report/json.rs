@@ -105,6 +105,7 @@ pub fn document(view: &RunView) -> Document<'_> {
         meta: &view.meta,
         advice: &view.advice,
         reused: &view.reused,
+        tool_failures: &view.tool_failures,
         best_patch: view.best_patch(),
         limited: view.limited(),
         recent_errors: &view.recent_errors,

@@ -122,8 +122,9 @@ impl Stream {
             self.place = (*tier_index, *iteration);
         }
         if let Event::SessionStarted { session_id, agent, .. } = event {
-            self.session_id.clone_from(session_id);
-            if !agent.is_empty() {
+            if agent.is_empty() {
+                self.session_id.clone_from(session_id);
+            } else {
                 self.agents.insert(session_id.clone(), agent.clone());
             }
         }

@@ -102,6 +102,7 @@ fn body(view: &RunView, surface: Surface, patch: &str) -> impl Iterator<Item = B
         may(remarks(view), "the places to look at"),
         may(review(view, surface), "the critic's review"),
         may(meta(view), "what the models say of the change"),
+        may(tool_failures(view), "the tools that failed"),
         may(corrections(view, surface), "the tests that a model calls wrong"),
         may(proof(view), "the proof"),
         may(table(view, surface), "the ladder"),
@@ -336,6 +337,12 @@ fn meta(view: &RunView) -> Option<String> {
     let lines = blocks.map(|block| say(&block)).chain(words::reused(view)).map(|line| format!("- {line}"));
     let lines: Vec<String> = lines.collect();
     (!lines.is_empty()).then(|| format!("**In the models' words**\n\n{}", lines.join("\n")))
+}
+
+/// Tools from outside whose failures were told in the configuration's words.
+fn tool_failures(view: &RunView) -> Option<String> {
+    let lines: Vec<String> = words::tool_failures(view).iter().map(|one| format!("- {}", say(one))).collect();
+    (!lines.is_empty()).then(|| format!("**Tools that failed**\n\n{}", lines.join("\n")))
 }
 
 /// Tests that a model calls wrong, with their corrections.

@@ -213,6 +213,8 @@ impl Progress {
             | Event::ContextReset { .. }
             // A block that is missing is a warning.
             | Event::MetaReported(_)
+            // The call before it says that it failed.
+            | Event::ToolFailureReplaced(_)
             | Event::RunFinished(_) => Vec::new(),
         }
     }

@@ -226,6 +226,7 @@ fn extras(view: &RunView) -> Vec<String> {
     facts.extend(words::review_issues(view).iter().map(|issue| format!("    - {}", say(issue))));
     facts.extend(words::advice(view).iter().map(|advice| format!("  Advice:  {}", say(advice))));
     facts.extend(words::reused(view).iter().map(|reused| format!("  Cache:   {reused}")));
+    facts.extend(words::tool_failures(view).iter().map(|failure| format!("  Tool:    {}", say(failure))));
     facts.extend(words::meta(view).iter().map(|block| format!("  Meta:    {}", say(block))));
     facts.extend(words::corrections(view).map(|one| format!("  Test:    {}", say(&words::correction_sentence(one)))));
     facts.extend(words::delivery(view).iter().map(|sentence| format!("  Out:     {}", say(sentence))));

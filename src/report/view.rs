@@ -275,6 +275,8 @@ pub struct RunView {
     pub advice: Vec<Advice>,
     /// Reports that were used again, in order.
     pub reused: Vec<ReusedReport>,
+    /// Tools from outside whose failures were told in the configuration's words.
+    pub tool_failures: Vec<ToolFailureView>,
     /// Warnings in order, each once.
     pub warnings: Vec<String>,
     /// Processes that worked on the run.
@@ -488,5 +490,8 @@ fn without<'a>(names: &'a [String], others: &[String]) -> Vec<&'a str> {
 }
 
 mod fold;
+mod tool_failures;
+
+pub use self::tool_failures::ToolFailureView;
 #[cfg(test)]
 mod tests;

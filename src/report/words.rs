@@ -17,6 +17,7 @@ mod proof;
 mod remarks;
 mod reviews;
 mod sentence;
+mod tool_failures;
 
 pub use self::advice::{advice, reused, reused_report};
 pub use self::billed::{billed, side_calls};
@@ -31,6 +32,7 @@ pub use self::proof::{ProofLine, evidence, proof, proof_heading, proof_sign};
 pub use self::remarks::{remark_sentence, remarks, remarks_heading};
 pub use self::reviews::{review_heading, review_issues};
 pub use self::sentence::{Mark, Piece, Sentence};
+pub use self::tool_failures::tool_failures;
 
 use crate::domain::attempt::{NOTHING_CHANGED, TierExit};
 use crate::domain::event::BaselineFinished;

@@ -31,7 +31,7 @@ pub(super) enum Action {
     RunCommand { command: String },
     /// `read_output`.
     ReadOutput { handle: String, start: Option<u64>, end: Option<u64> },
-    /// A tool of another server.
+    /// A tool from outside.
     Outside { name: String, arguments: Value },
     /// `final_report`.
     Report(FinalReport),

@@ -17,6 +17,7 @@ mod exchange;
 mod files;
 mod meta;
 mod outputs;
+mod outside;
 mod ports;
 mod reading;
 mod spec;
@@ -30,10 +31,8 @@ mod words;
 pub use crate::domain::session_exit::SessionExit;
 pub use end::{FailureReason, FinalReport, SessionEnd};
 pub use meta::{MetaRead, prompt as meta_prompt, read as read_meta};
-pub use ports::{
-    Book, CallOutside, Memory, OutsideError, OutsideFuture, OutsideTools, Ports, Replay, RunCommand, RunTests,
-    ToolFuture, Toolbox,
-};
+pub use outside::{CallOutside, OutsideCall, OutsideError, OutsideFuture, OutsideTools};
+pub use ports::{Book, Memory, Ports, Replay, RunCommand, RunTests, ToolFuture, Toolbox};
 pub use spec::{Limits, Lineage, SessionSpec};
 pub use turns::SNAPSHOT_KIND;
 

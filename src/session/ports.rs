@@ -7,8 +7,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use serde_json::Value;
-
+use super::outside::OutsideTools;
 use crate::audit::{CallReservation, Cap, Journal, Refused, Snapshot};
 use crate::domain::account::Accounts;
 use crate::domain::catalogue::ModelFacts;
@@ -18,9 +17,7 @@ use crate::domain::event::Event;
 use crate::domain::ladder::Role;
 use crate::domain::model_id::ModelId;
 use crate::domain::receipt::Receipt;
-use crate::domain::session_exit::SessionExit;
 use crate::domain::stop::Stop;
-use crate::domain::tool::ToolSpec;
 use crate::domain::units::MicroUsd;
 use crate::domain::waiting::Waiting;
 use crate::model::Providers;
@@ -152,6 +149,15 @@ pub struct Memory {
     pub warned: BTreeSet<ModelId>,
 }
 
+impl Memory {
+    /// Keeps what a session that was held beside or below found out about targets.
+    pub fn learn(&mut self, found: Self) {
+        self.refused.extend(found.refused);
+        self.heard.extend(found.heard);
+        self.warned.extend(found.warned);
+    }
+}
+
 /// A tool's answer that is on its way.
 pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<String, ToolError>> + 'a>>;
 
@@ -160,35 +166,6 @@ pub type RunTests<'a> = Box<dyn Fn(Option<String>) -> ToolFuture<'a> + 'a>;
 
 /// Runs a command, given as its words, and returns what it printed.
 pub type RunCommand<'a> = Box<dyn Fn(Vec<String>) -> ToolFuture<'a> + 'a>;
-
-/// The answer of another server's tool that is on its way.
-pub type OutsideFuture<'a> = Pin<Box<dyn Future<Output = Result<String, OutsideError>> + 'a>>;
-
-/// Calls a tool of another server by the name on offer.
-pub type CallOutside<'a> = Box<dyn Fn(String, Value) -> OutsideFuture<'a> + 'a>;
-
-/// A tool of another server failed: the model is told, and may do without it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OutsideError {
-    /// How, where S1-15 has a name for it.
-    pub exit: Option<SessionExit>,
-    /// The words for the model.
-    pub told: String,
-}
-
-/// Tools of other servers.
-pub struct OutsideTools<'a> {
-    /// Their descriptions, under the names on offer.
-    pub specs: Vec<ToolSpec>,
-    /// Calls one.
-    pub call: CallOutside<'a>,
-}
-
-impl fmt::Debug for OutsideTools<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OutsideTools").field("specs", &self.specs).finish_non_exhaustive()
-    }
-}
 
 /// The world of the tools of DESIGN §2.3.
 pub struct Toolbox<'a> {
@@ -200,7 +177,7 @@ pub struct Toolbox<'a> {
     pub run_command: Option<RunCommand<'a>>,
     /// Commands that the artisan may run: each allows itself, and itself with more arguments.
     pub allow_commands: Vec<String>,
-    /// Tools of other servers, where there are any.
+    /// Tools from outside, where there are any.
     pub outside: Option<OutsideTools<'a>>,
 }
 
@@ -231,11 +208,33 @@ impl Replay {
         Self(calls.into())
     }
 
-    /// Takes out the replies of one named agent, which may stand between those of others that were held beside it.
+    /// Takes out the replies of one named agent and of those below it, which may stand between those of others that were held beside it.
     #[must_use]
     pub fn of_agent(&mut self, agent: &str) -> Self {
+        let is_own = |of: &str| of.strip_prefix(agent).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         let (own, rest) =
-            std::mem::take(&mut self.0).into_iter().partition(|(receipt, _)| receipt.scope.agent == agent);
+            std::mem::take(&mut self.0).into_iter().partition(|(receipt, _)| is_own(&receipt.scope.agent));
+        self.0 = rest;
+        Self(own)
+    }
+
+    /// Takes out the replies of all agents below a speaker, by the speaker's path.
+    #[must_use]
+    pub fn below(&mut self, path: &str) -> Self {
+        let is_below = |agent: &str| agent.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
+        let (below, rest) =
+            std::mem::take(&mut self.0).into_iter().partition(|(receipt, _)| is_below(&receipt.scope.agent));
+        self.0 = rest;
+        Self(below)
+    }
+
+    /// Takes out the replies of the first session of an agent that is left.
+    #[must_use]
+    pub fn session_of(&mut self, agent: &str) -> Self {
+        let first = self.0.iter().find(|(receipt, _)| receipt.scope.agent == agent);
+        let Some(session) = first.map(|(receipt, _)| receipt.scope.session_id.clone()) else { return Self::none() };
+        let (own, rest) =
+            std::mem::take(&mut self.0).into_iter().partition(|(receipt, _)| receipt.scope.session_id == session);
         self.0 = rest;
         Self(own)
     }

@@ -40,6 +40,13 @@ pub struct SessionSpec {
     pub meta: Vec<MetaBlock>,
 }
 
+impl SessionSpec {
+    /// The id of a session that may be held beside others, where it is this. Empty for one that has its time to itself.
+    pub(super) fn shared_id(&self, id: &str) -> String {
+        if self.agent.is_empty() { String::new() } else { id.to_owned() }
+    }
+}
+
 /// Where a session that is not a root hangs in the tree of sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lineage {

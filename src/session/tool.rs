@@ -23,7 +23,7 @@ pub(super) enum Tool {
     RunCommand,
     ReadOutput,
     FinalReport,
-    /// Any tool of another server. Its name and its parameters are that server's.
+    /// Any tool from outside. Its name and its parameters are its source's.
     Outside,
 }
 

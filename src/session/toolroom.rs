@@ -14,9 +14,10 @@ use super::completeness;
 use super::end::FinalReport;
 use super::files;
 use super::outputs::Outputs;
-use super::ports::{OutsideError, OutsideFuture, Ports, ToolFuture};
+use super::outside::{OutsideCall, OutsideError, told_apart};
+use super::ports::{Ports, ToolFuture};
 use super::reading::Wish;
-use super::spec::Limits;
+use super::spec::SessionSpec;
 use super::tool::Tool;
 use super::words;
 use crate::domain::event::Event;
@@ -76,7 +77,9 @@ pub(super) enum Halt {
 #[derive(Debug)]
 pub(super) struct Toolroom {
     role: Role,
-    /// The session, where others are held beside it.
+    /// The session.
+    id: String,
+    /// The same, where others are held beside it.
     session_id: String,
     mark: Mark,
     outputs: Outputs,
@@ -90,8 +93,8 @@ pub(super) struct Toolroom {
     refusals: Vec<String>,
     /// Files of tests as the model would have had them read.
     pub(super) corrections: BTreeMap<String, String>,
-    /// How the tool of another server failed, until the event tells it.
-    failed_as: Option<SessionExit>,
+    /// How a tool from outside failed, until the events tell it.
+    failed: Option<OutsideError>,
 }
 
 /// The result of one action: text for the model, or the end.
@@ -99,19 +102,20 @@ type Done = Result<Result<String, String>, Halt>;
 
 impl Toolroom {
     /// The tools of a session that begins.
-    pub(super) fn new(role: Role, limits: &Limits, mark: Mark, session_id: String) -> Self {
-        let outputs = Outputs::new(limits.max_result_bytes, limits.max_tool_bytes);
+    pub(super) fn new(spec: &SessionSpec, id: &str) -> Self {
+        let outputs = Outputs::new(spec.limits.max_result_bytes, spec.limits.max_tool_bytes);
         Self {
-            role,
-            session_id,
-            mark,
+            role: spec.role,
+            id: id.to_owned(),
+            session_id: spec.shared_id(id),
+            mark: spec.mark.clone(),
             outputs,
             wrote: Vec::new(),
             tests_ran: 0,
             commands_ran: 0,
             refusals: Vec::new(),
             corrections: BTreeMap::new(),
-            failed_as: None,
+            failed: None,
         }
     }
 
@@ -257,9 +261,10 @@ impl Toolroom {
                     return Ok(Err(format!("there is no tool `{name}`.")));
                 };
                 let mut failed = None;
-                let call = (outside.call)(name.clone(), arguments.clone());
+                let (name, arguments, session_id) = (name.clone(), arguments.clone(), self.id.clone());
+                let call = (outside.call)(OutsideCall { name, arguments, session_id });
                 let done = within_stop(Box::pin(told_apart(call, &mut failed)), ports).await;
-                self.failed_as = failed;
+                self.failed = failed;
                 done
             }
             Action::ReadOutput { handle, start, end } => Ok(self.outputs.read(handle, *start, *end)),
@@ -313,7 +318,8 @@ impl Toolroom {
 
     /// Turns what a wish came to into its answer and its event.
     fn answer(&mut self, wish: &Wish, done: Done, took: u64, turn: Turn, ports: &mut Ports<'_>, round: &mut Round) {
-        let exit = self.failed_as.take().or_else(|| exit_of(wish, &done));
+        let failed = self.failed.take();
+        let exit = failed.as_ref().and_then(|failed| failed.exit).or_else(|| exit_of(wish, &done));
         let (ok, text) = match done {
             Ok(Ok(text)) => (true, text),
             Ok(Err(text)) => (false, text),
@@ -349,12 +355,16 @@ impl Toolroom {
             exit: exit.map(|exit| exit.as_str().to_owned()).unwrap_or_default(),
             session_id: self.session_id.clone(),
         });
+        let whose = (self.role, self.id.as_str(), wish.name.as_str());
+        let replaced = failed.as_ref().and_then(|failed| failed.replaced(whose, ports.redactor));
+        let is_replaced = replaced.is_some();
+        replaced.into_iter().for_each(|failure| ports.journal.emit(&Event::ToolFailureReplaced(failure)));
         for refusal in std::mem::take(&mut self.refusals) {
             let message = format!("refused to the {}: {}", self.role.as_str(), ports.redactor.redact(&refusal));
             ports.journal.emit(&Event::Warning { message });
         }
         let admitted = self.outputs.admit(text);
-        let content = if in_our_words(wish, ok) { admitted } else { self.fenced(&admitted) };
+        let content = if is_replaced || in_our_words(wish, ok) { admitted } else { self.fenced(&admitted) };
         round.answers.push(Answer { call_id: wish.call_id.clone(), name: wish.name.clone(), subject, content, ok });
     }
 }
@@ -427,14 +437,6 @@ async fn within_stop(mut tool: ToolFuture<'_>, ports: &Ports<'_>) -> Done {
             Err(Halt::Stopped(cause))
         }
     }
-}
-
-/// The answer of a tool of another server. How it failed is kept apart from what the model is told.
-async fn told_apart(call: OutsideFuture<'_>, failed: &mut Option<SessionExit>) -> Result<String, ToolError> {
-    call.await.map_err(|OutsideError { exit, told }| {
-        *failed = exit;
-        ToolError::ForModel(told)
-    })
 }
 
 fn read(workspace: &Workspace, action: &Action) -> Result<String, ToolError> {

@@ -67,7 +67,7 @@ pub(super) struct Session<'s, 'a> {
     /// The model that its vendor says it billed for that.
     billed: Option<String>,
     peak_percent: u32,
-    /// Names of the tools of other servers.
+    /// Names of the tools from outside.
     outside: Vec<String>,
     /// The blocks of data beside the report, and the report while it is locked for them.
     pub(super) meta: Desk,
@@ -147,7 +147,7 @@ impl<'s, 'a> Session<'s, 'a> {
             told: None,
             monitor: ContextMonitor::default(),
             monitored: None,
-            toolroom: Toolroom::new(spec.role, &spec.limits, spec.mark.clone(), shared_id(&spec, &id)),
+            toolroom: Toolroom::new(&spec, &id),
             failed: None,
             calls: 0,
             forced: None,
@@ -367,7 +367,7 @@ impl<'s, 'a> Session<'s, 'a> {
     }
 
     fn shared_id(&self) -> String {
-        shared_id(&self.spec, &self.id)
+        self.spec.shared_id(&self.id)
     }
 
     /// Gives the session few more turns when its window fills up: replies get worse from there on, and the next session starts
@@ -457,11 +457,6 @@ impl Ending {
         };
         Self::synthetic(FailureReason::Stopped { cause }, exit)
     }
-}
-
-/// The id of a session that may be held beside others. Empty for one that has its time to itself.
-fn shared_id(spec: &SessionSpec, id: &str) -> String {
-    if spec.agent.is_empty() { String::new() } else { id.to_owned() }
 }
 
 /// The rotation over a session's targets: which of them share an account or a host, and what they cost.

@@ -3,6 +3,7 @@
 mod advisors;
 pub(crate) mod cache;
 mod mcp;
+mod sub_agents;
 mod telemetry;
 mod trace;
 

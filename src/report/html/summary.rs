@@ -81,6 +81,7 @@ pub(super) fn attention(view: &RunView) -> Markup {
         @if let Some((heading, places)) = remarks { section #remarks .remarks { h2 { "⚠ " (heading) } (places) } }
         (section("review", "Review", review))
         (section("meta", "In the models' words", list(&blocks)))
+        (section("tools", "Tools that failed", list(&words::tool_failures(view))))
         (section("corrections", "Tests that a model calls wrong", list(&corrections)))
         (section("proof", "Proof", proof))
     }

@@ -14,6 +14,7 @@ use crate::domain::meta::MetaReported;
 use crate::domain::proof::Evidence;
 use crate::domain::review::Review;
 use crate::domain::units::MicroUsd;
+use crate::report::view::ToolFailureView;
 
 /// An amount in both notations: dollars to read, micro-dollars to calculate with.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -136,6 +137,10 @@ pub struct Document<'a> {
     /// where there are none.
     #[serde(skip_serializing_if = "<[ReusedReport]>::is_empty")]
     pub reused: &'a [ReusedReport],
+    /// Tools from outside that failed, and whose models were told words of the configuration: the tool's `name`, how many `times`, and the
+    /// last time what it `said` and what was `told` instead. Absent where there are none.
+    #[serde(skip_serializing_if = "<[ToolFailureView]>::is_empty")]
+    pub tool_failures: &'a [ToolFailureView],
     /// Where the best patch of a failed run was kept.
     pub best_patch: Option<&'a str>,
     /// The rate limit that a parked run waits for: its host, and until when by the host's own words (null where it does not say).

@@ -9,7 +9,7 @@ use crate::domain::attempt::{AttemptStatus, TierExit};
 use crate::domain::clock::Timestamp;
 use crate::domain::event::Event;
 use crate::domain::ladder::Role;
-use crate::domain::receipt::{CallScope, CallStatus, Receipt};
+use crate::domain::receipt::{BELOW, CallScope, CallStatus, Receipt};
 use crate::domain::session_exit::SessionExit;
 use crate::domain::verdict::Verdict;
 use crate::report::jsonl::path;
@@ -137,10 +137,11 @@ impl Fold {
     }
 
     fn session_started(&mut self, (role, agent): (Role, &str), session_id: &str, target: &str) {
-        let parent = self.iteration.or(self.tier).or(Some(0));
+        let agent_path = path(self.place, role, agent);
+        let caller = self.caller(&agent_path);
+        let parent = caller.or(self.iteration).or(self.tier).or(Some(0));
         let who = if agent.is_empty() { role.as_str() } else { agent };
         let name = format!("invoke_agent {who}");
-        let agent_path = path(self.place, role, agent);
         let index = self.begin(parent, Kind::Session, name, agent_path.clone());
         for (key, value) in [
             ("gen_ai.operation.name", "invoke_agent"),
@@ -155,9 +156,21 @@ impl Fold {
         }
         let run_id = Value::from(self.run_id.as_str());
         self.set(index, "ai.session.origin_txn_id", run_id.clone());
-        self.set(index, "ai.session.parent_txn_id", run_id);
+        let above = caller.and_then(|caller| self.operations.get(caller)?.attributes.get("ai.session.txn_id"));
+        let above = above.cloned().unwrap_or(run_id);
+        self.set(index, "ai.session.parent_txn_id", above);
         self.sessions.insert(session_id.to_owned(), index);
-        self.session = Some(index);
+        if agent.is_empty() {
+            self.session = Some(index);
+        }
+    }
+
+    /// The open session that called a sub-agent, by the sub-agent's path.
+    fn caller(&self, agent_path: &str) -> Option<usize> {
+        let (caller, _) = agent_path.rsplit_once(BELOW)?;
+        self.operations.iter().rposition(|operation| {
+            operation.kind == Kind::Session && operation.end_ms.is_none() && operation.agent_path == caller
+        })
     }
 
     /// The session of a call. That of a program behind the gateway begins with its first call.

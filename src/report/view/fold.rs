@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::tool_failures::{self, ToolFailureView};
 use super::{
     BilledView, CommandView, Delivery, Ending, Liveness, Position, PullRequestView, PushView, RunView, SideView,
     TierState, TierView, WaitView,
@@ -62,6 +63,7 @@ struct Fold {
     meta: Vec<MetaReported>,
     advice: Vec<Advice>,
     reused: Vec<ReusedReport>,
+    tool_failures: Vec<ToolFailureView>,
     invocations: u32,
     delivery: Delivery,
     commands: Vec<CommandView>,
@@ -127,6 +129,7 @@ impl Fold {
             Event::MetaReported(meta) => self.report_meta(meta),
             Event::Advised { blocks } => self.advise(blocks),
             Event::ReportReused(reused) => self.reused.push(reused.clone()),
+            Event::ToolFailureReplaced(failure) => tool_failures::count(&mut self.tool_failures, failure),
             Event::Warning { message } => self.warn(message),
             Event::LeftoversRemoved { leftovers, more } => {
                 self.leftovers.extend_from_slice(leftovers);
@@ -316,6 +319,7 @@ impl Fold {
             meta: self.meta,
             advice: self.advice,
             reused: self.reused,
+            tool_failures: self.tool_failures,
             invocations: self.invocations,
             delivery: self.delivery,
             commands: self.commands,

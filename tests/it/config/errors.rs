@@ -312,6 +312,67 @@ fn an_advisor_that_could_not_be_asked_is_refused() {
 }
 
 #[test]
+fn a_sub_agent_that_could_not_be_called_is_refused() {
+    let long = "x".repeat(601);
+    for (agents, place, message) in [
+        ("'a b': {description: x, instructions: x}", "agent.subAgents.a b", "is no name of a sub-agent"),
+        ("a: {instructions: x}", "agent.subAgents.a.description", "is required"),
+        ("a: {description: x}", "agent.subAgents.a.instructions", "is required"),
+        (
+            &format!("a: {{description: {long}, instructions: x}}"),
+            "agent.subAgents.a.description",
+            "has 601 characters",
+        ),
+        (
+            "a: {description: x, instructions: x, models: cli/claude}",
+            "agent.subAgents.a.models",
+            "names a coding agent",
+        ),
+        (
+            "a: {description: x, instructions: x, roles: [artisan, critic], allowWrite: true}",
+            "agent.subAgents.a.roles",
+            "names a role that may not change files",
+        ),
+        (
+            "a: {description: x, instructions: x, tools: [agent__a, mcp__files]}",
+            "agent.subAgents.a.tools[1]",
+            "'mcp__files' is no source of tools",
+        ),
+    ] {
+        let told = told(&configured(&format!("agent: {{subAgents: {{{agents}}}}}\n")));
+        assert!(told.contains(place) && told.contains(message), "{agents}: {told}");
+    }
+    let many: Vec<String> = (0..9).map(|n| format!("a{n}: {{description: x, instructions: x}}")).collect();
+    let told = told(&configured(&format!("agent: {{subAgents: {{{}}}}}\n", many.join(", "))));
+    assert!(told.contains("names 9 sub-agents"), "{told}");
+}
+
+#[test]
+fn words_for_the_failure_of_a_tool_that_there_cannot_be_are_refused() {
+    let configure = |name: &str, words: &str| {
+        configured(&format!(
+            "agent:\n  mcp: {{files: {{command: [x]}}}}\n  subAgents: {{a: {{description: x, instructions: x}}}}\n  \
+             toolFailures: {{'{name}': {words}}}\n"
+        ))
+    };
+    for name in ["read_file", "mcp__file__look", "mcp__files", "mcp__files__", "agent__b", "agent__a__b", "*"] {
+        let told = told(&configure(name, "no"));
+        assert!(told.contains("is no tool from outside that is configured"), "{name}: {told}");
+        assert!(told.contains("these are: mcp__files, agent__a"), "{name}: {told}");
+    }
+    let told = told(&configure("agent__a", &"x".repeat(1_001)));
+    assert!(told.contains("has 1001 characters"), "{told}");
+    let plan = plan(&configured(
+        "agent:\n  mcp: {files: {command: [x]}}\n  toolFailures: {'mcp__files__*': all, 'mcp__files__l*': some, mcp__files__look: one}\n",
+    ));
+    let told = |tool| plan.agent.failure_of(tool);
+    assert_eq!(
+        (told("mcp__files__look"), told("mcp__files__list"), told("mcp__files__x"), told("mcp__other__x")),
+        (Some("one"), Some("some"), Some("all"), None)
+    );
+}
+
+#[test]
 fn a_block_of_data_whose_schema_would_go_unchecked_is_refused() {
     for (meta, place, message) in [
         ("risk: {schema: {oneOf: []}}", "agent.meta.risk.schema", "`oneOf` is no keyword that is checked here"),

@@ -103,8 +103,17 @@ const ADVISED: Scenario = Scenario {
     kills: &["call_settled:2", "advised:1"],
 };
 
-const SCENARIOS: [&Scenario; 8] =
-    [&ADVISED, &MENDED, &STALLED, &REWRITING, &MINIMISED, &REMARKED, &LEAVING, &CORRECTED];
+/// An artisan asks two sub-agents, of which one fails and is told of in the configuration's words.
+const CALLING: Scenario = Scenario {
+    ladder: "claude-haiku-4-5 x1",
+    config: "agent:\n  subAgents:\n    reader: { description: Reads., instructions: Read it. }\n    \
+             asker: { description: Asks., instructions: Ask it. }\n  toolFailures: { agent__asker: Go on without. }\n",
+    script: calls_and_mends,
+    kills: &["call_settled:2", "tool_finished:2", "tool_failure_replaced:1", "call_settled:5"],
+};
+
+const SCENARIOS: [&Scenario; 9] =
+    [&CALLING, &ADVISED, &MENDED, &STALLED, &REWRITING, &MINIMISED, &REMARKED, &LEAVING, &CORRECTED];
 
 fn done() -> Scripted {
     Say::call("final_report", json!({ "summary": "changed it", "status": "done" })).usage(1_400, 30).into()
@@ -185,6 +194,27 @@ fn advises_and_mends(request: &Request) -> Scripted {
     }
     match request.turn() {
         0 => Say::call("read_file", json!({ "path": "shop/cart.py" })).usage(500, 40).into(),
+        _ => done(),
+    }
+}
+
+fn calls_and_mends(request: &Request) -> Scripted {
+    let report = |status: &str| json!({ "summary": "so", "status": status, "reason": "no way in" });
+    if request.system().contains("You are called by") {
+        let asks = request.all_text().contains("Ask it.");
+        return match request.turn() {
+            0 => Say::call("read_file", json!({ "path": "shop/cart.py" })).usage(500, 40),
+            _ => Say::call("final_report", report(if asks { "blocked" } else { "done" })).usage(500, 40),
+        }
+        .into();
+    }
+    match request.turn() {
+        0 => Say::call("agent__reader", json!({ "task": "read the cart" })).usage(900, 40).into(),
+        1 => Say::call("agent__asker", json!({ "task": "ask somebody" })).usage(900, 40).into(),
+        2 => {
+            let content = "def total(prices):\n    return sum(prices)\n";
+            Say::call("write_file", json!({ "path": "shop/cart.py", "content": content })).usage(900, 40).into()
+        }
         _ => done(),
     }
 }
@@ -326,6 +356,11 @@ fn kill_everywhere(scenario: &Scenario) {
 #[test]
 fn a_run_that_mends_at_the_second_tier_survives_any_kill() {
     kill_everywhere(&MENDED);
+}
+
+#[test]
+fn a_run_whose_artisan_calls_sub_agents_survives_any_kill() {
+    kill_everywhere(&CALLING);
 }
 
 #[test]

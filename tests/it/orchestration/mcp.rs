@@ -81,17 +81,20 @@ impl Run {
 
     /// A process that was killed is there for a moment more: it is looked for until it is gone.
     fn assert_nobody_lives(&self) {
-        let mut found = String::new();
-        let began = Instant::now();
-        while began.elapsed() < Duration::from_secs(30) {
-            let listed = Command::new("ps").args(["-eo", "args"]).output().expect("ps");
-            found = String::from_utf8_lossy(&listed.stdout).into_owned();
-            if !found.contains(&self.mark) {
-                return;
-            }
-        }
-        panic!("a process of the server lives on: {found}");
+        assert!(is_gone(&self.mark, Duration::from_secs(30)), "a process of the server lives on: {}", self.mark);
     }
+}
+
+/// Whether no process is there any more, within that time, that was started with a word.
+fn is_gone(mark: &str, within: Duration) -> bool {
+    let began = Instant::now();
+    while began.elapsed() < within {
+        let listed = Command::new("ps").args(["-eo", "args"]).output().expect("ps");
+        if !String::from_utf8_lossy(&listed.stdout).contains(mark) {
+            return true;
+        }
+    }
+    false
 }
 
 fn call(tool: &str, arguments: Value) -> Scripted {
@@ -121,10 +124,10 @@ fn a_librarian_reads_through_a_confined_server_that_ends_with_its_session() {
     });
     assert_eq!(run.said.code, 0, "{}", run.said.all());
     let tools = run.requests[0].tools();
-    let offered: Vec<&String> = tools.iter().filter(|name| name.starts_with("mcp__")).collect();
+    let offered: Vec<String> = tools.into_iter().filter(|name| name.starts_with("mcp__")).collect();
     assert_eq!(
         offered,
-        ["mcp__own__look", "mcp__own__reach", "mcp__own__slow", "mcp__own__die", "mcp__own__long"],
+        ["look", "reach", "slow", "die", "long", "flood"].map(|tool| format!("mcp__own__{tool}")),
         "both pages, and none that may write"
     );
     assert!(run.told(0).contains("def total") && run.told(0).contains("sum(prices) - 1"), "{}", run.told(0));
@@ -160,6 +163,51 @@ fn a_tool_whose_time_is_up_and_a_server_that_dies_cost_their_answers_alone() {
     assert!(run.told(0).contains("no answer within 1 s"), "{}", run.told(0));
     assert!(run.told(1).contains("the server is gone") && run.told(1).contains("no more"), "{}", run.told(1));
     run.assert_nobody_lives();
+}
+
+#[test]
+fn a_server_that_is_given_up_is_ended_while_its_session_goes_on() {
+    let project = Project::python();
+    project.write("tools/server.py", include_str!("server.py"));
+    let mark = format!("sleep-flood-{}", project.path().file_name().expect("a name").to_string_lossy());
+    let config = format!("agent: {{mcp: {{own: {{command: [python3, tools/server.py, {mark}]}}}}}}\n");
+    let (sender, gone) = std::sync::mpsc::channel();
+    let looked_for = mark.clone();
+    let run = Run::of(project, &config, "flood", move |request| match request.turn() {
+        0 => call("mcp__own__flood", json!({})),
+        _ => {
+            sender.send(is_gone(&looked_for, Duration::from_secs(10))).expect("heard");
+            brief()
+        }
+    });
+    assert_eq!(run.said.code, 0, "{}", run.said.all());
+    assert!(run.told(0).contains("it sent a line without end"), "{}", run.told(0));
+    assert_eq!(run.exits(), [["mcp__own__flood", "EXIT-MCP-CONNECTION-LOST"]]);
+    assert_eq!(gone.try_recv(), Ok(true), "its processes were there while the librarian went on");
+}
+
+#[test]
+fn a_variable_of_the_job_is_given_to_no_server() {
+    for (name, why) in [
+        ("GITHUB_TOKEN", "is a secret of this run"),
+        ("ACTIONS_RUNTIME_TOKEN", "is a secret of this run"),
+        ("ACTIONS_CACHE_URL", "belongs to the job"),
+        ("ANTHROPIC_API_KEY", "is a secret of this run"),
+        ("OPENAI_API_KEY", "holds a model's key"),
+    ] {
+        let project = Project::python();
+        let config = format!("agent: {{mcp: {{own: {{command: [python3, -V], env: [{name}]}}}}}}\n");
+        project.write(".github/upshift.yml", &config);
+        project.commit();
+        let server = ModelServer::serving([]);
+        let program = Program::with_anthropic(&server.url()).with(name, NAMED);
+        let args = ["run", "--tiers", TIERS, "--audit-db", "off", "--test-command", project.test_command];
+        let said = program.run(project.path(), &args);
+        assert_eq!(said.code, 2, "{name}: {}", said.all());
+        assert!(said.all().contains(name) && said.all().contains(why), "{name}: {}", said.all());
+        assert_eq!(server.requests().len(), 0, "{name}: no model was asked");
+        server.finish();
+    }
 }
 
 #[test]

@@ -16,6 +16,8 @@ TOOLS = [
      "inputSchema": {"type": "object", "properties": {}}},
     {"name": "long", "description": "Says a lot.", "annotations": {"readOnlyHint": True},
      "inputSchema": {"type": "object", "properties": {}}},
+    {"name": "flood", "description": "Sends a line without end.", "annotations": {"readOnlyHint": True},
+     "inputSchema": {"type": "object", "properties": {}}},
     {"name": "change", "description": "Writes.", "inputSchema": {"type": "object", "properties": {}}},
 ]
 
@@ -73,6 +75,10 @@ for line in sys.stdin:
     elif method == "tools/call":
         name = message["params"]["name"]
         if name == "slow":
+            continue
+        if name == "flood":
+            sys.stdout.write("x" * 5_000_000)
+            sys.stdout.flush()
             continue
         try:
             text = call(name, message["params"]["arguments"])

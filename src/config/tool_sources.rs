@@ -1,0 +1,71 @@
+//! What is said of tools from outside by their names: the tools of sub-agents, and the words for their failures.
+
+use std::collections::BTreeMap;
+
+use super::pick::Picker;
+use super::plan::{AgentPlan, Origin};
+
+/// The longest words for a failure, in characters: a model reads them each time.
+const MAX_WORDS: usize = 1_000;
+
+/// The sources of tools that are configured, as their tools' names begin.
+fn sources(agent: &AgentPlan) -> Vec<String> {
+    let servers = agent.mcp.iter().map(|server| format!("mcp__{}", server.name));
+    servers.chain(agent.sub_agents.iter().map(|sub| format!("agent__{}", sub.name))).collect()
+}
+
+/// Whether a name is that of a tool of a source, or stands for all of its tools.
+fn is_of(name: &str, source: &str) -> bool {
+    let Some(rest) = name.strip_prefix(source) else { return false };
+    if source.starts_with("mcp__") { rest.len() > 2 && rest.starts_with("__") } else { rest.is_empty() }
+}
+
+fn known(sources: &[String]) -> String {
+    if sources.is_empty() { "none is configured".to_owned() } else { format!("these are: {}", sources.join(", ")) }
+}
+
+/// The words for failures, each checked to be for a tool that there can be. Faults in the tools of sub-agents are noted too.
+pub(super) fn failures(picker: &Picker<'_>, agent: &AgentPlan) -> BTreeMap<String, String> {
+    let sources = sources(agent);
+    check_sub_agents(picker, agent, &sources);
+    let told =
+        picker.documents().find_map(|document| Some((document.file.agent.as_ref()?.tool_failures.as_ref()?, document)));
+    let Some((words, document)) = told else {
+        picker.note("agent.toolFailures", &"none", Origin::Default);
+        return BTreeMap::new();
+    };
+    for (name, told) in words {
+        let path = format!("agent.toolFailures.{name}");
+        if !sources.iter().any(|source| is_of(name, source)) {
+            let fix = format!(
+                "Name a tool from outside, such as `mcp__SERVER__TOOL` or `mcp__SERVER__*`; {}.",
+                known(&sources)
+            );
+            document.faults.add(&path, "is no tool from outside that is configured", fix);
+        }
+        let long = told.chars().count();
+        if long > MAX_WORDS {
+            let fix = format!("Say it in at most {MAX_WORDS} characters.");
+            document.faults.add(&path, format!("has {long} characters"), fix);
+        }
+    }
+    let names: Vec<&str> = words.keys().map(String::as_str).collect();
+    picker.note("agent.toolFailures", &names.join(", "), document.origin());
+    words.clone()
+}
+
+fn check_sub_agents(picker: &Picker<'_>, agent: &AgentPlan, sources: &[String]) {
+    let Some(document) = picker
+        .documents()
+        .find(|document| document.file.agent.as_ref().is_some_and(|agent| agent.sub_agents.is_some()))
+    else {
+        return;
+    };
+    for sub in &agent.sub_agents {
+        for (index, tool) in sub.tools.iter().enumerate().filter(|(_, tool)| !sources.contains(tool)) {
+            let path = format!("agent.subAgents.{}.tools[{index}]", sub.name);
+            let message = format!("'{}' is no source of tools", tool.escape_debug());
+            document.faults.add(&path, message, format!("Name one that is configured; {}.", known(sources)));
+        }
+    }
+}

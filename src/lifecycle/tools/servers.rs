@@ -1,0 +1,124 @@
+//! The servers of a session: each started in a room that only reads the tree.
+
+use std::convert::Infallible;
+use std::ffi::{OsStr, OsString};
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::super::context::Context;
+use crate::config::McpServer;
+use crate::domain::session_exit::SessionExit;
+use crate::domain::tool::ToolSpec;
+use crate::hosted::find;
+use crate::mcp::{self, Client, McpError, Offered};
+use crate::process::{Confinement, Program, Spec};
+use crate::session::OutsideError;
+
+/// How much of a server's standard error is kept from each end, in bytes.
+const KEEP: usize = 4 * 1024;
+/// The most time of a server: no session is longer.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The life of a server, which never ends by itself.
+pub(super) type Life = Pin<Box<dyn Future<Output = Infallible>>>;
+
+/// A server with the tools that are offered of it.
+pub(super) struct Served {
+    pub(super) name: String,
+    pub(super) client: Client,
+    pub(super) limit: Duration,
+    pub(super) tools: Vec<Offered>,
+}
+
+impl Served {
+    /// The descriptions of its tools.
+    pub(super) fn specs(&self) -> impl Iterator<Item = ToolSpec> {
+        self.tools.iter().map(|tool| tool.spec.clone())
+    }
+
+    /// Calls a tool by the name on offer. `None` where that is none of its own.
+    pub(super) async fn call(&self, name: &str, arguments: &Value) -> Option<Result<String, OutsideError>> {
+        let tool = self.tools.iter().find(|tool| tool.spec.name == name)?;
+        Some(match self.client.call(&tool.tool, arguments, self.limit).await {
+            Ok((text, true)) => Ok(text),
+            Ok((told, false)) => Err(OutsideError { exit: None, told, instead: None }),
+            Err(error) => Err(OutsideError {
+                exit: match error {
+                    McpError::Lost(_) => Some(SessionExit::McpConnectionLost),
+                    McpError::TimedOut(_) => Some(SessionExit::ToolTimeout),
+                    McpError::Refused(_) => None,
+                },
+                told: format!("`{name}` failed: {error}. Do without it."),
+                instead: None,
+            }),
+        })
+    }
+}
+
+/// A server's client, and the life of its process.
+pub(super) type Started = (Client, Life);
+
+/// Starts a server.
+pub(super) fn start(context: &Context<'_>, server: &McpServer) -> Result<Started, String> {
+    let hosting = context.world.hosting;
+    let (name, arguments) = server.command.split_first().ok_or("it names no program")?;
+    let path = hosting.env.get(std::ffi::OsStr::new("PATH"));
+    let program = find(name, path, &hosting.checkout).ok_or_else(|| format!("`{name}` was not found"))?;
+    let room = hosting.room(&program, true).map_err(|error| error.to_string())?;
+    let mut env = room.confined.env;
+    let mut cwd = hosting.checkout.clone();
+    if !server.env.is_empty() {
+        apart(&program, arguments, &hosting.checkout)?;
+        // Where it starts, too, nothing of the tree may lie that it would take for a part of itself.
+        cwd = env.get(OsStr::new("HOME")).map(PathBuf::from).ok_or("it has no folder of its own")?;
+        for steers in ["PYTHONPATH", "NODE_PATH", "NODE_OPTIONS"] {
+            env.remove(OsStr::new(steers));
+        }
+    }
+    for variable in &server.env {
+        if let Some(value) = hosting.named.get(variable) {
+            env.entry(OsString::from(variable)).or_insert_with(|| value.clone());
+        }
+    }
+    if matches!(room.confined.confinement, Confinement::None) {
+        tracing::info!(server = %server.name, "the server of tools is not confined, as the configuration says");
+    }
+    let words = std::iter::once(program.into_os_string()).chain(arguments.iter().map(OsString::from));
+    let spec = Spec {
+        program: Program::Argv(words.collect()),
+        cwd,
+        env,
+        stdin: Vec::new(),
+        timeout: LONGEST,
+        keep: KEEP,
+        merge_stderr: false,
+        memory_mb: hosting.memory_mb,
+        confinement: room.confined.confinement,
+    };
+    let (client, words) = Client::new();
+    let (keeper, stop, listener) = (hosting.helper.clone(), context.world.stop.clone(), room.listener);
+    let server = client.clone();
+    let life: Life = Box::pin(async move {
+        // Nothing answers in its network, but a port that is free could be taken by somebody.
+        let _held = listener;
+        mcp::live(server, &keeper, spec, stop, words).await
+    });
+    Ok((client, life))
+}
+
+/// Refuses a server with a secret of which a part lies in the tree: a model writes there, and whoever opened the pull request did.
+fn apart(program: &Path, arguments: &[String], checkout: &Path) -> Result<(), String> {
+    let root = checkout.canonicalize().unwrap_or_else(|_gone| checkout.to_owned());
+    let is_inside = |path: &Path| path.canonicalize().is_ok_and(|real| real.starts_with(&root) && real.is_file());
+    let part = std::iter::once(program.to_owned())
+        .chain(arguments.iter().map(|word| checkout.join(word)))
+        .find(|path| is_inside(path));
+    match part {
+        Some(path) => Err(format!("it has variables of its own, and `{}` is a file of the tree", path.display())),
+        None => Ok(()),
+    }
+}
