@@ -26,6 +26,9 @@ pub struct BaselineFinished {
     /// Tests that fail and that the run was not asked to mend.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<String>,
+    /// Jobs that failed in CI and of which nothing is run here, by name, where others are: their names are not our text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_run: Vec<String>,
     /// Tests seen passing.
     pub passed: u64,
     /// How long it took, in milliseconds, re-runs included.

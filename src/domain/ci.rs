@@ -312,6 +312,12 @@ impl RedCi {
         checks
     }
 
+    /// The failed jobs of which nothing is run here.
+    #[must_use]
+    pub fn not_run(&self) -> Vec<&FailedJob> {
+        self.failed.iter().filter(|job| job.command.is_none()).collect()
+    }
+
     /// The commands that failed, each once.
     #[must_use]
     pub fn commands(&self) -> Vec<&str> {

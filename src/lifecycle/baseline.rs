@@ -10,6 +10,7 @@ use super::recorder::Recorder;
 use super::stage::Next;
 use super::{counted, failure, finish, left_behind, leftovers, network, publish, red_ci};
 use crate::config::TestPlan;
+use crate::domain::ci::RedCi;
 use crate::domain::event::{BaselineFinished, Event, TestMessage, TestPlace};
 use crate::domain::foreign::Foreign;
 use crate::domain::outcome::Outcome;
@@ -45,21 +46,75 @@ pub(super) async fn run(
         return Ok(stopped_or(context, recorder, measuring, broken, Vec::new()));
     }
     leftovers::note(context, recorder);
-    let Origin { tree: start, base, .. } = record_start(context, recorder, &mut measuring).await?;
+    let with_checks = measuring.setup.with_checks;
+    let Some(seen) = look(context, recorder, &mut measuring).await? else {
+        return Ok(stopped_or(context, recorder, measuring, (Outcome::Budget, String::new()), Vec::new()));
+    };
+    let Seen { origin, first, verdict, baseline, not_seen, finished } = seen;
+    if context.world.stop.raised().is_some() {
+        // A run that was cut short measures nothing: a resume takes the baseline anew.
+        let events = vec![Event::BaselineFinished(finished)];
+        return Ok(stopped_or(context, recorder, measuring, (Outcome::Budget, String::new()), events));
+    }
+    let red_ci = context.charter.red_ci.as_ref();
+    if let Some(red) = red_ci.filter(|_| !with_checks && verdict == Verdict::Green)
+        && measuring.setup.add_checks(context)
+    {
+        return Ok(Next::measure_again(measuring, vec![Event::Warning { message: red_ci::announced(red) }]));
+    }
+    let RedCiAnswer { end: red, work, events } = about_red_ci(context, &verdict, with_checks).await;
+    let (duration_ms, framework) = (first.duration_ms, Some(first.report.framework.clone()));
+    let judged_by_ci = work.is_some();
+    let failure = work.as_ref().map_or_else(|| failure::names(&baseline, &first.report), |work| work.failing.clone());
+    let measured = Measured { setup: measuring.setup, origin, judged_by_ci, failure, baseline, duration_ms, framework };
+    let described = trial::describe(&first, context.world.workspace.root());
+    let candidate = trial::candidate(measured.origin.tree.clone(), &first, &described);
+    let candidate = first_candidate(context, candidate, &measured.baseline, work);
+    let mut climb = Climb::begin(measured, candidate, measuring.allowance, measuring.comments);
+    let (red, counted) = before_any_money(context, &verdict, not_seen.or(red), &climb.measured).await;
+    if let Some(left) = counted::left(context, &counted) {
+        climb.allowance.budget.max_cost = climb.allowance.budget.max_cost.min(left);
+    }
+    Ok(decide(climb, verdict, finished, red, events.into_iter().chain(counted).collect()))
+}
+
+/// The result of looking at the tests without any change.
+pub(super) struct Seen {
+    /// The tree that was looked at.
+    pub(super) origin: Origin,
+    /// The first run of the tests, without those that are set aside.
+    pub(super) first: TestRun,
+    /// Our judgement.
+    pub(super) verdict: Verdict,
+    /// The tests that fail and those that pass.
+    pub(super) baseline: Baseline,
+    /// How a run ends that is asked for tests which were not seen.
+    not_seen: Option<(Outcome, String)>,
+    /// The same in the log.
+    pub(super) finished: BaselineFinished,
+}
+
+/// Records the tree, runs the tests and sets flaky ones aside. `None` where they were cut short: what a run printed until then says nothing
+/// of what passes or fails.
+pub(super) async fn look(
+    context: &Context<'_>,
+    recorder: &mut Recorder<'_>,
+    measuring: &mut Measuring,
+) -> Result<Option<Seen>, LifecycleError> {
+    let Origin { tree: start, base, .. } = record_start(context, recorder, measuring).await?;
     left_behind::note(context, recorder, &start);
     context.world.workspace.remember_files(&start)?;
     let began = context.world.clock.monotonic_ms();
-    let mut first = first_look(context, recorder, &mut measuring).await?;
+    let mut first = first_look(context, recorder, measuring).await?;
     if first.stopped.is_some() {
-        // What a run printed until it was cut short says nothing of what passes or fails.
-        return Ok(stopped_or(context, recorder, measuring, (Outcome::Budget, String::new()), Vec::new()));
+        return Ok(None);
     }
     let with_checks = measuring.setup.with_checks;
     let explicit = context.charter.plan.test.command.is_some();
     let verdict = verdict::judge_baseline(first.exit, &first.report, explicit);
     let first_verdict = verdict.clone();
     let (verdict, flaky, flaky_in_file) = match verdict {
-        Verdict::Red { .. } if may_be_flaky(&first) => second_look(context, &measuring, &first, verdict).await?,
+        Verdict::Red { .. } if may_be_flaky(&first) => second_look(context, measuring, &first, verdict).await?,
         other @ (Verdict::Green | Verdict::Red { .. } | Verdict::Broken { .. } | Verdict::Tampered { .. }) => {
             (other, Vec::new(), Vec::new())
         }
@@ -89,37 +144,20 @@ pub(super) async fn run(
         flaky,
         environment,
         others,
+        not_run: not_run(context, with_checks),
         passed: trial::passed(&first.report),
         duration_ms: context.world.clock.monotonic_ms().saturating_sub(began),
-        places: places(context, &measuring, &first.report),
+        places: places(context, measuring, &first.report),
         messages: messages(&first.report),
     };
     measuring.origin = Some(origin.clone());
-    if context.world.stop.raised().is_some() {
-        // A run that was cut short measures nothing: a resume takes the baseline anew.
-        let events = vec![Event::BaselineFinished(finished)];
-        return Ok(stopped_or(context, recorder, measuring, (Outcome::Budget, String::new()), events));
-    }
-    let red_ci = context.charter.red_ci.as_ref();
-    if let Some(red) = red_ci.filter(|_| !with_checks && verdict == Verdict::Green)
-        && measuring.setup.add_checks(context)
-    {
-        return Ok(Next::measure_again(measuring, vec![Event::Warning { message: red_ci::announced(red) }]));
-    }
-    let RedCiAnswer { end: red, work, events } = about_red_ci(context, &verdict, with_checks).await;
-    let (duration_ms, framework) = (first.duration_ms, Some(first.report.framework.clone()));
-    let judged_by_ci = work.is_some();
-    let failure = work.as_ref().map_or_else(|| failure::names(&baseline, &first.report), |work| work.failing.clone());
-    let measured = Measured { setup: measuring.setup, origin, judged_by_ci, failure, baseline, duration_ms, framework };
-    let described = trial::describe(&first, context.world.workspace.root());
-    let candidate = trial::candidate(measured.origin.tree.clone(), &first, &described);
-    let candidate = first_candidate(context, candidate, &measured.baseline, work);
-    let mut climb = Climb::begin(measured, candidate, measuring.allowance, measuring.comments);
-    let (red, counted) = before_any_money(context, &verdict, not_seen.or(red), &climb.measured).await;
-    if let Some(left) = counted::left(context, &counted) {
-        climb.allowance.budget.max_cost = climb.allowance.budget.max_cost.min(left);
-    }
-    Ok(decide(climb, verdict, finished, red, events.into_iter().chain(counted).collect()))
+    Ok(Some(Seen { origin, first, verdict, baseline, not_seen, finished }))
+}
+
+/// The jobs that failed in CI and of which nothing is run here, where something else is that failed there.
+fn not_run(context: &Context<'_>, with_checks: bool) -> Vec<String> {
+    let red = context.charter.red_ci.as_ref().filter(|_| with_checks);
+    red.map(RedCi::not_run).unwrap_or_default().into_iter().map(|job| context.redact(&job.name)).collect()
 }
 
 /// How a run ends before a model is asked, if it does, else how it counts.

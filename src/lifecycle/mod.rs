@@ -56,6 +56,7 @@ mod left;
 mod left_behind;
 mod leftovers;
 mod material;
+mod meanwhile;
 mod measured;
 pub mod message;
 mod network;
@@ -132,7 +133,10 @@ pub async fn run(
         context.world.workspace.recall_stirred(stirred);
     }
     let carried = match Stage::of(&TestSetup::of(&context, state), state)? {
-        ControlFlow::Continue(stage) => carry(&context, &mut recorder, Sessions::new(&context, replay), stage).await,
+        ControlFlow::Continue(stage) => {
+            let sessions = Sessions::new(&context, replay);
+            carry(&context, &mut recorder, sessions, (stage, state.stood_still)).await
+        }
         // It ended; that is told once more.
         ControlFlow::Break(outcome) => {
             let change = state.start.clone().zip(state.current.as_ref().map(|current| current.tree.clone()));
@@ -167,10 +171,13 @@ async fn carry(
     context: &Context<'_>,
     recorder: &mut Recorder<'_>,
     mut sessions: Sessions,
-    mut stage: Stage,
+    (mut stage, stood_still): (Stage, bool),
 ) -> Result<Finished, LifecycleError> {
     if !matches!(stage, Stage::Measuring(_)) {
         leftovers::note(context, recorder);
+        if stood_still {
+            stage = meanwhile::take_in(context, recorder, stage).await?;
+        }
         if let Some(start) = stage.start().cloned() {
             left_behind::note(context, recorder, &start);
         }

@@ -24,7 +24,7 @@ const NO_WORK: &str = "the command does not work: ";
 pub(super) fn announced(red: &RedCi) -> String {
     let beside = red.commands().join("`, `");
     let mut told = format!("the tests pass here, but {}; run beside them from now on: `{beside}`", what_failed(red));
-    let not_run: Vec<&FailedJob> = red.failed.iter().filter(|job| job.command.is_none()).collect();
+    let not_run = red.not_run();
     for job in not_run.iter().take(MOST_JOBS) {
         told.push_str(&format!("; {} is not run here{}", job.name, because(job)));
     }

@@ -30,6 +30,7 @@ pub fn load(run: &LoadedRun) -> Result<RunState, LifecycleError> {
     if is_discarded(run) {
         return Err(LifecycleError::State(format!("the run was {DISCARDED}; start a new one with `upshift run`")));
     }
+    state.stood_still = matches!(state.phase, Phase::Ended { .. });
     match &state.phase {
         Phase::Baseline
         | Phase::Ready

@@ -297,6 +297,9 @@ pub struct RunState {
     /// Where a resume takes the run up again that was parked or interrupted.
     #[serde(default)]
     pub resume_at: Option<Box<Phase>>,
+    /// Whether the run had ended and left the files in order, so that what differs by now is somebody else's. Set as it is loaded.
+    #[serde(skip)]
+    pub stood_still: bool,
 }
 
 impl RunState {
@@ -354,6 +357,7 @@ impl RunState {
             limited: None,
             swept: Vec::new(),
             resume_at: None,
+            stood_still: false,
         }
     }
 

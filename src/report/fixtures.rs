@@ -120,6 +120,7 @@ impl Script {
             failing: strings(failing),
             flaky: vec![],
             others: Vec::new(),
+            not_run: Vec::new(),
             environment: vec![],
             passed: 39,
             duration_ms: 4_200,
@@ -130,6 +131,14 @@ impl Script {
 
     pub(super) fn red(&mut self) -> &mut Self {
         self.baseline(&F0, Verdict::Red { reason: None })
+    }
+
+    /// Jobs that failed in CI and of which nothing is run here.
+    pub(super) fn not_run_here(&mut self, jobs: &[&str]) -> &mut Self {
+        if let Some(Event::BaselineFinished(baseline)) = self.events.last_mut() {
+            baseline.not_run = strings(jobs);
+        }
+        self
     }
 
     pub(super) fn tier(&mut self, tier_index: u32) -> &mut Self {

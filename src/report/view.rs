@@ -358,6 +358,18 @@ impl RunView {
         self.baseline.as_ref().is_some_and(|baseline| baseline.verdict == Verdict::Green)
     }
 
+    /// The jobs that failed in CI, of which nothing was run here and of which CI has said nothing since the last push. Their names are not
+    /// our text.
+    #[must_use]
+    pub fn unseen_jobs(&self) -> &[String] {
+        let push = self.delivery.pushes.last();
+        let is_seen = |wait: &&WaitView| {
+            push.is_some_and(|push| push.commit == wait.commit) && matches!(wait.answer, Some(answer) if answer != Answer::Absent)
+        };
+        let seen = self.delivery.waits.iter().find(is_seen);
+        self.baseline.as_ref().filter(|_| seen.is_none()).map_or(&[], |baseline| &baseline.not_run)
+    }
+
     /// Whether the tests pass with the run's change, be it in the files or not.
     #[must_use]
     pub fn passes_with_change(&self) -> bool {

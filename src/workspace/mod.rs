@@ -169,6 +169,14 @@ impl Workspace {
         self.states.restore_paths(&self.root, tree, paths)
     }
 
+    /// Records a state with single files, or all in single folders, as they are in another. The tree stays as it is.
+    ///
+    /// # Errors
+    /// When one of them is not recorded.
+    pub fn overlaid(&self, base: &TreeId, over: &TreeId, paths: &[PathBuf]) -> Result<TreeId, WorkspaceError> {
+        self.states.overlay(base, over, paths)
+    }
+
     /// The change between two recorded states.
     ///
     /// # Errors

@@ -109,6 +109,16 @@ impl States {
         Ok(stat(root, path)?.is_some_and(|stat| stat.kind == Kind::File && stat.size > MAX_CONTENT))
     }
 
+    /// Records one state with single files as they are in another. A folder stands for all that is in it.
+    pub(super) fn overlay(&self, base: &TreeId, over: &TreeId, paths: &[PathBuf]) -> Result<TreeId, WorkspaceError> {
+        let mut manifest = Arc::unwrap_or_clone(self.store.load(base)?);
+        let over = self.store.load(over)?;
+        let wanted = |path: &RelPath| paths.iter().any(|wanted| path.as_path().starts_with(wanted));
+        manifest.retain(|path, _| !wanted(path));
+        manifest.extend(over.iter().filter(|(path, _)| wanted(path)).map(|(path, entry)| (path.clone(), *entry)));
+        self.store.save(&manifest)
+    }
+
     /// Records the tree as it is.
     pub(super) fn record(&self, root: &Beneath) -> Result<TreeId, WorkspaceError> {
         let manifest = self.look(root)?;

@@ -3,6 +3,7 @@
 
 mod billed;
 mod limits;
+mod meanwhile;
 mod online;
 mod refusals;
 

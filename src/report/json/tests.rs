@@ -15,7 +15,7 @@ fn every_ending_says_its_outcome_and_exit_code() {
         let outcome = match name {
             "died" => "interrupted",
             "limited" => "parked",
-            "ci_green" | "ci_red" => "fixed",
+            "ci_green" | "ci_red" | "ci_unseen" => "fixed",
             "not_pushed" => "blocked",
             "interrupted_wait" | "interrupted_baseline" => "interrupted",
             name => name,

@@ -66,6 +66,20 @@ pub const fn awaited(awaited: Awaited) -> &'static str {
     }
 }
 
+/// The most jobs that are named. More are counted.
+const NAMED_JOBS: usize = 3;
+
+/// Jobs by name. `None` where there are none.
+#[must_use]
+pub(super) fn jobs(names: &[String]) -> Option<String> {
+    let named = names.iter().take(NAMED_JOBS).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(NAMED_JOBS) {
+        _ if names.is_empty() => None,
+        0 => Some(named),
+        more => Some(format!("{named} and {more} more")),
+    }
+}
+
 fn came_of(start: Sentence, wait: &WaitView) -> Sentence {
     let Some(answer) = wait.answer else { return start.ours("waiting") };
     let sentence = start.ours(format!("{} in {}", answer.words(), human_duration(wait.waited_ms)));

@@ -44,7 +44,10 @@ fn fixed(view: &RunView) -> (Mark, Sentence) {
     for part in proposed.into_iter().chain(outside).chain(commit(view)).chain(cost(view)) {
         sentence = sentence.ours(", ").ours(part);
     }
-    (mark, sentence)
+    match super::delivery::jobs(view.unseen_jobs()) {
+        Some(jobs) => (Mark::Doubtful, sentence.ours(", but nothing here ran what is red in CI: ").speech(&jobs)),
+        None => (mark, sentence),
+    }
 }
 
 /// A green change that is not in the files: a person has to do the rest.

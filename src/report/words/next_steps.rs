@@ -157,6 +157,9 @@ fn refused(view: &RunView) -> Sentence {
 /// The step left to do about a fix. It depends on where the fix is and what was said of it there.
 fn review(view: &RunView) -> Sentence {
     const VOUCHED: &str = "that the tests pass is all that upshift vouches for.";
+    if let Some(jobs) = super::delivery::jobs(view.unseen_jobs()) {
+        return Sentence::plain("Have CI run on the change before you merge it: nothing here ran ").speech(&jobs).ours(".");
+    }
     let Some(push) = view.delivery.pushes.last() else {
         return Sentence::plain(format!("Review the change before you commit it: {VOUCHED}"));
     };

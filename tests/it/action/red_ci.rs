@@ -194,8 +194,14 @@ fn the_sixth_job_that_failed_is_run_here_too_and_those_that_are_not_are_counted(
     assert!(said.all().contains(why), "{}", said.all());
     assert!(said.all().contains("; 2 more are not run here"), "{}", said.all());
     assert!(models.requests()[0].all_text().contains("C999 name the start of the sum"), "{}", said.all());
+    // Nothing was pushed, so that nobody knows of those.
+    let [comment] = &github.finish().comments[..] else { panic!("one comment: {}", said.all()) };
+    for text in [&said.out, &comment.body] {
+        let seen = text.replace(['\n', '`'], " ").replace("  ", " ");
+        let unseen = "nothing here ran what is red in CI: leg 0, leg 1, leg 2 and 4 more";
+        assert!(seen.contains(unseen) && !seen.contains("✔ 1 test fixed"), "{text}");
+    }
     models.finish();
-    github.finish();
 }
 
 #[test]

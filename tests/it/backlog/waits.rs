@@ -19,7 +19,6 @@ fn later() -> String {
 }
 
 #[test]
-#[ignore = "a run that is resumed behind commits of other tasks puts their files back to those it began with"]
 fn a_run_that_was_paid_for_and_waits_is_gone_on_with_by_the_same_command() {
     let project = project();
     let is_limited = Arc::new(AtomicBool::new(true));

@@ -1,0 +1,99 @@
+//! A run that stood still, and files that somebody changed meanwhile: they are theirs, and judged as the run's start.
+
+use serde_json::{Value, json};
+
+use super::{LADDER, Scene, TWO_HOURS, limited, mends};
+use crate::world::model_server::{Request, Say, Scripted};
+use crate::world::program::Said;
+
+/// Limited once, at this request.
+fn limited_at(number: usize, script: fn(&Request) -> Scripted) -> impl FnMut(&Request) -> Scripted + Send {
+    move |request| if request.number == number { limited(TWO_HOURS) } else { script(request) }
+}
+
+/// Makes nothing better.
+fn tries(request: &Request) -> Scripted {
+    let edit = json!({ "path": "shop/cart.py", "old_text": "sum(prices) - 1", "new_text": "sum(prices) - 2" });
+    match request.turn() {
+        0 => Say::call("edit_file", edit).usage(900, 40).into(),
+        _ => Say::call("final_report", json!({ "summary": "tried", "status": "done" })).usage(900, 40).into(),
+    }
+}
+
+fn parked(script: fn(&Request) -> Scripted, at: usize, ladder: &str) -> Scene {
+    let scene = Scene::new(limited_at(at, script));
+    let said = scene.run(ladder);
+    assert_eq!(said.code, 4, "{}", said.all());
+    scene
+}
+
+/// The files of the change, as the report tells them.
+fn changed(scene: &Scene) -> Value {
+    let said = scene.call("report", &["--format", "json"]);
+    let report: Value = serde_json::from_str(&said.out).expect("JSON");
+    let files = report["diff_stat"].as_array().cloned().unwrap_or_default();
+    files.iter().map(|file| file["path"].clone()).collect()
+}
+
+fn told_of(said: &Said, files: &str) {
+    let told = format!("changed by others since the run stopped, and part of its start from now on: {files}\n");
+    assert!(said.err.contains(&told), "{}", said.all());
+}
+
+#[test]
+fn it_is_kept_and_no_part_of_the_fix() {
+    let scene = parked(mends, 1, LADDER);
+    scene.project.write("shop/prices.py", "PRICES = [1, 2]\n");
+    scene.project.write("README", "mine\n");
+    let said = scene.call("resume", &[]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    told_of(&said, "README, shop/prices.py");
+    assert_eq!(scene.project.read("shop/prices.py"), "PRICES = [1, 2]\n");
+    assert_eq!(changed(&scene), json!(["shop/cart.py"]));
+    assert_eq!(scene.call("report", &["--verify"]).code, 0);
+    scene.finish();
+}
+
+#[test]
+fn it_is_kept_where_the_run_fails_too() {
+    let scene = parked(tries, 1, "claude-haiku-4-5 x1");
+    let tests = scene.project.read("tests/test_cart.py");
+    scene.project.write("tests/test_cart.py", &format!("{tests}\n# mine\n"));
+    scene.project.write("mine.txt", "between\n");
+    let said = scene.call("resume", &[]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    told_of(&said, "mine.txt, tests/test_cart.py");
+    assert!(!said.all().contains("put back"), "{}", said.all());
+    assert!(scene.project.read("tests/test_cart.py").ends_with("# mine\n"), "{}", said.all());
+    assert_eq!(scene.project.read("mine.txt"), "between\n");
+    scene.finish();
+}
+
+#[test]
+fn where_it_is_the_very_file_that_the_run_was_at_it_goes_on_from_there() {
+    // The first iteration left an edit that helps nobody, the second is limited.
+    let script = |request: &Request| if request.number < 2 { tries(request) } else { mends(request) };
+    let scene = parked(script, 2, LADDER);
+    let theirs = format!("# mine\n{}", scene.project.read("shop/cart.py"));
+    scene.project.write("shop/cart.py", &theirs);
+    let said = scene.call("resume", &[]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(said.err.contains("they are put aside"), "{}", said.all());
+    assert_eq!(scene.project.read("shop/cart.py"), theirs.replace("sum(prices) - 1", "sum(prices)"));
+    let lines = scene.call("report", &["--format", "json"]).out;
+    let report: Value = serde_json::from_str(&lines).expect("JSON");
+    let stat = &report["diff_stat"][0];
+    assert_eq!((&stat["added"], &stat["removed"]), (&json!(1), &json!(1)), "the run's own change alone: {report}");
+    scene.finish();
+}
+
+#[test]
+fn a_person_who_mended_it_is_told_so_and_nothing_is_paid() {
+    let scene = parked(mends, 1, LADDER);
+    let asked = scene.asked().len();
+    scene.project.write("shop/cart.py", &scene.project.read("shop/cart.py").replace("sum(prices) - 1", "sum(prices)"));
+    let said = scene.call("resume", &[]);
+    assert_eq!((said.code, scene.asked().len()), (0, asked), "{}", said.all());
+    assert!(said.out.starts_with("✔ Already green"), "{}", said.all());
+    scene.finish();
+}
