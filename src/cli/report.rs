@@ -112,7 +112,7 @@ pub(super) fn render_ended(view: &RunView, (format, console): (Format, Console),
 
 /// The report for people, set to the width of their terminal.
 fn read(view: &RunView, console: Console, redactor: &Redactor) -> String {
-    wrap(&shown(&text::render(view, console.style(Stream::Out)), redactor), console.columns(Stream::Out))
+    wrap(&shown(&text::laid_out(view, console.style(Stream::Out)), redactor), console.columns(Stream::Out))
 }
 
 /// A rendered text without secrets. Events hold none, but what parted one in them may be gone from the text.

@@ -131,7 +131,7 @@ pub(super) fn print_runs(reader: &Reader, form: Form, environment: &Environment)
         rows.push(row(&loaded));
     }
     let text = match form {
-        Form::Text => wrap(&table(&rows), environment.console().columns(Stream::Out)),
+        Form::Text => table(&rows, environment.console().columns(Stream::Out)),
         Form::Json => json::pretty(&rows),
     };
     super::print(&Redactor::new(&environment.secrets()).redact(&text))

@@ -15,7 +15,6 @@ use crate::model::catalogue;
 use crate::policy::ladder;
 use crate::redact::Redactor;
 use crate::report::view::RunView;
-use crate::report::wrap::wrap;
 use crate::report::{json, stats};
 
 /// The arguments of `stats`.
@@ -54,7 +53,7 @@ pub(super) fn run(args: &StatsArgs, environment: &Environment) -> anyhow::Result
         figures.suggest(suggestion);
     }
     let text = match args.format {
-        Form::Text => wrap(&stats::render(&figures), environment.console().columns(Stream::Out)),
+        Form::Text => stats::render(&figures, environment.console().columns(Stream::Out)),
         Form::Json => json::pretty(&figures),
     };
     super::print(&Redactor::new(&environment.secrets()).redact(&text))

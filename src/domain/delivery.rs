@@ -71,6 +71,8 @@ pub enum Answer {
     Red,
     /// No check ever appeared.
     Absent,
+    /// A check that the branch requires never appeared.
+    RequiredMissing,
     /// Somebody has to let the checks run.
     NeedsApproval,
     /// The branch has moved on to somebody else's commit.
@@ -99,6 +101,7 @@ impl Answer {
             Self::Green => "green",
             Self::Red => "red",
             Self::Absent => "absent",
+            Self::RequiredMissing => "required_missing",
             Self::NeedsApproval => "needs_approval",
             Self::Superseded => "superseded",
             Self::TimedOut => "timed_out",
@@ -118,6 +121,7 @@ impl Answer {
             Self::Green => "green",
             Self::Red => "red",
             Self::Absent => "no check ran",
+            Self::RequiredMissing => "a required check never ran",
             Self::NeedsApproval => "waiting for somebody's approval",
             Self::Superseded => "superseded by a newer commit",
             Self::TimedOut => "not finished in time",

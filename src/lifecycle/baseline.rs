@@ -8,7 +8,7 @@ use super::context::{Context, LifecycleError, interrupted};
 use super::measured::{Measured, Measuring, Origin};
 use super::recorder::Recorder;
 use super::stage::Next;
-use super::{counted, failure, finish, left_behind, leftovers, network, publish, red_ci};
+use super::{counted, failure, left_behind, leftovers, network, publish, red_ci};
 use crate::config::TestPlan;
 use crate::domain::ci::RedCi;
 use crate::domain::event::{BaselineFinished, Event, TestMessage, TestPlace};
@@ -22,6 +22,7 @@ use crate::policy::budget;
 use crate::policy::candidate::Candidate;
 use crate::policy::verdict::{self, Baseline};
 use crate::process;
+use crate::report::gist;
 use crate::test_run::{self, Filed, ResultFiles, TestRun};
 use crate::trial;
 
@@ -299,7 +300,7 @@ fn places(context: &Context<'_>, measuring: &Measuring, report: &TestReport) -> 
 /// The messages of the first failing tests, a line each.
 fn messages(report: &TestReport) -> Vec<TestMessage> {
     let message = |test: &TestCase| {
-        let said = finish::gist(&test.message);
+        let said = gist::gist(&test.message);
         let said = said.strip_prefix(&format!("{}: ", test.name)).unwrap_or(&said).chars().take(MOST_SAID).collect();
         TestMessage { test: test.name.clone(), said }
     };

@@ -223,6 +223,7 @@ fn act(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, mut clim
         Answer::Green | Answer::Merged => conclude(charter, climb, &wait.fix, vec![cleared]),
         Answer::Red
         | Answer::Absent
+        | Answer::RequiredMissing
         | Answer::NeedsApproval
         | Answer::Superseded
         | Answer::TimedOut

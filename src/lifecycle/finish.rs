@@ -11,16 +11,13 @@ use super::state::Phase;
 use crate::domain::attempt::AttemptStatus;
 use crate::domain::event::{DiffStat, Event, KeptChange, RunFinished};
 use crate::domain::outcome::Outcome;
+use crate::report::gist;
 use crate::workspace::Diff;
 
 /// upshift's folder in a checkout.
 const OWN_FOLDER: &str = ".upshift";
 /// How many errors the report repeats.
 const RECENT_ERRORS: usize = 5;
-/// How many lines from the end of an error it repeats.
-const GIST_LINES: usize = 3;
-/// How many lines from the beginning of a compiler's error it repeats.
-const COMPILER_LINES: usize = 2;
 
 /// Leaves a fixed tree as it is. Restores the start of any other and keeps its best patch beside the audit log.
 pub(super) async fn run(
@@ -168,7 +165,7 @@ pub(super) fn keep(context: &Context<'_>, recorder: &mut Recorder<'_>, name: &st
 fn recent_errors(rows: &Rows) -> Vec<String> {
     let mut errors: Vec<String> = Vec::new();
     let messages = rows.all().rev().flat_map(|row| &row.error_messages).filter(|message| !is_closing_line(message));
-    for message in messages.map(|message| gist(message)) {
+    for message in messages.map(|message| gist::gist(message)) {
         if !errors.contains(&message) && errors.len() < RECENT_ERRORS {
             errors.push(message);
         }
@@ -179,39 +176,4 @@ fn recent_errors(rows: &Rows) -> Vec<String> {
 /// How cargo ends after errors that it has told.
 fn is_closing_line(message: &str) -> bool {
     message.starts_with("error: could not compile") || message.starts_with("error: aborting due to")
-}
-
-/// A long message's beginning (the test's name) and end: what an assertion says stands last, below its traceback.
-pub(super) fn gist(message: &str) -> String {
-    let says_something = |line: &&str| !line.is_empty() && !line.starts_with("note: run with");
-    let lines: Vec<&str> = message.lines().map(str::trim).filter(says_something).collect();
-    let Some((first, _)) = lines.split_first().filter(|_| lines.len() > GIST_LINES) else { return lines.join(" ") };
-    // What a compiler says stands first, and the place below it.
-    if first.split(|c: char| !c.is_alphanumeric()).any(|word| word == "error") {
-        return lines.iter().take(COMPILER_LINES).copied().collect::<Vec<_>>().join(" ");
-    }
-    let name = first.split_once(": ").map_or(*first, |(name, _)| name);
-    let end = lines.iter().skip(lines.len() - GIST_LINES).copied().collect::<Vec<_>>().join(" ");
-    format!("{name}: {end}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::gist;
-
-    #[test]
-    fn the_gist_of_a_traceback_is_its_assertion() {
-        let python = "test_total (t.T): Traceback (most recent call last):\n  File \"t.py\", line 3\n    self.assertEqual(5, 6)\n\
-                      AssertionError: 5 != 6\n";
-        assert_eq!(
-            gist(python),
-            "test_total (t.T): File \"t.py\", line 3 self.assertEqual(5, 6) AssertionError: 5 != 6"
-        );
-        let rust = "adds: thread 'adds' panicked at a.rs:3:5:\nassertion `left == right` failed\n  left: 1\n right: 2\n\
-                    note: run with `RUST_BACKTRACE=1`";
-        assert_eq!(gist(rust), "adds: assertion `left == right` failed left: 1 right: 2");
-        let rustc = "error[E0425]: cannot find value `d` in this scope\n --> src/lib.rs:2:9\n  |\n2 |     a - d\n  |         ^\n";
-        assert_eq!(gist(rustc), "error[E0425]: cannot find value `d` in this scope --> src/lib.rs:2:9");
-        assert_eq!(gist("no model could be used"), "no model could be used");
-    }
 }

@@ -390,7 +390,7 @@ fn came_to(events: &[Event], (attempts, before): (u32, MicroUsd)) -> History {
     // A run that reached no model has used up nothing.
     let attempts = if view.reached_a_model { attempts } else { attempts.saturating_sub(1) };
     // A call that was never settled may have been billed.
-    let spent = [before, view.spent.cost, view.unsettled].into_iter().sum();
+    let spent = [before, view.most_spent().total()].into_iter().sum();
     History { attempts, spent }
 }
 

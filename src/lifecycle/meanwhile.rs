@@ -23,7 +23,8 @@ use crate::trial;
 const NAMED: usize = 5;
 
 /// The message about edits that are in the way of somebody else's.
-const SET_ASIDE: &str = "the run's own edits so far were to some of these files: they are put aside, and it goes on from what is there now";
+const SET_ASIDE: &str =
+    "the run's own edits so far were to some of these files: they are put aside, and it goes on from what is there now";
 
 /// Takes what was changed meanwhile into the start of a run at work that had left the files in order.
 ///
@@ -35,10 +36,12 @@ pub(super) async fn take_in(
     stage: Stage,
 ) -> Result<Stage, LifecycleError> {
     let next = match stage {
-        Stage::Ready(climb) => moved(context, recorder, *climb).await?.map_continue(|(climb, events)| (Stage::Ready(Box::new(climb)), events)),
-        Stage::Iterating(climb) => {
-            moved(context, recorder, *climb).await?.map_continue(|(climb, events)| (Stage::Iterating(Box::new(climb)), events))
-        }
+        Stage::Ready(climb) => moved(context, recorder, *climb)
+            .await?
+            .map_continue(|(climb, events)| (Stage::Ready(Box::new(climb)), events)),
+        Stage::Iterating(climb) => moved(context, recorder, *climb)
+            .await?
+            .map_continue(|(climb, events)| (Stage::Iterating(Box::new(climb)), events)),
         Stage::Held(held) => {
             let Held { climb, hold } = *held;
             moved(context, recorder, climb).await?.map_continue(|(climb, events)| (Stage::held(climb, hold), events))

@@ -3,7 +3,7 @@
 //! Invariant: at most [`MAX_ANNOTATIONS`] of one kind, for the runner drops what is above that (GITHUB 19).
 
 use super::plain;
-use super::view::RunView;
+use super::view::{Ending, RunView};
 use super::words::{self, Mark, Piece};
 use super::workflow_command::{Annotation, annotation, annotation_at};
 
@@ -36,8 +36,15 @@ pub fn of_run(view: &RunView) -> Vec<String> {
 fn failed(view: &RunView, test: &str) -> String {
     let attempts = view.tiers.iter().rev().flat_map(|tier| tier.attempts.iter().rev());
     let mut messages = attempts.flat_map(|attempt| &attempt.error_messages).chain(&view.recent_errors);
-    let message = messages.find(|message| message.contains(test));
-    let message = message.map_or_else(|| unsaid(view).to_owned(), |message| plain::block(message));
+    let of_start = view.baseline.iter().flat_map(|baseline| &baseline.messages).find(|message| message.test == test);
+    // The files are as at the start again: what the test said of a change that was put back is not what they do.
+    let is_put_back = matches!(view.ending, Ending::Finished(_)) && view.diff_stat().files.is_empty();
+    let message = match (of_start.filter(|_| is_put_back), messages.find(|message| message.contains(test))) {
+        (Some(start), _) => plain::block(&start.said),
+        (None, Some(said)) if is_put_back => format!("With a change that was put back: {}", plain::block(said)),
+        (None, Some(said)) => plain::block(said),
+        (None, None) => unsaid(view).to_owned(),
+    };
     let places = view.baseline.iter().flat_map(|baseline| &baseline.places);
     let place = places.filter(|place| place.test == test).map(|place| (place.file.as_str(), place.line)).next();
     annotation_at(Annotation::Error, place, &plain::clip(&plain::line(test), MAX_TITLE), &message)

@@ -255,7 +255,8 @@ impl Script {
         } else {
             &[]
         };
-        let changed = matches!(outcome, Outcome::Fixed { .. });
+        // A run that is parked at a breakpoint leaves its change in the files.
+        let changed = matches!(outcome, Outcome::Fixed { .. }) || outcome == Outcome::Parked && !failed;
         let file = FileStat { path: "src/math.rs".into(), added: Some(12), removed: Some(3) };
         let binary = FileStat { path: "assets/logo.png".into(), added: None, removed: None };
         self.push(Event::RunFinished(RunFinished {

@@ -11,6 +11,7 @@ mod conversation;
 pub mod finding;
 #[cfg(test)]
 mod fixtures;
+pub mod gist;
 pub mod html;
 pub mod json;
 pub mod jsonl;

@@ -7,7 +7,7 @@ mod agents;
 mod phrases;
 
 use self::phrases::{
-    cap_name, counts, headline, model, name, sentence_case, session_finished, speech, table, verdict_tone,
+    cap_name, counts, headline, model, name, refused, sentence_case, session_finished, speech, table, verdict_tone,
 };
 use crate::domain::attempt::{Attempt, AttemptStatus, NOTHING_CHANGED, TierExit};
 use crate::domain::blocker;
@@ -400,7 +400,7 @@ impl Progress {
     fn iteration_finished(&self, attempt: &Attempt) -> String {
         let result = match attempt.test_status {
             AttemptStatus::Passed => self.paint(Tone::Good, "✔ passed"),
-            AttemptStatus::Failed if attempt.failed_tests.is_empty() => self.paint(Tone::Bad, "✖ failed"),
+            AttemptStatus::Failed if attempt.failed_tests.is_empty() => self.paint(Tone::Bad, refused(attempt)),
             AttemptStatus::Failed => {
                 let failing = format!("✖ {} failing", u64_of(attempt.failed_tests.len()));
                 self.paint(Tone::Bad, &failing)

@@ -7,8 +7,10 @@ use super::{columns, plain};
 use crate::domain::objective::DEFAULT_OBJECTIVE;
 use crate::domain::units::human_duration;
 
-/// A program's command line, an objective and the name of a test are cut here.
+/// A program's command line and an objective are cut here.
 const MAX_PROGRAM: usize = 32;
+/// The name of a test beside which others are counted is cut here: both stand in one cell.
+const MAX_TEST: usize = 24;
 
 /// One run as a line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -73,7 +75,7 @@ impl Row {
             cost_usd: charge.known.as_usd(),
             unknown_cost_usd: charge.unknown.as_usd(),
             failing_before: view.failing_before.len(),
-            fixed: view.fixed_by_the_change().len(),
+            fixed: if view.is_mended() { view.failing_before.len() } else { view.fixed_tests().len() },
             duration_ms: view.spent.active_ms,
             is_gateway: view.command().is_some(),
             cost: charge.to_string(),
@@ -82,9 +84,9 @@ impl Row {
 
     fn cells(&self) -> [String; 8] {
         let short = self.run_id.get(..8).unwrap_or(&self.run_id);
-        let tests = match self.is_gateway {
-            true => "—".to_owned(),
-            false => format!("{} of {} fixed", self.fixed, self.failing_before),
+        let tests = match self.failing_before {
+            failing @ 1.. if !self.is_gateway => format!("{} of {failing} fixed", self.fixed),
+            _ => "—".to_owned(),
         };
         [
             short.to_owned(),
@@ -106,20 +108,24 @@ fn goal(view: &RunView) -> Option<String> {
         return Some(plain::clipped_line(own, MAX_PROGRAM));
     }
     let (first, more) = view.failing_before.split_first()?;
-    let first = plain::clipped_line(first, MAX_PROGRAM);
-    Some(if more.is_empty() { first } else { format!("{first} and {} more", more.len()) })
+    // `test_total (tests.test_cart.CartTest.test_total)`
+    let short = first.split_once(" (").map_or(first.as_str(), |(name, _)| name);
+    Some(match more.len() {
+        0 => plain::clipped_line(short, MAX_PROGRAM),
+        more => format!("{} and {more} more", plain::clipped_line(short, MAX_TEST)),
+    })
 }
 
-/// The table, the latest run first.
+/// The table, the latest run first. `columns` is the width of the terminal.
 #[must_use]
-pub fn table(rows: &[Row]) -> String {
+pub fn table(rows: &[Row], columns: Option<usize>) -> String {
     if rows.is_empty() {
         return "The log holds no runs.\n".to_owned();
     }
     let head = ["RUN", "BEGAN (UTC)", "ABOUT", "OUTCOME", "TIER", "COST", "TESTS", "TIME"].map(str::to_owned);
     let lines: Vec<Vec<String>> =
         std::iter::once(head).chain(rows.iter().map(Row::cells)).map(|cells| cells.to_vec()).collect();
-    columns::render(&lines)
+    columns::render_within(&lines, columns)
 }
 
 #[cfg(test)]
@@ -134,8 +140,8 @@ mod tests {
             .filter(|(name, _)| ["fixed", "ci_green", "exhausted", "died"].contains(name))
             .map(|(name, view)| Row::of(view, (*name == "fixed").then_some(7)))
             .collect();
-        insta::assert_snapshot!(table(&rows));
-        assert_eq!(table(&[]), "The log holds no runs.\n");
+        insta::assert_snapshot!(table(&rows, None));
+        assert_eq!(table(&[], None), "The log holds no runs.\n");
     }
 
     #[test]

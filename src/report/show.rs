@@ -1,6 +1,7 @@
 //! A look into a run: for each iteration what the model was told and answered, what the tests printed, what was changed.
 
 use super::conversation::{Entry, Kept};
+use super::gist::gist;
 use super::plain;
 use super::style::{Style, Tone};
 use super::view::RunView;
@@ -69,17 +70,19 @@ pub fn heading(view: &RunView, step: &Step, style: Style) -> String {
     match &step.attempt {
         None => lines.push("  it did not come to its end".to_owned()),
         Some(attempt) => {
-            let failing = words::count(words::u64_of(attempt.failed_tests.len()), "failing test");
+            let tests = words::tests_of(attempt);
             lines.push(format!(
-                "  {}  |  {failing}  |  {}  |  {}  |  {}",
+                "  {}  |  {tests}  |  {}  |  {}  |  {}",
                 attempt.test_status.as_str(),
                 attempt.charge(),
                 crate::domain::units::human_duration(attempt.duration_ms),
                 plain::clipped_line(&attempt.model_artisan, MAX_LINE),
             ));
             lines.push(format!("  {}", plain::clipped_line(&attempt.code_change_summary, MAX_LINE)));
-            let errors =
-                attempt.error_messages.iter().map(|error| format!("  - {}", plain::clipped_line(error, MAX_LINE)));
+            let errors = attempt
+                .error_messages
+                .iter()
+                .map(|error| format!("  - {}", plain::clipped_line(&gist(error), MAX_LINE)));
             lines.extend(errors);
         }
     }

@@ -8,6 +8,7 @@ use super::columns;
 use super::plain;
 use super::view::{Ending, RunView, TierState};
 use super::words;
+use super::wrap::{JOINT, wrap};
 use crate::domain::event::Event;
 use crate::domain::outcome::Outcome;
 use crate::domain::played::{Basis, PlayedTask, Suggestion, Visit};
@@ -146,11 +147,15 @@ impl Stats {
             return;
         }
         self.repairs += charge;
-        let is_fixed = view.passes_with_change();
-        if is_fixed {
+        let is_over = match &view.ending {
+            Ending::Finished(finished) => finished.outcome != Outcome::Parked,
+            Ending::Died => true,
+            Ending::Running => false,
+        };
+        if view.is_mended() {
             self.fixed += 1;
             self.tests_fixed += view.failing_before.len();
-        } else if view.outcome().is_some_and(|outcome| *outcome != Outcome::Parked) {
+        } else if is_over {
             self.hopeless += charge;
         }
     }
@@ -274,18 +279,18 @@ fn total(charge: Charge) -> MicroUsd {
     MicroUsd(charge.known.0.saturating_add(charge.unknown.0))
 }
 
-/// Renders the figures for a terminal.
+/// Renders the figures for a terminal so many columns wide.
 #[must_use]
-pub fn render(stats: &Stats) -> String {
+pub fn render(stats: &Stats, columns: Option<usize>) -> String {
     let mut out = String::new();
     if stats.runs > 0 {
-        out.push_str(&headline(stats));
-        out.push_str(&tables(stats));
+        out.push_str(&wrap(&headline(stats), columns));
+        out.push_str(&tables(stats, columns));
     } else {
         out.push_str("The log holds no runs.\n");
     }
     match &stats.suggestion {
-        Some(suggestion) => out.push_str(&advice(suggestion)),
+        Some(suggestion) => out.push_str(&wrap(&advice(suggestion), columns)),
         None => {
             out.push_str("\nNo ladder is suggested: too few runs, and no model of the public table has its key here.\n")
         }
@@ -313,7 +318,7 @@ fn headline(stats: &Stats) -> String {
     lines.join("\n") + "\n"
 }
 
-fn tables(stats: &Stats) -> String {
+fn tables(stats: &Stats, columns: Option<usize>) -> String {
     let text = |cells: &[&str]| cells.iter().map(|&cell| cell.to_owned()).collect::<Vec<String>>();
     let mut tiers = vec![text(&["TIER", "MODEL", "REACHED", "RESOLVED", "ITERATIONS", "COST", "A RESOLVE"])];
     tiers.extend(stats.tiers.iter().map(|tier| {
@@ -345,7 +350,7 @@ fn tables(stats: &Stats) -> String {
             model.charge.to_string(),
         ]
     }));
-    format!("\n{}\n{}", columns::render(&tiers), columns::render(&models))
+    format!("\n{}\n{}", columns::render_within(&tiers, columns), columns::render_within(&models, columns))
 }
 
 fn advice(suggestion: &SuggestionStats) -> String {
@@ -369,7 +374,7 @@ fn advice(suggestion: &SuggestionStats) -> String {
             suggestion.fixes / number(suggestion.tasks.max(1)) * 100.0
         )
     };
-    format!("\nSuggested ladder:\n  upshift run --tiers '{ladder}'\n{basis}\n")
+    format!("\nSuggested ladder:\n  upshift{JOINT}run{JOINT}--tiers{JOINT}'{}'\n{basis}\n", ladder.replace(' ', JOINT))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "numbers of tasks are far below 2^53")]
@@ -410,11 +415,11 @@ mod tests {
             fixed_in_fact: 1,
             spent_in_fact_usd: 0.05,
         });
-        insta::assert_snapshot!(render(&stats));
+        insta::assert_snapshot!(render(&stats, None));
     }
 
     #[test]
     fn c12_an_empty_log_says_so() {
-        assert!(render(&of_runs(&[])).starts_with("The log holds no runs.\n"));
+        assert!(render(&of_runs(&[]), None).starts_with("The log holds no runs.\n"));
     }
 }

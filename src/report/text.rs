@@ -9,6 +9,7 @@ use super::plain;
 use super::style::{Style, Tone};
 use super::view::{RunView, TierState, TierView};
 use super::words::{self, Mark, Piece, Sentence};
+use super::wrap::JOINT;
 
 /// The rule over the summary, as the contract draws it.
 const RULE: &str = "━━━ Run Summary ━━━━━━━━━━━━━━━━━━━━━━━━━━";
@@ -30,6 +31,12 @@ const MAX_BULLETS: usize = 5;
 /// Renders the final report of a run. It ends with a line break.
 #[must_use]
 pub fn render(view: &RunView, style: Style) -> String {
+    laid_out(view, style).replace(JOINT, " ")
+}
+
+/// The same for [`super::wrap::wrap`], with [`JOINT`] between the words of commands.
+#[must_use]
+pub fn laid_out(view: &RunView, style: Style) -> String {
     let mut lines = vec![headline(view, style)];
     lines.extend(resolved_by(view, style));
     lines.push(String::new());
@@ -46,7 +53,7 @@ pub fn render(view: &RunView, style: Style) -> String {
 #[must_use]
 pub fn headline(view: &RunView, style: Style) -> String {
     let (mark, sentence) = words::headline(view);
-    signed(mark, &sentence, style)
+    signed(mark, &sentence, style).replace(JOINT, " ")
 }
 
 /// The contract's first line: who fixed it.
@@ -65,12 +72,18 @@ fn signed(mark: Mark, sentence: &Sentence, style: Style) -> String {
 
 /// A sentence for a terminal. A command in its middle stands in backticks. At its end it is ready to be copied.
 pub(super) fn say(sentence: &Sentence) -> String {
+    joined(sentence).replace(JOINT, " ")
+}
+
+/// The same with [`JOINT`] between the words of its commands.
+fn joined(sentence: &Sentence) -> String {
+    let command = |code: &str| plain::command(code).replace(' ', JOINT);
     let last = sentence.0.last();
     sentence.render(|piece| match piece {
         Piece::Ours(text) => text.clone(),
         Piece::Name(name) => plain::clipped_line(name, MAX_NAME),
-        Piece::Code(code) if last.is_some_and(|last| std::ptr::eq(last, piece)) => plain::command(code),
-        Piece::Code(code) => format!("`{}`", plain::command(code)),
+        Piece::Code(code) if last.is_some_and(|last| std::ptr::eq(last, piece)) => command(code),
+        Piece::Code(code) => format!("`{}`", command(code)),
         Piece::Speech(speech) => plain::clipped_line(speech, MAX_SPEECH),
     })
 }
@@ -187,9 +200,9 @@ fn errors(view: &RunView, extras: &[String]) -> Vec<String> {
     let (mark, sentence) = words::headline(view);
     let failed = mark == Mark::Bad;
     // What the verdict or a tier's line says in full is not said again; a reason that no line gives was not said.
-    let verdict = say(&sentence);
+    let verdict = joined(&sentence);
     let told = |reason: &str| {
-        let words = plain::clipped_line(reason, MAX_SPEECH);
+        let words = plain::clipped_line(words::without_advice(reason).0, MAX_SPEECH);
         !words.is_empty() && (verdict.contains(&words) || extras.iter().any(|line| line.contains(&words)))
     };
     let said = |error: &&String| {
@@ -205,7 +218,7 @@ fn errors(view: &RunView, extras: &[String]) -> Vec<String> {
     }
     if failed && let Some(command) = words::history_command(view) {
         lines.push(String::new());
-        lines.push(format!("  Full history: {}", plain::command(&command)));
+        lines.push(format!("  Full history: {}", plain::command(&command).replace(' ', JOINT)));
     }
     lines
 }
@@ -214,27 +227,30 @@ fn extras(view: &RunView) -> Vec<String> {
     let mut facts = Vec::new();
     facts.extend(view.tiers.iter().filter_map(|tier| tier_reason(view, tier)));
     facts.extend(skipped(view));
-    facts.extend(words::tests_change(view).map(|change| format!("  Tests:   {}", say(&change))));
+    facts.extend(words::tests_change(view).map(|change| format!("  Tests:   {}", joined(&change))));
     facts.extend(words::diff_size(view).map(|size| format!("  Change:  {size}")));
     facts.extend(words::proof_heading(view).map(|heading| format!("  Proof:   {heading}")));
     facts.extend(
-        words::proof(view).iter().map(|line| format!("    {} {}", words::proof_sign(line.status), say(&line.sentence))),
+        words::proof(view)
+            .iter()
+            .map(|line| format!("    {} {}", words::proof_sign(line.status), joined(&line.sentence))),
     );
     facts.extend(words::remarks_heading(view).map(|heading| format!("  ⚠ {heading}:")));
     facts.extend(words::remarks(view).iter().map(|remark| format!("    - {}", say(remark))));
-    facts.extend(words::review_heading(view).map(|heading| format!("  Review:  {}", say(&heading))));
+    facts.extend(words::review_heading(view).map(|heading| format!("  Review:  {}", joined(&heading))));
     facts.extend(words::review_issues(view).iter().map(|issue| format!("    - {}", say(issue))));
     facts.extend(words::advice(view).iter().map(|advice| format!("  Advice:  {}", say(advice))));
     facts.extend(words::reused(view).iter().map(|reused| format!("  Cache:   {reused}")));
     facts.extend(words::tool_failures(view).iter().map(|failure| format!("  Tool:    {}", say(failure))));
     facts.extend(words::meta(view).iter().map(|block| format!("  Meta:    {}", say(block))));
-    facts.extend(words::corrections(view).map(|one| format!("  Test:    {}", say(&words::correction_sentence(one)))));
+    facts
+        .extend(words::corrections(view).map(|one| format!("  Test:    {}", joined(&words::correction_sentence(one)))));
     facts.extend(words::delivery(view).iter().map(|sentence| format!("  Out:     {}", say(sentence))));
     let commands = words::commands(view);
     facts.extend(commands.iter().take(MAX_BULLETS).map(|sentence| format!("  Asked:   {}", say(sentence))));
     facts.extend(words::leftovers(view, MAX_BULLETS).iter().map(|sentence| format!("  Cleanup: {}", say(sentence))));
     facts.extend(words::billed(view, MAX_BULLETS).iter().map(|sentence| format!("  Billed:  {}", say(sentence))));
-    facts.extend(words::side_calls(view).map(|sentence| format!("  Side:    {}", say(&sentence))));
+    facts.extend(words::side_calls(view).map(|sentence| format!("  Side:    {}", joined(&sentence))));
     if view.budget_cap_hit() && !view.stop_reason().is_empty() {
         facts.push(format!("  Cap:     {}", plain::clipped_line(view.stop_reason(), MAX_SPEECH)));
     }
@@ -269,7 +285,7 @@ fn tier_reason(view: &RunView, tier: &TierView) -> Option<String> {
     let reason = tier.reason.as_deref().filter(|reason| !reason.trim().is_empty())?;
     let said = reason == view.stop_reason()
         || matches!(view.outcome(), Some(Outcome::Blocked { reason: said }) if said == reason);
-    (!said).then(|| format!("  Tier {}:  {}", tier.number, say(&words::why_it_ended(tier))))
+    (!said).then(|| format!("  Tier {}:  {}", tier.number, joined(&words::why_it_ended(tier))))
 }
 
 /// Why tiers were passed over: a line for each reason, with every tier that it holds for.

@@ -3,17 +3,15 @@
 //! Money comes from receipts alone, so the report's totals are the audit log's (SPEC "Tests that prove us better").
 //! Invariant: total over any sequence of events, also a cut one, a resumed one or an empty one. Nothing is escaped here.
 
-use std::collections::HashSet;
-
 use crate::domain::account::Limited;
 use crate::domain::advice::Advice;
-use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
+use crate::domain::attempt::{Attempt, TierExit};
 use crate::domain::blocker::Blocker;
 use crate::domain::budget::{Budget, Spent};
 use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::correction::Correction;
 use crate::domain::delivery::{Answer, Awaited};
-use crate::domain::event::{BaselineFinished, DiffStat, KeptChange, RunFinished, RunStarted};
+use crate::domain::event::{BaselineFinished, DiffStat, RunFinished, RunStarted};
 use crate::domain::kept_report::ReusedReport;
 use crate::domain::ladder::{Role, Tier};
 use crate::domain::leftover::Leftover;
@@ -22,7 +20,6 @@ use crate::domain::outcome::Outcome;
 use crate::domain::proof::Evidence;
 use crate::domain::remark::Remark;
 use crate::domain::units::{Charge, CommitSha, MicroUsd};
-use crate::domain::verdict::Verdict;
 
 use super::whereabouts::Whereabouts;
 
@@ -243,7 +240,7 @@ pub struct RunView {
     pub position: Option<Position>,
     /// The used part of the budget.
     pub spent: Spent,
-    /// Money reserved for calls that were never settled. It may have been billed too.
+    /// Money reserved for calls that are not settled. Part of `spent` once the process is gone: it may have been billed.
     pub unsettled: MicroUsd,
     /// Whether a model replied, or may have: such a run counts towards the most that a pull request may have.
     pub reached_a_model: bool,
@@ -328,87 +325,6 @@ impl RunView {
         }
     }
 
-    /// Whether the tests passed before any model was asked, and what failed in CI could not be made to fail here.
-    #[must_use]
-    pub fn red_elsewhere(&self) -> bool {
-        let is_red = |baseline: &BaselineFinished| matches!(baseline.verdict, Verdict::Red { .. });
-        matches!(self.outcome(), Some(Outcome::Blocked { .. })) && self.baseline.as_ref().is_some_and(|of| !is_red(of))
-    }
-
-    /// The breakpoint at which something in the way is waited for, where the run stands at one.
-    #[must_use]
-    pub fn blocked_at(&self) -> Option<&WaitView> {
-        self.delivery.waits.last().filter(|wait| wait.answer.is_none() && wait.awaited == Awaited::Blockers)
-    }
-
-    /// The things in the run's way where it stands or ended: those that are waited for, else those that a model named.
-    #[must_use]
-    pub fn blocked_on(&self) -> &[Blocker] {
-        let ended_blocked = matches!(self.outcome(), Some(Outcome::Blocked { .. }));
-        match self.blocked_at() {
-            Some(wait) => &wait.on,
-            None if ended_blocked => &self.named_blockers,
-            None => &[],
-        }
-    }
-
-    /// Whether the tests passed before any model was asked.
-    #[must_use]
-    pub fn red_in_ci_alone(&self) -> bool {
-        self.baseline.as_ref().is_some_and(|baseline| baseline.verdict == Verdict::Green)
-    }
-
-    /// The jobs that failed in CI, of which nothing was run here and of which CI has said nothing since the last push. Their names are not
-    /// our text.
-    #[must_use]
-    pub fn unseen_jobs(&self) -> &[String] {
-        let push = self.delivery.pushes.last();
-        let is_seen = |wait: &&WaitView| {
-            push.is_some_and(|push| push.commit == wait.commit) && matches!(wait.answer, Some(answer) if answer != Answer::Absent)
-        };
-        let seen = self.delivery.waits.iter().find(is_seen);
-        self.baseline.as_ref().filter(|_| seen.is_none()).map_or(&[], |baseline| &baseline.not_run)
-    }
-
-    /// Whether the tests pass with the run's change, be it in the files or not.
-    #[must_use]
-    pub fn passes_with_change(&self) -> bool {
-        match &self.ending {
-            Ending::Finished(finished) => match &finished.outcome {
-                Outcome::Fixed { .. } => true,
-                Outcome::AlreadyGreen
-                | Outcome::Proposed { .. }
-                | Outcome::Refused { .. }
-                | Outcome::Broken { .. }
-                | Outcome::Ended { .. } => false,
-                Outcome::Exhausted
-                | Outcome::Stalled
-                | Outcome::Blocked { .. }
-                | Outcome::Objected
-                | Outcome::Budget
-                | Outcome::NoModel
-                | Outcome::Interrupted { .. }
-                | Outcome::Parked => finished.kept.as_ref().is_some_and(|kept| kept.green),
-            },
-            Ending::Running | Ending::Died => {
-                let last = self.tiers.iter().flat_map(|tier| &tier.attempts).last();
-                last.is_some_and(|attempt| attempt.test_status == AttemptStatus::Passed)
-            }
-        }
-    }
-
-    /// The size of the change with which the tests pass. Empty where there is none, or the run did not end.
-    #[must_use]
-    pub fn green_stat(&self) -> DiffStat {
-        match &self.ending {
-            Ending::Finished(finished) => match &finished.kept {
-                Some(kept) if kept.green => kept.stat.clone(),
-                Some(_) | None => finished.diff_stat.clone(),
-            },
-            Ending::Running | Ending::Died => DiffStat::default(),
-        }
-    }
-
     /// The cap, signal or condition that ended the run. Empty while running.
     #[must_use]
     pub fn stop_reason(&self) -> &str {
@@ -442,53 +358,6 @@ impl RunView {
         self.tiers.get(usize::try_from(tier_index).ok()?)
     }
 
-    /// The tier and iteration that made the tests pass.
-    #[must_use]
-    pub fn resolved(&self) -> Option<(&TierView, u32)> {
-        match self.outcome() {
-            Some(&Outcome::Fixed { tier_index, iteration }) => Some((self.tier(tier_index)?, iteration)),
-            _ => None,
-        }
-    }
-
-    /// Tests that failed at the start and do not any more.
-    #[must_use]
-    pub fn fixed_tests(&self) -> Vec<&str> {
-        let Some(after) = &self.failing_after else { return Vec::new() };
-        without(&self.failing_before, after)
-    }
-
-    /// Tests that failed at the start and pass with the run's change, be it in the files or kept elsewhere.
-    #[must_use]
-    pub fn fixed_by_the_change(&self) -> Vec<&str> {
-        if self.passes_with_change() {
-            return self.failing_before.iter().map(String::as_str).collect();
-        }
-        self.fixed_tests()
-    }
-
-    /// The change that was kept beside the files, for a run whose change is not in them.
-    #[must_use]
-    pub fn kept(&self) -> Option<&KeptChange> {
-        match &self.ending {
-            Ending::Finished(finished) => finished.kept.as_deref(),
-            Ending::Running | Ending::Died => None,
-        }
-    }
-
-    /// Tests that failed at the start and still do.
-    #[must_use]
-    pub fn still_failing(&self) -> Vec<&str> {
-        let fixed: HashSet<&str> = self.fixed_tests().into_iter().collect();
-        self.failing_before.iter().map(String::as_str).filter(|name| !fixed.contains(name)).collect()
-    }
-
-    /// Tests that fail now and did not at the start.
-    #[must_use]
-    pub fn newly_failing(&self) -> Vec<&str> {
-        without(self.failing_after.as_deref().unwrap_or_default(), &self.failing_before)
-    }
-
     /// Whether a cap of the budget ended the run.
     #[must_use]
     pub fn budget_cap_hit(&self) -> bool {
@@ -496,12 +365,8 @@ impl RunView {
     }
 }
 
-fn without<'a>(names: &'a [String], others: &[String]) -> Vec<&'a str> {
-    let others: HashSet<&String> = others.iter().collect();
-    names.iter().filter(|name| !others.contains(name)).map(String::as_str).collect()
-}
-
 mod fold;
+mod standing;
 mod tool_failures;
 
 pub use self::tool_failures::ToolFailureView;

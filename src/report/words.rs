@@ -30,8 +30,8 @@ pub use self::meta::meta;
 pub use self::next_steps::next_steps;
 pub use self::proof::{ProofLine, evidence, proof, proof_heading, proof_sign};
 pub use self::remarks::{remark_sentence, remarks, remarks_heading};
-pub use self::reviews::{review_heading, review_issues};
-pub use self::sentence::{Mark, Piece, Sentence};
+pub use self::reviews::{review_heading, review_issues, tests_of};
+pub use self::sentence::{Mark, Piece, Sentence, without_advice};
 pub use self::tool_failures::tool_failures;
 
 use crate::domain::attempt::{NOTHING_CHANGED, TierExit};
@@ -87,7 +87,11 @@ fn verdict_of(outcome: &Outcome, view: &RunView) -> (Mark, Sentence) {
         Outcome::Objected => start("The tests pass").at(view, " since ", ", but the critic still rejects the change."),
         Outcome::Budget if view.position.is_none() => start("Global budget exhausted before the first iteration."),
         Outcome::Budget => start("Global budget exhausted").at(view, " during ", "."),
-        Outcome::NoModel => start("No model could be used").at(view, " in ", ": ").speech(view.stop_reason()),
+        Outcome::NoModel => {
+            // Its advice stands among the next steps.
+            let (reason, _) = without_advice(view.stop_reason());
+            start("No model could be used").at(view, " in ", ": ").speech(reason)
+        }
         Outcome::Refused { reason } => start("Refused: ").speech(reason),
         Outcome::Broken { reason } => start("The test command does not work: ").speech(reason),
         Outcome::Interrupted { .. } if view.stop_reason() == DISCARDED => {
@@ -233,8 +237,12 @@ fn round_money(amount: MicroUsd) -> String {
 /// Says that money may have gone beyond the total. `None` when every call was settled.
 #[must_use]
 pub fn unsettled(view: &RunView) -> Option<String> {
-    (view.unsettled > MicroUsd::ZERO).then(|| {
-        format!("A call was under way when the process died: up to {} more may have been billed.", view.unsettled)
+    let most = Some(view.unsettled).filter(|most| *most > MicroUsd::ZERO)?;
+    Some(match view.ending {
+        Ending::Running => format!("A call is under way: up to {most} more may be billed."),
+        Ending::Finished(_) | Ending::Died => {
+            format!("A call was under way when the process died: up to {most} of the cost may have been billed for it.")
+        }
     })
 }
 

@@ -7,20 +7,23 @@ const SIGNS: [&str; 13] = ["-", "•", "✔", "✖", "✓", "✗", "!", "⚠", "
 /// How much deeper the rest of a line stands that begins with no sign.
 const DEEPER: usize = 2;
 
+/// Stands for a space at which no line is broken: a command in two lines would do something else. A sign that no text of ours has.
+pub const JOINT: &str = "\u{e000}";
+
 /// Breaks lines that are wider than `columns` between words. `None` leaves all as they are.
 ///
 /// No word is broken: one that is wider than a line (an id, a path) stands on a line of its own. Spaces within a line stay, and
 /// escape sequences take no room.
 #[must_use]
 pub fn wrap(text: &str, columns: Option<usize>) -> String {
-    let Some(columns) = columns else { return text.to_owned() };
+    let Some(columns) = columns else { return text.replace(JOINT, " ") };
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
         set(&mut out, line, columns);
         out.push_str(end);
     }
-    out
+    out.replace(JOINT, " ")
 }
 
 fn set(out: &mut String, line: &str, columns: usize) {
@@ -79,6 +82,9 @@ mod tests {
             set("  Audit:   /a/path/that/is/very/long/indeed x"),
             "  Audit:\n    /a/path/that/is/very/long/indeed\n    x"
         );
+        let command = format!("  - Take it: git{JOINT}apply{JOINT}/a/path/best.patch");
+        assert_eq!(set(&command), "  - Take it:\n    git apply /a/path/best.patch");
+        assert_eq!(wrap(&command, None), "  - Take it: git apply /a/path/best.patch");
         assert_eq!(wrap("as long as it is, it stays as it is", None), "as long as it is, it stays as it is");
     }
 

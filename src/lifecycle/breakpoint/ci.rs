@@ -77,7 +77,7 @@ pub(super) async fn look(
             Seen::Answer(Answer::Superseded, format!("{} was cancelled from outside", names(&cancelled)))
         }
         CiState::RequiredMissing { names } => Seen::Answer(
-            Answer::Absent,
+            Answer::RequiredMissing,
             format!(
                 "the required {} never ran → Fix: let its workflow run for this change (a `paths` filter leaves it pending for ever), or \
                  give `push-token` a token whose pushes start workflows",

@@ -71,7 +71,7 @@ fn class_of(attempt: Option<&Attempt>) -> &'static str {
 fn figures(attempt: &Attempt) -> Markup {
     html! {
         (attempt.test_status.as_str()) " · "
-        (words::count(words::u64_of(attempt.failed_tests.len()), "failing test")) " · "
+        (words::tests_of(attempt)) " · "
         (attempt.charge().to_string()) " · " (human_duration(attempt.duration_ms))
     }
 }

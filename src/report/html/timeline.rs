@@ -57,7 +57,7 @@ impl Course {
         let mut spent = MicroUsd::ZERO;
         for event in events {
             if let Event::CallSettled(receipt) = event {
-                spent = MicroUsd(spent.0.saturating_add(receipt.cost.0));
+                spent = MicroUsd(spent.0.saturating_add(receipt.charge().total().0));
                 course.money.extend(receipt.timestamp.unix_ms().map(|at| (at, spent)));
             }
             if let Event::IterationFinished(attempt) = event
@@ -127,10 +127,15 @@ const fn number(value: u64) -> f64 {
 fn draw(view: &RunView, course: &Course) -> Markup {
     let total = course.money.last().map_or(MicroUsd::ZERO, |(_, spent)| *spent);
     let said = format!(
-        "{} over {}; {}",
-        total,
+        "{} over {}, {} of it at work; {}",
+        view.spent.charge(),
         human_duration(course.ended.saturating_sub(course.began)),
-        if course.waits.is_empty() { "no waiting" } else { "the grey bands are waits, drawn short" }
+        human_duration(view.spent.active_ms),
+        match (course.waits.is_empty(), view.invocations) {
+            (false, _) => "the grey bands are waits, drawn short",
+            (true, 0 | 1) => "no waiting",
+            (true, _) => "between two processes it stood still",
+        }
     );
     html! {
         p.faint { (said) "." }

@@ -1,5 +1,6 @@
 //! Parts of lines: ladders, tiers, counts and what was said.
 
+use crate::domain::attempt::Attempt;
 use crate::domain::ladder::{Role, Tier};
 use crate::domain::leftover::Leftover;
 use crate::domain::test_report::RunKind;
@@ -34,6 +35,15 @@ pub(super) fn table(tiers: &[Tier]) -> Vec<String> {
         )
     })
     .collect()
+}
+
+/// Why an iteration failed that names no failing test.
+pub(super) fn refused(attempt: &Attempt) -> &'static str {
+    match attempt.review.as_deref() {
+        Some(review) if review.overruled => "✖ rejected: the critic approved, and named a critical issue",
+        Some(review) if !review.approves() => "✖ rejected by the critic",
+        Some(_) | None => "✖ failed",
+    }
 }
 
 /// `mid-grade  [simple, anthropic/claude-haiku-4-5]`.

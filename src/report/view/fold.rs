@@ -1,6 +1,7 @@
 //! The fold itself: every event in order, then what they add up to.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use super::tool_failures::{self, ToolFailureView};
 use super::{
@@ -48,7 +49,8 @@ struct Fold {
     baseline: Option<BaselineFinished>,
     tiers: BTreeMap<u32, TierFold>,
     position: Option<Position>,
-    reserved: BTreeMap<String, MicroUsd>,
+    /// By its id each call under way: its tier, and the most that it may cost.
+    reserved: BTreeMap<String, (u32, MicroUsd)>,
     /// By its id each call's tier and charge, and whether it was a side call.
     settled: BTreeMap<String, (u32, Charge, bool)>,
     billed: Vec<BilledView>,
@@ -106,8 +108,8 @@ impl Fold {
                 self.proof.clear();
                 self.position = Some(Position { tier_index: *tier_index, iteration: *iteration });
             }
-            Event::CallReserved { call_id, reserved, .. } => {
-                self.reserved.insert(call_id.clone(), *reserved);
+            Event::CallReserved { call_id, scope, reserved } => {
+                self.reserved.insert(call_id.clone(), (scope.tier_index, *reserved));
             }
             Event::CallSettled(receipt) => self.settle(receipt),
             Event::IterationFinished(attempt) => {
@@ -274,11 +276,30 @@ impl Fold {
         }
     }
 
-    fn finish(self, liveness: Liveness) -> RunView {
+    /// Counts the calls that were under way when the process died as they may have been billed. Returns their sum.
+    fn lose_calls(&mut self) -> MicroUsd {
+        let mut sum = MicroUsd::ZERO;
+        for (call_id, (tier_index, reserved)) in std::mem::take(&mut self.reserved) {
+            let charge = Charge { known: MicroUsd::ZERO, unknown: reserved };
+            if let Entry::Vacant(free) = self.settled.entry(call_id) {
+                sum = MicroUsd(sum.0.saturating_add(reserved.0));
+                free.insert((tier_index, charge, false));
+            }
+        }
+        sum
+    }
+
+    fn finish(mut self, liveness: Liveness) -> RunView {
         let ending = match (&self.finished, liveness) {
             (Some(finished), _) => Ending::Finished(finished.clone()),
             (None, Liveness::Alive) => Ending::Running,
             (None, Liveness::Dead | Liveness::Ended) => Ending::Died,
+        };
+        let calls = u32::try_from(self.settled.len()).unwrap_or(u32::MAX);
+        let reached_a_model = self.reached || !self.reserved.is_empty();
+        let unsettled = match ending {
+            Ending::Running => self.reserved.values().map(|&(_, reserved)| reserved).sum(),
+            Ending::Finished(_) | Ending::Died => self.lose_calls(),
         };
         let tiers = self.tier_views(&ending);
         let attempts: Vec<&Attempt> = tiers.iter().flat_map(|tier| &tier.attempts).collect();
@@ -303,9 +324,9 @@ impl Fold {
             ending,
             position: self.position,
             spent,
-            unsettled: self.reserved.values().copied().sum(),
-            reached_a_model: self.reached || !self.reserved.is_empty(),
-            calls: u32::try_from(self.settled.len()).unwrap_or(u32::MAX),
+            unsettled,
+            reached_a_model,
+            calls,
             side: self.side(),
             failing_before: self.baseline.as_ref().map(|baseline| baseline.failing.clone()).unwrap_or_default(),
             failing_after,

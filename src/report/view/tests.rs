@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::domain::attempt::AttemptStatus;
 use crate::domain::event::Event;
+use crate::domain::units::Charge;
 use crate::report::fixtures::{self, F0, Script};
 
 #[test]
@@ -80,9 +81,25 @@ fn an_interrupted_tier_that_goes_on_is_running_again() {
 }
 
 #[test]
-fn a_reservation_that_was_never_settled_is_reported_and_not_counted() {
+fn a3_a_call_that_was_under_way_when_the_process_died_counts_as_unknown_cost() {
     let (_, view) = fixtures::every_ending().into_iter().find(|(name, _)| *name == "died").unwrap();
-    assert_eq!((view.spent.cost, view.unsettled), (MicroUsd(400), MicroUsd(21_000)));
+    let charge = Charge { known: MicroUsd(400), unknown: MicroUsd(21_000) };
+    assert_eq!((view.spent.charge(), view.tiers[0].cost, view.unsettled), (charge, charge, MicroUsd(21_000)));
+}
+
+#[test]
+fn a_call_that_is_under_way_is_beside_the_cost_so_far() {
+    let mut script = fixtures::Script::new();
+    script.red().tier(0).begin(0, 1).push(Event::CallReserved {
+        call_id: "c".to_owned(),
+        scope: fixtures::scope(0, 1, Role::Artisan),
+        reserved: MicroUsd(700),
+    });
+    let view = script.view_as(Liveness::Alive);
+    assert_eq!(
+        (view.spent.cost, view.unsettled, view.most_spent().total()),
+        (MicroUsd(0), MicroUsd(700), MicroUsd(700))
+    );
 }
 
 #[test]
@@ -113,8 +130,12 @@ proptest! {
         let view = script.view_as(Liveness::Dead);
         let mut receipts = std::collections::BTreeMap::new();
         for event in &script.events {
+            // Until it is settled it may have been billed.
+            if let Event::CallReserved { call_id, reserved, .. } = event {
+                receipts.entry(call_id.clone()).or_insert(*reserved);
+            }
             if let Event::CallSettled(receipt) = event {
-                receipts.insert(receipt.call_id.clone(), receipt.cost);
+                receipts.insert(receipt.call_id.clone(), receipt.charge().total());
             }
         }
         prop_assert_eq!(view.spent.cost, receipts.values().copied().sum());

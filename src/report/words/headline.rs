@@ -60,6 +60,8 @@ fn undelivered(view: &RunView, outcome: &Outcome) -> Sentence {
             let at = waiting(view).map(|at| format!(" while {at}")).unwrap_or_default();
             start.ours(format!("; interrupted by {}{at}", signal_name(*signal)))
         }
+        // The line says already what was waited for.
+        Outcome::Parked if !view.delivery.pushes.is_empty() && view.limited().is_none() => start.ours("; parked"),
         Outcome::Parked => start.ours("; parked: ").speech(view.stop_reason()),
         Outcome::Fixed { .. }
         | Outcome::AlreadyGreen
@@ -182,7 +184,8 @@ fn outside(view: &RunView) -> (Mark, Option<String>) {
         (Some(Answer::Unreadable), _) => (Mark::Doubtful, "CI green, but whether it is merged could not be read"),
         (Some(Answer::Superseded), _) => (Mark::Doubtful, "but the branch has moved on"),
         (_, Some(Answer::Green)) => (Mark::Good, "CI green"),
-        (_, Some(Answer::Absent)) => (Mark::Good, "pushed, no check ran"),
+        (_, Some(Answer::Absent)) => (Mark::Doubtful, "but no check ran"),
+        (_, Some(Answer::RequiredMissing)) => (Mark::Doubtful, "but a required check never ran"),
         (_, Some(Answer::Red)) => (Mark::Doubtful, "but CI is red"),
         (_, Some(Answer::NeedsApproval)) => (Mark::Doubtful, "but CI waits for somebody's approval"),
         (_, Some(Answer::Superseded)) => (Mark::Doubtful, "but the branch has moved on"),

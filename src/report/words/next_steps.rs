@@ -1,11 +1,11 @@
 //! The next steps for a person, for each outcome and each way that a delivery ends, in words of ours.
 
 use super::commands::{apply, resume};
-use super::sentence::Sentence;
+use super::sentence::{Sentence, without_advice};
 use crate::domain::budget::{OF_DAY, OF_PULL_REQUEST};
 use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::outcome::{DISCARDED, GOES_ON_BY_ITSELF, Outcome};
-use crate::report::view::{Ending, RunView};
+use crate::report::view::{Ending, RunView, TierState, TierView};
 use crate::report::whereabouts::Whereabouts;
 
 /// The next steps for a person (S0-32).
@@ -16,13 +16,28 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
     }
     let mut steps = match &view.ending {
         Ending::Running => return Vec::new(),
-        Ending::Died => {
-            vec![resume(view, "to go on after the last finished iteration; what is finished is not paid for again.")]
-        }
+        Ending::Died => died(view),
         Ending::Finished(finished) => after(view, &finished.outcome),
     };
     steps.extend(super::corrections(view).filter_map(|correction| super::take_correction(view, correction)));
     steps.extend(view.best_patch().map(|patch| kept(view, patch)));
+    steps
+}
+
+/// The steps left to do about a run whose process is gone.
+fn died(view: &RunView) -> Vec<Sentence> {
+    let is_measured = view.baseline.is_some();
+    let goes_on = if is_measured {
+        "to go on; what was paid for is not paid for again."
+    } else {
+        "to begin with the tests again."
+    };
+    let mut steps = vec![resume(view, goes_on)];
+    let is_logged = view.run.as_ref().is_some_and(|run| run.audit_db.is_some());
+    steps.extend((is_measured && is_logged && view.kept_in == Whereabouts::Here).then(|| {
+        Sentence::plain("Its edits may stand in the files. Not to go on, but to put them back and begin anew: ")
+            .code("upshift run --discard")
+    }));
     steps
 }
 
@@ -61,10 +76,7 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
         Outcome::Blocked { .. } => one("Settle what the model asks for, then run upshift again."),
         Outcome::Objected => one("Read the critic's objections and decide: take the change as it is, or leave it."),
         Outcome::Budget => vec![over_budget(view)],
-        Outcome::NoModel => vec![
-            Sentence::plain("Have every vendor asked for key, model and endpoint, which costs nothing: ")
-                .code("upshift doctor --online"),
-        ],
+        Outcome::NoModel => no_model(view),
         Outcome::Refused { .. } => vec![refused(view)],
         Outcome::Broken { .. } => vec![
             Sentence::plain("Run the command yourself until it runs the tests: ").code(test_command(view)),
@@ -115,6 +127,21 @@ fn goes_on_by_itself(view: &RunView) -> bool {
     view.stop_reason().ends_with(GOES_ON_BY_ITSELF) && matches!(view.kept_in, Whereabouts::Artifact(_))
 }
 
+/// The steps left to do where no model answered: the reason's own advice first.
+fn no_model(view: &RunView) -> Vec<Sentence> {
+    let advice = without_advice(view.stop_reason()).1;
+    let mut steps: Vec<Sentence> = advice.map(|advice| Sentence::plain("Fix: ").speech(advice)).into_iter().collect();
+    let is_down = |tier: &TierView| matches!(tier.state, TierState::Outage | TierState::RateLimited);
+    if view.tiers.iter().any(is_down) {
+        steps.push(Sentence::plain(
+            "Run again once its host answers, or name a model of another provider as a second target or as a next tier.",
+        ));
+    }
+    let ask = Sentence::plain("Have every vendor asked for key, model and endpoint, which costs nothing: ");
+    steps.push(ask.code("upshift doctor --online"));
+    steps
+}
+
 /// The step left to do about a cap, by the one that was hit.
 fn over_budget(view: &RunView) -> Sentence {
     let reason = view.stop_reason();
@@ -125,7 +152,12 @@ fn over_budget(view: &RunView) -> Sentence {
     if reason.contains(OF_DAY) {
         return Sentence::plain("Wait until tomorrow (UTC), raise ").code("global.maxCostUsdPerDay").ours(rest);
     }
-    Sentence::plain("Raise the cap that was hit (--max-cost-usd, --max-iterations, --max-duration-minutes)").ours(rest)
+    let flag = match reason {
+        reason if reason.starts_with("max_iterations") => "--max-iterations",
+        reason if reason.starts_with("max_duration_minutes") => "--max-duration-minutes",
+        _ => "--max-cost-usd",
+    };
+    Sentence::plain("Raise ").code(flag).ours(rest)
 }
 
 /// The steps left to do about the blockers of a run that waits.
@@ -158,7 +190,9 @@ fn refused(view: &RunView) -> Sentence {
 fn review(view: &RunView) -> Sentence {
     const VOUCHED: &str = "that the tests pass is all that upshift vouches for.";
     if let Some(jobs) = super::delivery::jobs(view.unseen_jobs()) {
-        return Sentence::plain("Have CI run on the change before you merge it: nothing here ran ").speech(&jobs).ours(".");
+        return Sentence::plain("Have CI run on the change before you merge it: nothing here ran ")
+            .speech(&jobs)
+            .ours(".");
     }
     let Some(push) = view.delivery.pushes.last() else {
         return Sentence::plain(format!("Review the change before you commit it: {VOUCHED}"));
@@ -195,7 +229,15 @@ fn review(view: &RunView) -> Sentence {
         )
         .code("/upshift retry")
         .ours("."),
-        Some(Answer::Green | Answer::Absent | Answer::Resolved) | None => {
+        Some(Answer::Absent) => Sentence::plain(format!(
+            "Have CI run on {sha} before you merge it: no check has. Close and reopen the pull request, or set "
+        ))
+        .code("push-token")
+        .ours(", since pushes with the job's own token start no workflow."),
+        Some(Answer::RequiredMissing) => Sentence::plain(format!(
+            "Find out why a check that the branch requires never ran for {sha}: without it nothing can be merged."
+        )),
+        Some(Answer::Green | Answer::Resolved) | None => {
             Sentence::plain(format!("Review the change before you merge it: {VOUCHED}"))
         }
     }
@@ -249,12 +291,25 @@ fn limited(view: &RunView) -> Vec<Sentence> {
 
 /// How the patch is taken that was kept.
 fn kept(view: &RunView, patch: &str) -> Sentence {
-    let which = if view.passes_with_change() { "The change was kept" } else { "The best attempt was kept" };
+    let which = if view.passes_with_change() { "The change was kept".to_owned() } else { best_attempt(view) };
     match apply(view, patch) {
         Some(command) => Sentence::plain(format!("{which}: ")).code(command),
         None => Sentence::plain(format!(
             "{which} on the runner; a job that uploads upshift's folder as an artifact keeps it longer."
         )),
+    }
+}
+
+/// The best attempt, with what it is worth.
+fn best_attempt(view: &RunView) -> String {
+    let before = view.failing_before.len();
+    let judged = view.tiers.iter().flat_map(|tier| &tier.attempts).filter(|row| !row.failed_tests.is_empty());
+    let fixed =
+        judged.map(|row| view.failing_before.iter().filter(|test| !row.failed_tests.contains(test)).count()).max();
+    match fixed {
+        Some(fixed @ 1..) => format!("The best attempt, which fixes {fixed} of {before}, was kept"),
+        Some(0) => "An attempt was kept that fixes none of the tests".to_owned(),
+        None => "An attempt was kept".to_owned(),
     }
 }
 

@@ -1,6 +1,8 @@
 //! The critic's review in words: what it said of the last change, and every issue that it named.
 
 use super::sentence::Sentence;
+use super::{count, u64_of};
+use crate::domain::attempt::{Attempt, AttemptStatus};
 use crate::domain::review::{Issue, IssueKind, Review, ReviewVerdict, Severity};
 use crate::report::view::RunView;
 
@@ -30,6 +32,21 @@ pub fn review_issues(view: &RunView) -> Vec<Sentence> {
     let mut issues: Vec<&Issue> = last(view).map(|review| review.issues.iter().collect()).unwrap_or_default();
     issues.sort_by_key(|issue| std::cmp::Reverse(issue.severity));
     issues.into_iter().map(sentence).collect()
+}
+
+/// The result of an iteration's tests, in words.
+#[must_use]
+pub fn tests_of(attempt: &Attempt) -> String {
+    match (attempt.test_status, attempt.failed_tests.len()) {
+        (AttemptStatus::Error, 0) => "tests not judged".to_owned(),
+        (AttemptStatus::Failed, 0) if attempt.review.as_ref().is_some_and(|review| !review.approves()) => {
+            "tests pass, the critic rejects".to_owned()
+        }
+        (AttemptStatus::Failed, 0) => "no failing test is named".to_owned(),
+        (AttemptStatus::Passed | AttemptStatus::Failed | AttemptStatus::Error, failing) => {
+            count(u64_of(failing), "failing test")
+        }
+    }
 }
 
 fn sentence(issue: &Issue) -> Sentence {

@@ -2,6 +2,15 @@
 
 use crate::report::view::RunView;
 
+/// Stands before the advice that an error brings along.
+const FIX: &str = " → Fix: ";
+
+/// A reason, and the advice behind it.
+#[must_use]
+pub fn without_advice(reason: &str) -> (&str, Option<&str>) {
+    reason.split_once(FIX).map_or((reason, None), |(reason, advice)| (reason, Some(advice)))
+}
+
 /// A part of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {

@@ -104,7 +104,7 @@ pub(super) fn piece(kind: EvidenceKind, tally: Option<&Tally>, missing: &[String
                 | EvidenceKind::Choices
         )
     {
-        (EvidenceStatus::NotPossible, Some(format!("no body was found of {}", some(missing))))
+        (EvidenceStatus::NotPossible, Some(format!("no body was found of {}", quoted(missing))))
     } else if tally.out_of_time {
         (EvidenceStatus::LeftOut, Some("no time was left for all of it".to_owned()))
     } else {
@@ -157,6 +157,11 @@ fn some(names: &[String]) -> String {
         0 => shown,
         more => format!("{shown} and {more} more"),
     }
+}
+
+/// The same between quotes: names of tests are sentences in some frameworks.
+fn quoted(names: &[String]) -> String {
+    some(&names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>())
 }
 
 /// A random word of lower-case letters.

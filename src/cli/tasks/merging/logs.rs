@@ -9,7 +9,7 @@ use super::rows::{Candidate, Logs, Row, Standing, Wish};
 use crate::audit::{Joined, LoadedRun, Location, Reader, RunStatus};
 use crate::domain::event::{Event, RunStarted};
 use crate::domain::outcome::Outcome;
-use crate::domain::units::{Charge, RunId};
+use crate::domain::units::RunId;
 use crate::lifecycle::{self, Claimed};
 use crate::report::view::RunView;
 
@@ -129,7 +129,7 @@ pub(super) fn candidates(logs: &Logs, reader: &Reader, wish: &Wish<'_>) -> anyho
         let task = started.and_then(task_of);
         let mut row = Row::new(segment.run_id.clone(), task.clone(), Standing::Waiting, String::new());
         let view = RunView::from_events(&loaded.events, details::liveness(&loaded.status));
-        row.cost = cost(&view);
+        row.cost = view.most_spent();
         match end(&loaded) {
             Ok(claimed) => waiting.push(Candidate {
                 row: rows.len(),
@@ -170,12 +170,6 @@ fn end(loaded: &LoadedRun) -> Result<Option<Claimed>, (Standing, String)> {
 fn task_of(started: &RunStarted) -> Option<String> {
     let key = started.task.as_deref()?;
     key.split_once('/').map(|(_, task)| task.to_owned())
-}
-
-/// The cost of a run. What was set aside for calls that were under way when it was killed may have been billed, too.
-fn cost(view: &RunView) -> Charge {
-    let Charge { known, unknown } = view.spent.charge();
-    Charge { known, unknown: unknown + view.unsettled }
 }
 
 fn first_line(text: &str) -> String {

@@ -1,0 +1,52 @@
+//! The gist of an error message, in a line.
+
+/// How many lines from the end of an error it repeats.
+const GIST_LINES: usize = 3;
+/// How many lines from the beginning of a compiler's error it repeats.
+const COMPILER_LINES: usize = 2;
+/// The first words of what Python says of an error.
+const TRACEBACK: &str = "Traceback (most recent call last)";
+
+/// A long message's beginning (the test's name) and end: what an assertion says stands last, below its traceback.
+#[must_use]
+pub fn gist(message: &str) -> String {
+    let lines: Vec<&str> = message.lines().map(str::trim).filter(|line| says_something(line)).collect();
+    let Some((first, _)) = lines.split_first().filter(|_| lines.len() > GIST_LINES) else { return lines.join(" ") };
+    // What a compiler says stands first, and the place below it.
+    if first.split(|c: char| !c.is_alphanumeric()).any(|word| word == "error") {
+        return lines.iter().take(COMPILER_LINES).copied().collect::<Vec<_>>().join(" ");
+    }
+    let name = first.split_once(": ").map_or(*first, |(name, _)| name).trim_end_matches(':');
+    let end = lines.iter().skip(lines.len() - GIST_LINES).copied().collect::<Vec<_>>().join(" ");
+    if name == TRACEBACK { end } else { format!("{name}: {end}") }
+}
+
+/// Neither empty, nor advice of a runner's, nor a row of signs below a line of code.
+fn says_something(line: &str) -> bool {
+    let is_pointer = line.chars().all(|letter| matches!(letter, '^' | '~' | ' '));
+    !is_pointer && !line.starts_with("note: run with")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::gist;
+
+    #[test]
+    fn the_gist_of_a_traceback_is_its_assertion() {
+        let python = "test_total (t.T): Traceback (most recent call last):\n  File \"t.py\", line 3\n    self.assertEqual(5, 6)\n\
+                      AssertionError: 5 != 6\n";
+        assert_eq!(
+            gist(python),
+            "test_total (t.T): File \"t.py\", line 3 self.assertEqual(5, 6) AssertionError: 5 != 6"
+        );
+        let rust = "adds: thread 'adds' panicked at a.rs:3:5:\nassertion `left == right` failed\n  left: 1\n right: 2\n\
+                    note: run with `RUST_BACKTRACE=1`";
+        assert_eq!(gist(rust), "adds: assertion `left == right` failed left: 1 right: 2");
+        let rustc = "error[E0425]: cannot find value `d` in this scope\n --> src/lib.rs:2:9\n  |\n2 |     a - d\n  |         ^\n";
+        assert_eq!(gist(rustc), "error[E0425]: cannot find value `d` in this scope --> src/lib.rs:2:9");
+        assert_eq!(gist("no model could be used"), "no model could be used");
+        let pointed =
+            "Traceback (most recent call last):\n  File \"t.py\", line 3, in test\n    f(1)\n    ~^^^\nValueError: 1\n";
+        assert_eq!(gist(pointed), "File \"t.py\", line 3, in test f(1) ValueError: 1");
+    }
+}

@@ -1,0 +1,187 @@
+//! How a run stands: whether its tests pass, with which change, and what is in its way.
+
+use std::collections::HashSet;
+
+use super::{Ending, RunView, TierView, WaitView};
+use crate::domain::attempt::AttemptStatus;
+use crate::domain::blocker::Blocker;
+use crate::domain::delivery::{Answer, Awaited};
+use crate::domain::event::{BaselineFinished, DiffStat, KeptChange};
+use crate::domain::outcome::Outcome;
+use crate::domain::units::{Charge, MicroUsd};
+use crate::domain::verdict::Verdict;
+
+impl RunView {
+    /// Whether the tests passed before any model was asked, and what failed in CI could not be made to fail here.
+    #[must_use]
+    pub fn red_elsewhere(&self) -> bool {
+        let is_red = |baseline: &BaselineFinished| matches!(baseline.verdict, Verdict::Red { .. });
+        matches!(self.outcome(), Some(Outcome::Blocked { .. })) && self.baseline.as_ref().is_some_and(|of| !is_red(of))
+    }
+
+    /// The breakpoint at which something in the way is waited for, where the run stands at one.
+    #[must_use]
+    pub fn blocked_at(&self) -> Option<&WaitView> {
+        self.delivery.waits.last().filter(|wait| wait.answer.is_none() && wait.awaited == Awaited::Blockers)
+    }
+
+    /// The things in the run's way where it stands or ended: those that are waited for, else those that a model named.
+    #[must_use]
+    pub fn blocked_on(&self) -> &[Blocker] {
+        let ended_blocked = matches!(self.outcome(), Some(Outcome::Blocked { .. }));
+        match self.blocked_at() {
+            Some(wait) => &wait.on,
+            None if ended_blocked => &self.named_blockers,
+            None => &[],
+        }
+    }
+
+    /// Whether the tests passed before any model was asked.
+    #[must_use]
+    pub fn red_in_ci_alone(&self) -> bool {
+        self.baseline.as_ref().is_some_and(|baseline| baseline.verdict == Verdict::Green)
+    }
+
+    /// The jobs that failed in CI, of which nothing was run here and of which CI has said nothing since the last push. Their names are not
+    /// our text.
+    #[must_use]
+    pub fn unseen_jobs(&self) -> &[String] {
+        let push = self.delivery.pushes.last();
+        let is_seen = |wait: &&WaitView| {
+            push.is_some_and(|push| push.commit == wait.commit)
+                && matches!(wait.answer, Some(answer) if answer != Answer::Absent)
+        };
+        let seen = self.delivery.waits.iter().find(is_seen);
+        self.baseline.as_ref().filter(|_| seen.is_none()).map_or(&[], |baseline| &baseline.not_run)
+    }
+
+    /// Whether the tests pass with the run's change, be it in the files or not.
+    #[must_use]
+    pub fn passes_with_change(&self) -> bool {
+        match &self.ending {
+            Ending::Finished(finished) => match &finished.outcome {
+                Outcome::Fixed { .. } => true,
+                Outcome::AlreadyGreen
+                | Outcome::Proposed { .. }
+                | Outcome::Refused { .. }
+                | Outcome::Broken { .. }
+                | Outcome::Ended { .. } => false,
+                Outcome::Exhausted
+                | Outcome::Stalled
+                | Outcome::Blocked { .. }
+                | Outcome::Objected
+                | Outcome::Budget
+                | Outcome::NoModel
+                | Outcome::Interrupted { .. } => finished.kept.as_ref().is_some_and(|kept| kept.green),
+                Outcome::Parked => self.waits_with_its_fix() || finished.kept.as_ref().is_some_and(|kept| kept.green),
+            },
+            Ending::Running | Ending::Died => {
+                let last = self.tiers.iter().flat_map(|tier| &tier.attempts).last();
+                last.is_some_and(|attempt| attempt.test_status == AttemptStatus::Passed)
+            }
+        }
+    }
+
+    /// Whether a parked run waits for CI or a merge: its change is green, and stays in the files.
+    fn waits_with_its_fix(&self) -> bool {
+        let last = self.delivery.waits.last();
+        self.limited().is_none() && last.is_some_and(|wait| wait.awaited != Awaited::Blockers)
+    }
+
+    /// The cost so far, with what was set aside for calls under way.
+    #[must_use]
+    pub fn most_spent(&self) -> Charge {
+        let Charge { known, unknown } = self.spent.charge();
+        let under_way = if self.ending == Ending::Running { self.unsettled } else { MicroUsd::ZERO };
+        Charge { known, unknown: unknown + under_way }
+    }
+
+    /// Whether the run has mended what failed, and its change is in the files or on its way.
+    #[must_use]
+    pub fn is_mended(&self) -> bool {
+        match &self.ending {
+            Ending::Finished(finished) => match &finished.outcome {
+                Outcome::Fixed { .. } => true,
+                Outcome::Parked => self.waits_with_its_fix(),
+                Outcome::AlreadyGreen
+                | Outcome::Proposed { .. }
+                | Outcome::Refused { .. }
+                | Outcome::Broken { .. }
+                | Outcome::Ended { .. }
+                | Outcome::Exhausted
+                | Outcome::Stalled
+                | Outcome::Blocked { .. }
+                | Outcome::Objected
+                | Outcome::Budget
+                | Outcome::NoModel
+                | Outcome::Interrupted { .. } => false,
+            },
+            Ending::Died => self.passes_with_change(),
+            Ending::Running => false,
+        }
+    }
+
+    /// The size of the change with which the tests pass. Empty where there is none, or the run did not end.
+    #[must_use]
+    pub fn green_stat(&self) -> DiffStat {
+        match &self.ending {
+            Ending::Finished(finished) => match &finished.kept {
+                Some(kept) if kept.green => kept.stat.clone(),
+                Some(_) | None => finished.diff_stat.clone(),
+            },
+            Ending::Running | Ending::Died => DiffStat::default(),
+        }
+    }
+
+    /// The tier and iteration that made the tests pass.
+    #[must_use]
+    pub fn resolved(&self) -> Option<(&TierView, u32)> {
+        match self.outcome() {
+            Some(&Outcome::Fixed { tier_index, iteration }) => Some((self.tier(tier_index)?, iteration)),
+            _ => None,
+        }
+    }
+
+    /// Tests that failed at the start and do not any more.
+    #[must_use]
+    pub fn fixed_tests(&self) -> Vec<&str> {
+        let Some(after) = &self.failing_after else { return Vec::new() };
+        without(&self.failing_before, after)
+    }
+
+    /// Tests that failed at the start and pass with the run's change, be it in the files or kept elsewhere.
+    #[must_use]
+    pub fn fixed_by_the_change(&self) -> Vec<&str> {
+        if self.passes_with_change() {
+            return self.failing_before.iter().map(String::as_str).collect();
+        }
+        self.fixed_tests()
+    }
+
+    /// The change that was kept beside the files, for a run whose change is not in them.
+    #[must_use]
+    pub fn kept(&self) -> Option<&KeptChange> {
+        match &self.ending {
+            Ending::Finished(finished) => finished.kept.as_deref(),
+            Ending::Running | Ending::Died => None,
+        }
+    }
+
+    /// Tests that failed at the start and still do.
+    #[must_use]
+    pub fn still_failing(&self) -> Vec<&str> {
+        let fixed: HashSet<&str> = self.fixed_tests().into_iter().collect();
+        self.failing_before.iter().map(String::as_str).filter(|name| !fixed.contains(name)).collect()
+    }
+
+    /// Tests that fail now and did not at the start.
+    #[must_use]
+    pub fn newly_failing(&self) -> Vec<&str> {
+        without(self.failing_after.as_deref().unwrap_or_default(), &self.failing_before)
+    }
+}
+
+fn without<'a>(names: &'a [String], others: &[String]) -> Vec<&'a str> {
+    let others: HashSet<&String> = others.iter().collect();
+    names.iter().filter(|name| !others.contains(name)).map(String::as_str).collect()
+}
