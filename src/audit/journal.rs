@@ -108,6 +108,17 @@ impl Journal {
         &self.store
     }
 
+    /// Puts the log in order before the report is made, and tells how it stands: the report says so. What is told of the log is not recorded
+    /// in it. See [`Store::settle_up`].
+    pub fn settle_up(&mut self) -> u64 {
+        let standing = self.store.settle_up();
+        for message in standing.warnings {
+            self.tell(&Event::Warning { message });
+        }
+        self.listeners.iter_mut().for_each(|listener| listener.lacks(standing.lacks));
+        standing.lacks
+    }
+
     /// Closes the store. See [`Store::close`]. Returns its last warnings.
     pub fn close(self) -> Vec<String> {
         self.store.close()

@@ -20,6 +20,8 @@ pub struct Location {
     pub live: PathBuf,
     /// Where copies are put, when that is not where it is written.
     pub(super) published: Option<Published>,
+    /// The place beside which writes wait that neither it nor a place beside it takes: as a rule on another disk.
+    pub(super) refuge: Option<PathBuf>,
 }
 
 /// A place inside a checkout. It is reached folder by folder, never through a link.
@@ -50,24 +52,31 @@ pub fn locate(configured: &Path, checkout: &Path, state_home: &Path) -> Location
         .into_iter()
         .find_map(|(path, base)| path.strip_prefix(base).ok().map(Path::to_owned));
     match relative {
-        Some(relative) if relative.file_name().is_some() => {
-            let key = digest(&root.join(&relative).to_string_lossy());
-            let folder = key.get(..KEY_CHARS).unwrap_or(&key);
-            Location {
-                shown: configured.to_owned(),
-                live: state_home.join("audit").join(folder).join("audit.db"),
-                published: Some(Published { root, relative }),
-            }
+        Some(relative) if relative.file_name().is_some() => Location {
+            shown: configured.to_owned(),
+            live: place_of(&root.join(&relative), state_home),
+            published: Some(Published { root, relative }),
+            refuge: None,
+        },
+        _ => {
+            let refuge = (!real.starts_with(state_home)).then(|| place_of(&real, state_home));
+            Location { shown: configured.to_owned(), live: real, published: None, refuge }
         }
-        _ => Location { shown: configured.to_owned(), live: real, published: None },
     }
+}
+
+/// The place in the state home of what belongs to a log that is named elsewhere.
+fn place_of(named: &Path, state_home: &Path) -> PathBuf {
+    let key = digest(&named.to_string_lossy());
+    let folder = key.get(..KEY_CHARS).unwrap_or(&key);
+    state_home.join("audit").join(folder).join("audit.db")
 }
 
 impl Location {
     /// A log at a plain place outside any checkout.
     #[must_use]
     pub fn file(path: &Path) -> Self {
-        Self { shown: path.to_owned(), live: path.to_owned(), published: None }
+        Self { shown: path.to_owned(), live: path.to_owned(), published: None, refuge: None }
     }
 }
 

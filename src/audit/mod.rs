@@ -1,7 +1,7 @@
 //! The audit log: SQLite, append-only, safe against `kill -9`.
 //!
-//! Owns the database: its schema and migrations, the hash chain, reservations of money, the spool for times when the database cannot be
-//! written, the OS lock that tells a living run from a dead one, and the copy that is published inside a checkout. Everything is redacted
+//! Owns the database: its schema and migrations, the hash chain, reservations of money, the spool and the spare room for times when the
+//! database cannot be written, the OS lock that tells a living run from a dead one, and the copy that is published inside a checkout. Everything is redacted
 //! before it is written. Invariant: no clock and no environment is read here, since timestamps come with the events. Only this module names
 //! `rusqlite`, and none of its types leave it. Once a run has begun, no trouble with the log changes its outcome.
 //!
@@ -21,6 +21,7 @@ mod publish;
 mod query;
 mod reader;
 mod remembered;
+mod reserve;
 mod rows;
 mod schema;
 mod scrub;
@@ -41,7 +42,7 @@ pub use orders::{BacklogLock, Holder, OrderAnswer, OrderRecord};
 pub use reader::Reader;
 pub use segments::{Joined, Segment};
 pub use snapshots::Kept;
-pub use store::{Settings, Store};
+pub use store::{Settings, Standing, Store};
 pub use types::{
     BrokenLink, CallReservation, Cap, LoadedRun, Refused, RunStatus, RunSummary, Scope, Snapshot, StateLink, Verified,
     VerifyError,

@@ -70,7 +70,14 @@ pub(super) fn load(db: &Connection, run: &RunId, alive: impl Fn(&RunId) -> bool)
     let invocations = db
         .prepare_cached("SELECT coalesce(max(invocation), 0) FROM invocations WHERE run_id = ?1")?
         .query_row([&run.0], |row| row.get(0))?;
-    Ok(LoadedRun { run_id: run.clone(), events, state, status, exit_code, invocations })
+    let lacks = db
+        .prepare_cached(
+            "SELECT max(coalesce(chain_length, 0) - (SELECT count(*) FROM events e WHERE e.run_id = ?1), 0) FROM run_state WHERE run_id = ?1",
+        )?
+        .query_row([&run.0], |row| row.get::<_, i64>(0))
+        .optional()?
+        .map_or(0, |lacks| u64::try_from(lacks).unwrap_or(0));
+    Ok(LoadedRun { run_id: run.clone(), events, state, status, exit_code, invocations, lacks })
 }
 
 fn status(ours: Option<&str>, seed_outcome: &str, outcome: Option<Outcome>, alive: impl FnOnce() -> bool) -> RunStatus {

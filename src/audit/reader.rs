@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use tempfile::TempDir;
 
 use super::error::{explain, explain_io};
 use super::query::{self, told};
-use super::spool::Spool;
-use super::store::Store;
-use super::types::{CallReservation, LoadedRun, RunSummary, Verified, VerifyError};
-use super::{AuditError, Location, kept_trees, lock, publish, rows, schema, verify};
+use super::spool::{Spool, is_empty};
+use super::store::{Store, replay};
+use super::types::{CallReservation, LoadedRun, RunSummary, Sync, Verified, VerifyError};
+use super::{AuditError, Location, kept_trees, lock, place, publish, rows, schema, verify};
 use crate::domain::chat::Reply;
 use crate::domain::clock::Timestamp;
 use crate::domain::kept_report::KeptReport;
@@ -22,6 +22,8 @@ use crate::domain::units::{RunId, TreeId};
 
 /// How long a reader waits for a writer's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long it waits for one in order to take in what waits beside the log.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// A log opened for reading only: `upshift report`, or a database that came from elsewhere.
 #[derive(Debug)]
@@ -33,13 +35,13 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Opens the live log, or the published copy where there is no live one. Rows and schema stay as they are. A log of an older upshift is
-    /// brought up to date in memory, and spooled writes are added there.
+    /// Opens the live log, or the published copy where there is no live one. Its schema stays as it is: a log of an older upshift is brought
+    /// up to date in memory. Spooled writes are taken into the log where it can be written, so that every program sees them, else into memory.
     ///
     /// # Errors
     /// [`AuditError::Missing`], [`AuditError::NotADatabase`], [`AuditError::Newer`], [`AuditError::Damaged`] ….
     pub fn open(location: &Location) -> Result<Self, AuditError> {
-        let spool = Spool::of(&location.live);
+        let spool = Spool::of(location);
         let path = match &location.published {
             Some(place) if !location.live.exists() => place.path(),
             _ => location.live.clone(),
@@ -50,6 +52,14 @@ impl Reader {
         let (mut db, copy) = connect(&path)?;
         schema::check_owner(&db, &path)?;
         let failed = |error: rusqlite::Error| explain(&path, &error);
+        // A process that was killed has left what its copy in the checkout lacks.
+        let is_behind = || location.published.is_some() && !is_empty(&lock::beside(&location.live, "-wal"));
+        let may_write = copy.is_none() && path == location.live;
+        if may_write && (!spool.is_empty() || is_behind()) && schema::version(&db).map_err(failed)? == schema::newest()
+        {
+            // Whatever is in the way: what waits is shown all the same.
+            drop(drain(location, &spool));
+        }
         if schema::version(&db).map_err(failed)? < schema::newest() || !spool.is_empty() {
             let mut memory = Connection::open_in_memory().map_err(failed)?;
             publish::run_backup(&db, &mut memory).map_err(failed)?;
@@ -241,6 +251,22 @@ impl Store {
     fn is_alive(&self, run: &RunId) -> bool {
         let ours = self.chain().is_some_and(|chain| chain.run_id == *run);
         ours || self.live_path().is_some_and(|live| lock::is_held(&lock::of_run(&live, run)))
+    }
+}
+
+/// Takes what waits into the log, and its copy in the checkout along.
+fn drain(location: &Location, spool: &Spool) -> Result<(), AuditError> {
+    let failed = |error: rusqlite::Error| explain(&location.live, &error);
+    let mut db = Connection::open_with_flags(&location.live, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(failed)?;
+    schema::harden(&db).map_err(failed)?;
+    db.busy_timeout(DRAIN_TIMEOUT).map_err(failed)?;
+    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+    let replayed = replay(&transaction, Some(spool), &[]).map_err(failed)?;
+    transaction.commit().map_err(failed)?;
+    replayed.clear().map_err(|error| explain_io(&location.live, &error))?;
+    match &location.published {
+        Some(place) if place::is_published(location) => publish::publish(&db, &location.live, place, Sync::Later),
+        Some(_) | None => Ok(()),
     }
 }
 

@@ -2,6 +2,8 @@
 
 mod writes;
 
+pub(super) use writes::replay;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,6 +17,7 @@ use super::batch::{Batch, Chain, Extra, digest};
 use super::error::{explain, explain_io};
 use super::lock::{self, Held};
 use super::remembered::Remembered;
+use super::reserve::Reserve;
 use super::spool::Spool;
 use super::totals::Totals;
 use super::types::Sync;
@@ -64,6 +67,10 @@ pub struct Store {
     /// The newest snapshots, wherever they were written.
     pub(super) remembered: Remembered,
     degraded: bool,
+    /// Whether nothing was written since the log was put in order.
+    in_order: bool,
+    /// Room for what is written once the disk is full.
+    reserve: Reserve,
     pub(super) totals: Totals,
     /// Calls settled by this process. Their receipts may be in the spool.
     pub(super) settled: BTreeMap<String, Receipt>,
@@ -73,6 +80,15 @@ pub struct Store {
     recorded_at: Option<Timestamp>,
     /// Shows others that the log is open.
     _presence: Option<File>,
+}
+
+/// How a log stands when everything was told.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// How many records of the run are in no place that outlives the process.
+    pub lacks: u64,
+    /// What a person should know.
+    pub warnings: Vec<String>,
 }
 
 /// The run that is being recorded.
@@ -119,7 +135,7 @@ impl Store {
         let (presence, warnings) = place::prepare(location)?;
         let db = schema::open(&location.live, settings.busy_timeout)?;
         let mut store = Self::over(db, redactor, settings.clone(), presence);
-        store.spool = Some(Spool::of(&location.live));
+        store.spool = Some(Spool::of(location));
         store.location = Some(location.clone());
         store.warnings = warnings;
         store.commit(None, Sync::Later).map_err(|error| explain(&location.live, &error))?;
@@ -157,6 +173,8 @@ impl Store {
             held_back: Vec::new(),
             remembered: Remembered::default(),
             degraded: false,
+            in_order: false,
+            reserve: Reserve::default(),
             totals: Totals(BTreeMap::new()),
             settled: BTreeMap::new(),
             warnings: Vec::new(),
@@ -220,6 +238,9 @@ impl Store {
         }
         self.commit(Some(&batch), Sync::Now).map_err(|error| explain(self.path(), &error))?;
         self.current = Some(Current { chain, _lock: lock });
+        if let Some(folder) = self.location.as_ref().and_then(|location| location.live.parent()) {
+            self.reserve = Reserve::on_the_disk_of(folder);
+        }
         self.publish(Sync::Later);
         let early = std::mem::take(&mut self.early);
         self.append_all(&early, None);
@@ -401,9 +422,9 @@ impl Store {
         std::mem::take(&mut self.warnings)
     }
 
-    /// Replays what is spooled, folds the WAL into the database, publishes it and gives up the run's lock.
-    /// Returns the last warnings.
-    pub fn close(mut self) -> Vec<String> {
+    /// Replays what is spooled, folds the WAL into the database and publishes it. Returns how the log stands.
+    pub fn settle_up(&mut self) -> Standing {
+        self.in_order = true;
         match self.commit(None, Sync::Now) {
             Ok(()) => self.recovered(),
             Err(error) => self.left_waiting(&error),
@@ -411,6 +432,11 @@ impl Store {
         // Another process may be reading; then the WAL stays, and nothing is lost by it.
         drop(self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())));
         self.publish(Sync::Now);
-        self.take_warnings()
+        Standing { lacks: self.lacks(), warnings: self.take_warnings() }
+    }
+
+    /// As [`Self::settle_up`], and gives up the run's lock. Returns the last warnings.
+    pub fn close(mut self) -> Vec<String> {
+        if self.in_order { self.take_warnings() } else { self.settle_up().warnings }
     }
 }

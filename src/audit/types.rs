@@ -146,6 +146,8 @@ pub struct LoadedRun {
     pub exit_code: Option<u8>,
     /// Invocations so far.
     pub invocations: u32,
+    /// Links of its chain that are missing: no disk took them.
+    pub lacks: u64,
 }
 
 /// An unbroken hash chain.

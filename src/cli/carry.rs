@@ -67,6 +67,7 @@ impl Setup<'_> {
         if let Some(message) = prepared.streams.as_ref().and_then(|streams| streams.trouble()) {
             journal.emit(&Event::Warning { message });
         }
+        let lacks = journal.settle_up();
         if let Some(writer) = writer
             && let Some(message) = writer.finish(&prepared.stops.signals).await
         {
@@ -79,13 +80,12 @@ impl Setup<'_> {
         let patch = self.change(&prepared.workspace, ran.as_ref().ok()).await;
         let ran = ran.map(|finished| finished.outcome);
         let events = journal.events().to_vec();
-        let kept_in = self.kept_in(&run_id);
-        let view = RunView::from_events(&events, Liveness::Ended).kept_in(kept_in);
+        let kept_in = self.kept_in(&run_id, audit.as_deref());
+        let view = RunView::from_events(&events, Liveness::Ended).kept_in(kept_in).lacking(lacks);
         let step = Step::of(self.environment);
         let page = step.map(|_| details::page_at_the_end(&journal, &view, &self.redactor));
-        for warning in journal.close() {
-            super::say(&format!("⚠ {warning}"));
-        }
+        // How the log stands was told above.
+        drop(journal.close());
         let console = self.environment.console();
         let report = report::render_ended(&view, (format, console), &self.redactor);
         if format == Format::Text && !console.is_quiet() {

@@ -36,7 +36,7 @@ pub(super) fn writer(setup: &Setup<'_>, state: &RunState, outside: Option<&Outsi
         key: state.comment_key.clone().unwrap_or_else(|| key(&state.plan, &context.run)),
         job_url: Some(context.run_url()),
         artifact: artifact(context, &state.run_id),
-        kept_in: setup.kept_in(&state.run_id),
+        kept_in: setup.kept_in(&state.run_id, state.plan.audit.as_deref()),
         attempt: state.runs.as_ref().map_or(0, |runs| runs.attempt),
         heard: state.runs.as_ref().map_or(0, |runs| runs.heard),
         run: state.run_id.clone(),

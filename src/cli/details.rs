@@ -1,6 +1,6 @@
 //! Records that the log holds of a run beside its events: conversations, outputs of tests, changes, and whether it goes on.
 
-use crate::audit::{AuditError, Journal, RunStatus};
+use crate::audit::{AuditError, Journal, LoadedRun, RunStatus};
 use crate::domain::event::Event;
 use crate::domain::units::RunId;
 use crate::lifecycle::{KEPT_AT_THE_END, KEPT_PATCH, KEPT_TESTS, kept_under};
@@ -8,6 +8,7 @@ use crate::redact::Redactor;
 use crate::report::html::{self, Page};
 use crate::report::show::{self, Details, Step};
 use crate::report::view::{Liveness, RunView};
+use crate::report::words::count;
 use crate::session::SNAPSHOT_KIND;
 
 /// Reads one snapshot of a run: its kind, and the session or place that it is kept under.
@@ -36,6 +37,18 @@ pub(super) fn liveness(status: &RunStatus) -> Liveness {
         RunStatus::Interrupted => Liveness::Dead,
         RunStatus::Ended(_) => Liveness::Ended,
     }
+}
+
+/// A run as its log has it.
+pub(super) fn view_of(loaded: &LoadedRun) -> RunView {
+    let view = RunView::from_events(&loaded.events, liveness(&loaded.status)).lacking(loaded.lacks);
+    if loaded.lacks == 0 {
+        return view;
+    }
+    let lacks = count(loaded.lacks, "record");
+    let message =
+        format!("the audit log lacks {lacks} of this run, for no disk took them: there was more than is told here");
+    RunView { warnings: std::iter::once(message).chain(view.warnings).collect(), ..view }
 }
 
 /// The details that are kept of one iteration.

@@ -84,7 +84,7 @@ pub(super) fn run(args: &Args, environment: &Environment) -> anyhow::Result<u8> 
 
 fn render(loaded: &LoadedRun, form: Form, environment: &Environment, reader: &Reader) -> String {
     let redactor = &Redactor::new(&environment.secrets());
-    let view = RunView::from_events(&loaded.events, details::liveness(&loaded.status));
+    let view = details::view_of(loaded);
     match form {
         Form::Text => read(&view, environment.console(), redactor),
         Form::Md => shown(&markdown::render(&view, Surface::Summary, LOCAL_KEY), redactor),

@@ -124,16 +124,19 @@ impl<'a> Setup<'a> {
     }
 
     /// Where a reader of the report finds the log.
-    pub(super) fn kept_in(&self, run: &RunId) -> Whereabouts {
+    pub(super) fn kept_in(&self, run: &RunId, audit: Option<&str>) -> Whereabouts {
         let Some(context) = self.context.filter(|_| self.environment.in_actions()) else { return Whereabouts::Here };
         if !Step::of(self.environment).is_some_and(Step::is_the_action) {
             return Whereabouts::Runner;
         }
+        let home = self.environment.state_home(self.checkout);
+        let live = audit.map(|configured| locate(configured, self.checkout, self.environment).live);
         Whereabouts::Artifact(Artifact {
+            holds_log: live.is_some_and(|live| is_kept_by_the_action(&live, &home)),
             name: artifact(context, run),
             repository: context.repository.to_string(),
             workflow_run: context.run.id,
-            root: self.environment.state_home(self.checkout).display().to_string(),
+            root: home.display().to_string(),
         })
     }
 
@@ -141,6 +144,14 @@ impl<'a> Setup<'a> {
     pub(super) fn clock(&self) -> &dyn Clock {
         &*self.clock
     }
+}
+
+/// Whether `action.yml` puts a log into its artifact: the one that is named there, and those of checkouts.
+fn is_kept_by_the_action(live: &Path, state_home: &Path) -> bool {
+    let Ok(inside) = live.strip_prefix(state_home) else { return false };
+    let folders: Vec<_> = inside.parent().into_iter().flat_map(Path::iter).collect();
+    let is_named_so = inside.file_name().is_some_and(|name| name == "audit.db");
+    is_named_so && (folders.is_empty() || folders.len() == 2 && folders.first().is_some_and(|name| *name == "audit"))
 }
 
 /// Values that are secret by their variables' names, and every key that the plan takes from the environment or hands on to tests, whatever

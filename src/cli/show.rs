@@ -14,7 +14,6 @@ use crate::redact::Redactor;
 use crate::report::json;
 use crate::report::runs::{Row, table};
 use crate::report::show::{self, Step};
-use crate::report::view::RunView;
 use crate::report::wrap::wrap;
 use crate::streams;
 
@@ -66,7 +65,7 @@ pub(super) fn show(args: &ShowArgs, environment: &Environment) -> anyhow::Result
     };
     let run_id = run_id.map_err(|error| failure(&error))?;
     let loaded = reader.load_run(&run_id).map_err(|error| failure(&error))?;
-    let view = RunView::from_events(&loaded.events, details::liveness(&loaded.status));
+    let view = details::view_of(&loaded);
     let wanted = |step: &&Step| {
         args.tier.is_none_or(|tier| step.tier_index.saturating_add(1) == tier)
             && args.iteration.is_none_or(|iteration| step.iteration == iteration)
@@ -141,7 +140,7 @@ fn row(loaded: &LoadedRun) -> Row {
     let counted = loaded.events.iter().find_map(|event| {
         if let Event::AttemptCounted { pull_request, .. } = event { Some(*pull_request) } else { None }
     });
-    let row = Row::of(&RunView::from_events(&loaded.events, details::liveness(&loaded.status)), counted);
+    let row = Row::of(&details::view_of(loaded), counted);
     // A run that an older program wrote has no events.
     if row.run_id.is_empty() { Row { run_id: loaded.run_id.0.clone(), ..row } } else { row }
 }

@@ -468,4 +468,7 @@ pub trait EventSink: std::fmt::Debug {
 
     /// Hears the hash of the log's last link, after the events that it vouches for.
     fn chained(&mut self, _head: &str) {}
+
+    /// Hears how many records of the run the log lacks for good.
+    fn lacks(&mut self, _records: u64) {}
 }

@@ -81,6 +81,7 @@ struct Queue {
 struct Told {
     events: Vec<Event>,
     head: String,
+    lacks: u64,
     news: News,
     closing: bool,
     reactions: VecDeque<(u64, Reaction)>,
@@ -117,6 +118,10 @@ impl EventSink for CommentListener {
         if told.head != head {
             head.clone_into(&mut told.head);
         }
+    }
+
+    fn lacks(&mut self, records: u64) {
+        self.0.told().lacks = records;
     }
 }
 
@@ -260,7 +265,9 @@ impl Task {
             let mut told = queue.told();
             told.news = News::None;
             let liveness = if moment == Moment::Last { Liveness::Ended } else { Liveness::Alive };
-            let view = RunView::from_events(&told.events, liveness).kept_in(self.assignment.kept_in.clone());
+            let view = RunView::from_events(&told.events, liveness)
+                .kept_in(self.assignment.kept_in.clone())
+                .lacking(told.lacks);
             (view, told.head.clone())
         };
         let number = self.assignment.pull_request.or(view.delivery.pull_request.as_ref().map(|pull| pull.number));

@@ -438,10 +438,10 @@ fn audit(view: &RunView) -> Option<String> {
     };
     let place = match &view.kept_in {
         Whereabouts::Here => format!("{}; in Actions it is an artifact of the workflow run", code(db, MAX_TEST_NAME)),
-        Whereabouts::Artifact(artifact) => {
+        Whereabouts::Artifact(artifact) if artifact.holds_log => {
             format!("the artifact {} of the workflow run", code(&artifact.name, MAX_TEST_NAME))
         }
-        Whereabouts::Runner => {
+        Whereabouts::Artifact(_) | Whereabouts::Runner => {
             return Some(format!("Run {id}; its audit log is on the runner, and kept if the job uploads it."));
         }
     };
@@ -449,8 +449,9 @@ fn audit(view: &RunView) -> Option<String> {
         Whereabouts::Artifact(_) => ["The first command fetches it, the second", "the third"],
         Whereabouts::Here | Whereabouts::Runner => ["The first command", "the second"],
     };
+    let holds = words::log_holds(view);
     Some(format!(
-        "<details>\n<summary>Audit log</summary>\n\nRun {id}. Every attempt and every model call is in {place}. {} prints this \
+        "<details>\n<summary>Audit log</summary>\n\nRun {id}. {holds} is in {place}. {} prints this \
          report again, {} checks that the log was not changed.\n\n{}\n\n</details>",
         which[0],
         which[1],

@@ -288,6 +288,8 @@ pub struct RunView {
     pub more_leftovers: u32,
     /// Where a reader finds the log and the kept files. The events do not tell.
     pub kept_in: Whereabouts,
+    /// How many records of the run its log lacks for good. The events do not tell.
+    pub log_lacks: u64,
 }
 
 impl RunView {
@@ -295,6 +297,12 @@ impl RunView {
     #[must_use]
     pub fn kept_in(self, kept_in: Whereabouts) -> Self {
         Self { kept_in, ..self }
+    }
+
+    /// The same of a run whose log lacks records.
+    #[must_use]
+    pub fn lacking(self, log_lacks: u64) -> Self {
+        Self { log_lacks, ..self }
     }
 
     /// The caps. All zero when the run never began.

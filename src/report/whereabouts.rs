@@ -26,6 +26,8 @@ pub struct Artifact {
     pub workflow_run: u64,
     /// The folder on the runner that is its root.
     pub root: String,
+    /// Whether the log is in it. One that is kept elsewhere on the runner is not.
+    pub holds_log: bool,
 }
 
 impl Artifact {
@@ -49,10 +51,12 @@ impl Artifact {
         Some(quote_path(&format!("{}/{inside}", Self::folder(run))))
     }
 
-    /// Where the log lies once it is fetched: one inside the checkout is kept below a folder of its own.
+    /// Where the log lies once it is fetched: one inside the checkout is kept below a folder of its own. `None` for one that the artifact does
+    /// not hold.
     #[must_use]
-    pub fn fetched_log(&self, run: &RunId, path: &str) -> String {
-        self.fetched(run, path).unwrap_or_else(|| format!("{}/audit/*/audit.db", Self::folder(run)))
+    pub fn fetched_log(&self, run: &RunId, path: &str) -> Option<String> {
+        let fetched = || self.fetched(run, path).unwrap_or_else(|| format!("{}/audit/*/audit.db", Self::folder(run)));
+        self.holds_log.then(fetched)
     }
 }
 
@@ -67,12 +71,16 @@ mod tests {
             repository: "acme/shop".to_owned(),
             workflow_run: 77,
             root: "/r/_temp/upshift".to_owned(),
+            holds_log: true,
         };
         let run = RunId("0ace6e2b-3920-423d-9381-aac334d1bdcb".to_owned());
         let of = |path: &str| artifact.fetched(&run, path);
         assert_eq!(of("/r/_temp/upshift/0ace6e2b/best.patch").as_deref(), Some("upshift-0ace6e2b/0ace6e2b/best.patch"));
         assert_eq!(of(".upshift/0ace6e2b/best.patch"), None, "what lies in the checkout is gone with the runner");
-        assert_eq!(artifact.fetched_log(&run, "/r/_temp/upshift/audit.db"), "upshift-0ace6e2b/audit.db");
-        assert_eq!(artifact.fetched_log(&run, ".upshift/audit.db"), "upshift-0ace6e2b/audit/*/audit.db");
+        let log = |path: &str| artifact.fetched_log(&run, path);
+        assert_eq!(log("/r/_temp/upshift/audit.db").as_deref(), Some("upshift-0ace6e2b/audit.db"));
+        assert_eq!(log(".upshift/audit.db").as_deref(), Some("upshift-0ace6e2b/audit/*/audit.db"));
+        let without = Artifact { holds_log: false, ..artifact.clone() };
+        assert_eq!(without.fetched_log(&run, "/data/audit.db"), None, "what lies elsewhere on the runner goes with it");
     }
 }

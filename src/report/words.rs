@@ -21,7 +21,7 @@ mod tool_failures;
 
 pub use self::advice::{advice, reused, reused_report};
 pub use self::billed::{billed, side_calls};
-pub use self::commands::{history_command, log_commands};
+pub use self::commands::{history_command, log_commands, log_holds};
 pub use self::corrections::{correction_sentence, corrections, take_correction};
 pub use self::delivery::{awaited, commands, delivery};
 pub use self::headline::{headline, resolved_by};

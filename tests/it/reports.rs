@@ -1,5 +1,10 @@
 //! What a report says where something else failed: the log, the disk, the network, the process.
 
+mod artifact;
+#[cfg(target_os = "linux")]
+mod disks;
+
+mod ledger;
 mod looking;
 
 use std::path::{Path, PathBuf};
@@ -142,65 +147,6 @@ fn a2_a_step_of_the_action_tells_a_run_whose_log_is_locked_whole() {
     assert!(later.contains("Conversation with the artisan") && later.contains("Ran 2 tests in "), "{later}");
     let report = job.call(&project, &["report", "--format", "json", "--audit-db", path]).out;
     assert_the_log_says(&database, &serde_json::from_str(&report).expect("JSON"));
-}
-
-/// Fills the disk that the log is on once the first file is there, says so by the second, and runs the rest meanwhile.
-#[cfg(target_os = "linux")]
-const ON_A_SMALL_DISK: &str = r#"
-mount -t tmpfs -o size=3m none "$1"
-(while ! test -e "$2"; do sleep 0.02; done; dd if=/dev/zero of="$1/fill" bs=4k 2>/dev/null || true; touch "$3") &
-shift 3
-exec "$@"
-"#;
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a2_a_full_disk_costs_the_report_nothing() {
-    let may_mount = std::process::Command::new("unshare").args(["-rm", "true"]).output();
-    // Where no namespace can be made no disk can be filled; CI can.
-    if !may_mount.is_ok_and(|tried| tried.status.success()) {
-        return;
-    }
-    let (project, folder) = (Project::python(), tempfile::tempdir().expect("a folder"));
-    let [disk, fill, full] = ["disk", "fill", "full"].map(|name| folder.path().join(name));
-    std::fs::create_dir(&disk).expect("a folder");
-    let (wanted, done, mut answer) = (fill.clone(), full.clone(), mend(&project));
-    let server = ModelServer::start_with(priced(), move |request| {
-        if request.turn() == 1 {
-            std::fs::write(&wanted, "").expect("written");
-            let began = std::time::Instant::now();
-            while !done.exists() {
-                assert!(began.elapsed() < PATIENCE, "nobody fills the disk");
-                std::thread::yield_now();
-            }
-        }
-        answer(request)
-    });
-    let program = Program::with_anthropic(&server.url());
-    let log = database(&disk);
-    let args = ["run", "--audit-db", log.to_str().expect("text"), "--tiers", "claude-haiku-4-5 x1", "--format", "json"];
-    let run = program.command(project.path(), &[&args[..], &["--test-command", project.test_command]].concat());
-    let mut command = std::process::Command::new("unshare");
-    command.args(["-rm", "sh", "-ec", ON_A_SMALL_DISK, "sh"]).args([&disk, &fill, &full]);
-    command.arg(run.get_program()).args(run.get_args()).current_dir(project.path()).env_clear();
-    command.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let said = Said::from(command.output().expect("started"));
-    let report: Value = serde_json::from_str(&said.out).unwrap_or_else(|error| panic!("{error}: {}", said.all()));
-    assert_eq!(
-        (said.code, &report["outcome"], &report["model_calls"]),
-        (0, &json!("fixed"), &json!(2)),
-        "{}",
-        said.all()
-    );
-    assert_eq!(
-        (&report["failing_after"], &report["fixed_tests"]),
-        (&json!([]), &report["failing_before"]),
-        "{report:#}"
-    );
-    assert!(said.err.contains("audit log"), "that the log is not whole is said: {}", said.err);
-    assert!(project.read(project.source).contains(project.right));
-    let billed = server.finish().0;
-    assert!(billed > 0 && report["cost_micro_usd"] == json!(billed), "{billed}: {report:#}");
 }
 
 #[test]

@@ -3,6 +3,9 @@
 //! Invariant: the content of a write is in the database, in the spool or in memory, in this order of preference. The next write that
 //! succeeds takes all of it along.
 
+use std::io;
+use std::path::{Path, PathBuf};
+
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 
 use super::{DEGRADED_BUSY_TIMEOUT, Store};
@@ -15,6 +18,7 @@ impl Store {
     /// Writes a batch now or spools it. The chain moves either way.
     pub(in crate::audit) fn write(&mut self, chain: Chain, batch: Batch, sync: Sync) {
         self.advance(chain);
+        self.in_order = false;
         match self.commit(Some(&batch), sync) {
             Ok(()) => self.recovered(),
             Err(error) => self.keep(batch, &error),
@@ -74,41 +78,87 @@ impl Store {
     /// Keeps a batch that the database did not take.
     pub(in crate::audit) fn keep(&mut self, batch: Batch, why: &rusqlite::Error) {
         self.held_back.push(batch);
-        let spooled = self.spool.as_ref().map(|spool| spool.add(&self.held_back));
-        if let Some(Ok(())) = spooled {
-            self.held_back.clear();
-        }
+        let spooled = self.spool_held_back();
         if std::mem::replace(&mut self.degraded, true) {
             return;
         }
         drop(self.db.busy_timeout(DEGRADED_BUSY_TIMEOUT));
-        let held = match (spooled, &self.spool) {
-            (Some(Ok(())), Some(spool)) => format!("kept in {}", spool.path().display()),
-            (Some(Err(error)), _) => format!("kept in memory only, for its spool failed too ({error})"),
-            (_, _) => "kept in memory only".to_owned(),
+        let held = match spooled {
+            Some(Ok(place)) => self.named(&place),
+            Some(Err(error)) => format!("kept in memory only, for its spool failed too ({error})"),
+            None => "kept in memory only".to_owned(),
         };
-        self.warnings.push(format!(
-            "the audit log {} cannot be written ({why}); what happens is {held} until it can",
-            self.path().display()
-        ));
+        self.warnings.push(format!("the audit log cannot be written ({why}); what happens is {held} until it can"));
     }
 
-    /// Says what becomes of the writes that still wait when the log is closed. Those that are in memory only are tried on the spool once more.
+    /// Where a part of the spool is, for people who may be elsewhere.
+    fn named(&self, place: &Path) -> String {
+        let name = place.file_name().unwrap_or_default().to_string_lossy();
+        let whose = if place.parent() == self.path().parent() { "beside it" } else { "in upshift's own folder" };
+        format!("kept {whose} ({name})")
+    }
+
+    /// Moves what is held back into the spool, with the room that was set aside for that. Texts for whoever looks into the run are given up
+    /// before what the run's report is made of. Returns where all of it is. `None` without a spool.
+    fn spool_held_back(&mut self) -> Option<io::Result<PathBuf>> {
+        let spool = self.spool.as_ref()?;
+        let mut all = spool.add(&self.held_back);
+        if all.is_err() && self.reserve.free_for_records() {
+            all = spool.add(&self.held_back);
+        }
+        let all = all.map(Path::to_owned);
+        if all.is_ok() {
+            self.held_back.clear();
+            return Some(all);
+        }
+        let (records, texts): (Vec<Batch>, Vec<Batch>) =
+            std::mem::take(&mut self.held_back).into_iter().partition(|batch| batch.snapshot.is_none());
+        let kept = !records.is_empty() && spool.add(&records).is_ok();
+        self.held_back = if kept { texts } else { records.into_iter().chain(texts).collect() };
+        Some(all)
+    }
+
+    /// Says what becomes of the writes that still wait when the log is closed. Those that are in memory only are tried on the spool once more,
+    /// and of a run that cannot be kept whole, its end is.
     pub(super) fn left_waiting(&mut self, why: &rusqlite::Error) {
-        let spooled =
-            self.spool.as_ref().filter(|_| !self.held_back.is_empty()).map(|spool| spool.add(&self.held_back));
-        let message = match spooled {
-            None if !self.held_back.is_empty() => format!("{} of the audit log are lost: {why}", self.waiting()),
-            Some(Err(error)) => {
-                format!("{} of the audit log are lost: {why}, and its spool failed too ({error})", self.waiting())
+        let spooled = if self.held_back.is_empty() { None } else { self.spool_held_back() };
+        self.spool_one_by_one();
+        let failed = match spooled {
+            Some(Err(error)) => format!(", and its spool failed too ({error})"),
+            None | Some(Ok(_)) => String::new(),
+        };
+        let lacks = self.lacks();
+        let texts = self.held_back.iter().filter(|batch| batch.snapshot.is_some()).count();
+        let message = match (lacks, texts) {
+            (0, 0) => format!("the audit log is incomplete until what waits beside it is taken in: {why}"),
+            (0, texts) => format!(
+                "the audit log has lost {} (conversations, what tests printed, patches): {why}{failed}",
+                counted(texts, "text", "texts")
+            ),
+            (_, _) => {
+                let lost = usize::try_from(lacks).unwrap_or(usize::MAX);
+                format!("the audit log has lost {}: {why}{failed}", counted(lost, "record", "records"))
             }
-            None | Some(Ok(())) => format!("the audit log is incomplete until it is opened again: {why}"),
         };
         self.warnings.push(message);
     }
 
-    fn waiting(&self) -> String {
-        format!("{} write(s)", self.held_back.len())
+    /// The records that neither the database nor the spool took.
+    pub(super) fn lacks(&self) -> u64 {
+        self.held_back.iter().map(|batch| batch.links.len() as u64).sum()
+    }
+
+    /// Spools each batch that fits, and in any case the last one of the run, for which room is kept: a log with a gap says that it has one, and
+    /// how the run ended.
+    fn spool_one_by_one(&mut self) {
+        let Some(spool) = &self.spool else { return };
+        let fits = |batch: &Batch| spool.add(std::slice::from_ref(batch)).is_ok();
+        let last = self.held_back.iter().rposition(|batch| !batch.links.is_empty());
+        let last = last.map(|place| self.held_back.remove(place));
+        self.held_back.retain(|batch| !fits(batch));
+        self.reserve.free_for_the_end();
+        // A state may be large, and nobody goes on with a run that ended.
+        self.held_back.extend(last.filter(|last| !fits(last) && !fits(&Batch { state: None, ..last.clone() })));
     }
 
     /// Begins a transaction and replays the waiting writes. Meant for callers that decide within it.
@@ -141,6 +191,11 @@ impl Store {
     }
 }
 
+/// `1 record`, `2 records`.
+fn counted(number: usize, one: &str, more: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { more })
+}
+
 /// The writes that a replay took, and their places, to be cleared once it is committed.
 #[derive(Debug, Default)]
 pub(in crate::audit) struct Replayed {
@@ -148,8 +203,19 @@ pub(in crate::audit) struct Replayed {
     warnings: Vec<String>,
 }
 
+impl Replayed {
+    /// Empties the spool after the commit.
+    pub(in crate::audit) fn clear(self) -> io::Result<()> {
+        self.content.map_or(Ok(()), Content::clear)
+    }
+}
+
 /// Applies what waits, in order: first the spool, then what not even the spool took.
-fn replay(db: &Connection, spool: Option<&Spool>, held_back: &[Batch]) -> rusqlite::Result<Replayed> {
+pub(in crate::audit) fn replay(
+    db: &Connection,
+    spool: Option<&Spool>,
+    held_back: &[Batch],
+) -> rusqlite::Result<Replayed> {
     let mut replayed = Replayed::default();
     match spool.map(Spool::take).transpose() {
         Ok(content) => replayed.content = content.flatten(),

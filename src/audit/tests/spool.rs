@@ -84,11 +84,61 @@ fn a_spool_that_a_killed_process_left_is_replayed_by_the_next() {
     text.push_str(&again);
     text.push_str("{\"run_id\": \"run-1\", \"li");
     std::fs::write(&spool, text).unwrap();
-    assert_eq!(messages(&place).len(), 1, "a reader sees it already");
     assert_eq!(place.count("tier_attempts"), 0);
     let mut store = place.open();
     assert!(store.take_warnings().iter().any(|warning| warning.contains("torn")));
     assert_eq!((place.count("tier_attempts"), spool.exists()), (1, false), "once, though it stood there twice");
+    verify(place.path(), &RunId("run-1".to_owned())).unwrap();
+}
+
+#[test]
+fn a_reader_takes_what_waits_into_the_log_as_soon_as_it_can_be_written() {
+    let place = Place::new();
+    let mut store = impatient(&place);
+    let other = place.sql();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    store.append(&attempt(0, 1, 5), None);
+    drop(store);
+    let spool = beside(place.path(), ".spool.jsonl");
+    assert_eq!((messages(&place).len(), place.count("tier_attempts")), (1, 0), "it is shown while it waits");
+    assert!(spool.exists());
+    other.execute_batch("COMMIT").unwrap();
+    assert_eq!((messages(&place).len(), place.count("tier_attempts")), (1, 1), "and then it is there for everybody");
+    assert!(!spool.exists());
+    verify(place.path(), &RunId("run-1".to_owned())).unwrap();
+}
+
+#[test]
+fn what_waits_on_another_disk_follows_what_waits_beside_the_log() {
+    let place = Place::new();
+    let elsewhere = place.path().with_file_name("elsewhere").join("audit.db");
+    let refuge = beside(&elsewhere, ".spool.jsonl");
+    let location = Location { refuge: Some(elsewhere), ..place.location.clone() };
+    let settings = Settings { busy_timeout: Duration::from_millis(1) };
+    let mut store = Store::open_with(&location, redactor(), &settings).unwrap();
+    store.begin_run(&started("run-1"), 1, FIRST).unwrap();
+    let other = place.sql();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    store.append(&warning("one"), None);
+    // No file can be where a folder is.
+    let (spool, moved) = (beside(place.path(), ".spool.jsonl"), place.path().with_file_name("moved"));
+    std::fs::rename(&spool, &moved).unwrap();
+    std::fs::create_dir(&spool).unwrap();
+    store.append(&warning("two"), None);
+    assert!(refuge.exists());
+    std::fs::remove_dir(&spool).unwrap();
+    std::fs::rename(&moved, &spool).unwrap();
+    store.append(&warning("three"), None);
+    drop(store);
+    let told = |location: &Location| {
+        let run = Reader::open(location).unwrap().load_run(&RunId("run-1".to_owned())).unwrap();
+        run.events.into_iter().skip(2).collect::<Vec<_>>()
+    };
+    let all = [warning("one"), warning("two"), warning("three")];
+    assert_eq!(told(&location), all);
+    other.execute_batch("COMMIT").unwrap();
+    assert_eq!(told(&location), all);
+    assert!(!spool.exists() && !refuge.exists());
     verify(place.path(), &RunId("run-1".to_owned())).unwrap();
 }
 

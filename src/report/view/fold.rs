@@ -348,6 +348,7 @@ impl Fold {
             billed: self.billed,
             more_leftovers: self.more_leftovers,
             kept_in: Whereabouts::Here,
+            log_lacks: 0,
             tiers,
             run: self.run,
             baseline: self.baseline,

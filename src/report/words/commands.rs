@@ -4,15 +4,18 @@ use super::sentence::Sentence;
 use crate::domain::shell::quote_path;
 use crate::report::view::RunView;
 use crate::report::whereabouts::Whereabouts;
+use crate::report::words::count;
 
 /// The place where commands look for the audit log when nothing names it (DESIGN §2.4). It need not be named in advice.
 const DEFAULT_AUDIT_DB: &str = ".upshift/audit.db";
 
-/// The shell command that shows a run's whole history. `None` when the audit log is off or holds no iteration. The id is the full one
+/// The shell command that shows a run's whole history. `None` when the audit log is off or holds no row of an iteration. The id is the full one
 /// (contradiction 25).
 #[must_use]
 pub fn history_command(view: &RunView) -> Option<String> {
-    let run = view.run.as_ref().filter(|_| view.spent.iterations > 0)?;
+    let has_rows = view.tiers.iter().any(|tier| !tier.attempts.is_empty());
+    // A process that died in its first iteration left none.
+    let run = view.run.as_ref().filter(|_| has_rows || view.outcome().is_some() && view.spent.iterations > 0)?;
     let db = reachable(view, run.audit_db.as_deref()?)?;
     let id = plain_id(&run.run_id.0);
     Some(format!("sqlite3 {db} \"SELECT * FROM tier_attempts WHERE run_id='{id}' ORDER BY tier_index, iteration;\""))
@@ -28,6 +31,15 @@ pub fn log_commands(view: &RunView) -> Vec<String> {
     commands.extend([again.clone(), format!("{again} --verify")]);
     commands.extend(history_command(view));
     commands
+}
+
+/// The part of a run that its log holds, as the subject of a sentence.
+#[must_use]
+pub fn log_holds(view: &RunView) -> String {
+    match view.log_lacks {
+        0 => "Every attempt and every model call".to_owned(),
+        lacks => format!("What could be written (no disk took {})", count(lacks, "record")),
+    }
 }
 
 /// The command that puts a kept patch into the files, and the one before it that fetches it. `None` where it cannot be reached.
@@ -65,7 +77,7 @@ fn reachable(view: &RunView, path: &str) -> Option<String> {
     match (&view.kept_in, &view.run) {
         (Whereabouts::Here, _) => Some(quote_path(path)),
         (Whereabouts::Artifact(artifact), Some(run)) if run.audit_db.as_deref() == Some(path) => {
-            Some(artifact.fetched_log(&run.run_id, path))
+            artifact.fetched_log(&run.run_id, path)
         }
         (Whereabouts::Artifact(artifact), Some(run)) => artifact.fetched(&run.run_id, path),
         (Whereabouts::Artifact(_), None) | (Whereabouts::Runner, _) => None,

@@ -1,0 +1,167 @@
+//! Disks that are full: what the run says, and what is told of it from then on.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::{PATIENCE, assert_the_log_says, mend, priced};
+use crate::world::model_server::{ModelServer, Request, Scripted};
+use crate::world::program::{Program, Said};
+use crate::world::project::Project;
+
+/// Fills the disk that the log is on once a file is there, says so by another, and runs a program meanwhile. Then looks at the log, on the
+/// full disk and on the free one, and takes the log with it.
+const ON_A_SMALL_DISK: &str = r#"
+mount -t tmpfs -o size=$SIZE none "$DISK"
+(while ! test -e "$FILL"; do sleep 0.02; done; dd if=/dev/zero of="$DISK/fill" bs=4k 2>/dev/null || true; touch "$FULL") &
+code=0; "$@" || code=$?
+for disk in full free; do
+    if [ $disk = free ]; then rm "$DISK/fill"; fi
+    for format in json text md; do
+        "$1" report --format $format --audit-db "$LOG" > "$OUT/$disk.$format" || true
+    done
+    "$1" report --verify --audit-db "$LOG" > "$OUT/$disk.verify" || true
+done
+cp "$LOG"* "$OUT"
+exit $code
+"#;
+
+/// Whether a disk can be filled here. CI can.
+fn may_mount() -> bool {
+    Command::new("unshare").args(["-rm", "true"]).output().is_ok_and(|tried| tried.status.success())
+}
+
+/// A run whose log's disk is full from the second turn on.
+struct Full {
+    said: Said,
+    report: Value,
+    billed: u64,
+    folder: tempfile::TempDir,
+    project: Project,
+}
+
+impl Full {
+    /// `state_home` names the folder of upshift's own, given the small disk and a folder on a larger one.
+    fn run(
+        state_home: impl Fn(&Path, &Path) -> PathBuf,
+        size: &str,
+        mut answer: impl FnMut(&Request) -> Scripted + Send + 'static,
+        project: Project,
+    ) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [disk, out, large] = ["disk", "out", "large"].map(|name| folder.path().join(name));
+        for made in [&disk, &out, &large] {
+            std::fs::create_dir(made).expect("a folder");
+        }
+        let [fill, full] = ["fill", "full"].map(|name| folder.path().join(name));
+        let (wanted, done) = (fill.clone(), full.clone());
+        let server = ModelServer::start_with(priced(), move |request| {
+            if request.turn() == 1 {
+                std::fs::write(&wanted, "").expect("written");
+                let began = std::time::Instant::now();
+                while !done.exists() {
+                    assert!(began.elapsed() < PATIENCE, "nobody fills the disk");
+                    std::thread::yield_now();
+                }
+            }
+            answer(request)
+        });
+        let home = state_home(&disk, &large);
+        let program = Program::with_anthropic(&server.url()).with("XDG_STATE_HOME", home.to_str().expect("text"));
+        let log = disk.join("upshift/audit.db");
+        let args = ["run", "--audit-db", log.to_str().expect("text"), "--tiers", "claude-haiku-4-5 x1"];
+        let rest = ["--format", "json", "--test-command", project.test_command];
+        let run = program.command(project.path(), &[&args[..], &rest].concat());
+        let mut command = Command::new("unshare");
+        command.args(["-rm", "sh", "-ec", ON_A_SMALL_DISK, "sh"]);
+        command.arg(run.get_program()).args(run.get_args()).current_dir(project.path()).env_clear();
+        command.env("SIZE", size).envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        for (name, value) in [("DISK", &disk), ("FILL", &fill), ("FULL", &full), ("LOG", &log), ("OUT", &out)] {
+            command.env(name, value);
+        }
+        let said = Said::from(command.output().expect("started"));
+        let report = serde_json::from_str(&said.out).unwrap_or_else(|error| panic!("{error}: {}", said.all()));
+        Self { said, report, billed: server.finish().0, folder, project }
+    }
+
+    /// What a look at the log said.
+    fn later(&self, look: &str) -> String {
+        std::fs::read_to_string(self.folder.path().join("out").join(look)).expect(look)
+    }
+
+    fn later_report(&self, disk: &str) -> Value {
+        let text = self.later(&format!("{disk}.json"));
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{disk}: {error}: {text}"))
+    }
+}
+
+/// The figures that a report stands for.
+fn figures(report: &Value) -> Vec<&Value> {
+    let keys =
+        ["outcome", "cost_micro_usd", "unknown_cost", "model_calls", "iterations", "fixed_tests", "failing_after"];
+    keys.iter().map(|key| &report[key]).collect()
+}
+
+#[test]
+fn a2_a_full_disk_costs_neither_the_report_nor_what_is_told_later_anything() {
+    if !may_mount() {
+        return;
+    }
+    let elsewhere = |_disk: &Path, large: &Path| large.to_owned();
+    let on_it_too = |disk: &Path, _large: &Path| disk.to_owned();
+    let homes: [(&str, fn(&Path, &Path) -> PathBuf); 2] = [("elsewhere", elsewhere), ("on it, too", on_it_too)];
+    for (where_else, home) in homes {
+        let project = Project::python();
+        let ran = Full::run(home, "4m", mend(&project), project);
+        let (said, report) = (&ran.said, &ran.report);
+        assert_eq!((said.code, &report["outcome"]), (0, &json!("fixed")), "{where_else}: {}", said.all());
+        assert_eq!((&report["model_calls"], &report["failing_after"]), (&json!(2), &json!([])), "{report:#}");
+        assert_eq!(report["fixed_tests"], report["failing_before"], "{report:#}");
+        assert!(ran.billed > 0 && report["cost_micro_usd"] == json!(ran.billed), "{}: {report:#}", ran.billed);
+        assert!(ran.project.read(ran.project.source).contains(ran.project.right));
+
+        // That the log could not be written is in the report itself, not on standard error alone.
+        let warnings = report["warnings"].to_string();
+        assert!(warnings.contains("cannot be written") && said.err.contains("cannot be written"), "{}", said.all());
+        assert!(!warnings.contains("lost "), "{where_else}: {warnings}");
+        for disk in ["full", "free"] {
+            let later = ran.later_report(disk);
+            assert_eq!(figures(&later), figures(report), "{where_else}, {disk}: {later:#}");
+            let verified = ran.later(&format!("{disk}.verify"));
+            assert!(verified.starts_with('✔'), "{where_else}, {disk}: {verified}");
+        }
+        assert!(ran.later("free.md").contains("Every attempt and every model call is in"), "{}", ran.later("free.md"));
+        assert_the_log_says(&ran.folder.path().join("out/audit.db"), report);
+    }
+}
+
+#[test]
+fn a2_records_that_no_disk_takes_are_said_to_be_missing_and_the_end_is_kept() {
+    if !may_mount() {
+        return;
+    }
+    let project = Project::python();
+    let no_refuge = |_disk: &Path, large: &Path| {
+        std::fs::create_dir(large.join("upshift")).expect("a folder");
+        std::fs::write(large.join("upshift/audit"), "in the way").expect("written");
+        large.to_owned()
+    };
+    // Too small for room to be set aside, but for the end.
+    let ran = Full::run(no_refuge, "1m", mend(&project), project);
+    assert_eq!(ran.report["cost_micro_usd"], json!(ran.billed), "{:#}", ran.report);
+    assert_eq!((ran.said.code, &ran.report["outcome"]), (0, &json!("fixed")), "{}", ran.said.all());
+    let warnings = ran.report["warnings"].to_string();
+    let lost = warnings.split_once("the audit log has lost ").and_then(|(_, rest)| rest.split_once(" records: "));
+    let lost = lost.unwrap_or_else(|| panic!("{warnings}")).0;
+    for disk in ["full", "free"] {
+        let (later, text, md) =
+            (ran.later_report(disk), ran.later(&format!("{disk}.text")), ran.later(&format!("{disk}.md")));
+        assert_eq!(later["outcome"], json!("fixed"), "{disk}: {later:#}");
+        assert!(text.contains(&format!("  ! the audit log lacks {lost} records of this run")), "{disk}: {text}");
+        assert!(md.contains(&format!("What could be written (no disk took {lost} records) is in")), "{disk}: {md}");
+        assert!(!md.contains("Every attempt"), "{disk}: {md}");
+        let verified = ran.later(&format!("{disk}.verify"));
+        assert!(verified.starts_with('✖'), "{disk}: {verified}");
+    }
+}
