@@ -5,8 +5,10 @@ use super::recorder::Recorder;
 use super::resume::{load, settle_lost};
 use super::state::Phase;
 use crate::audit::{Journal, LoadedRun};
+use crate::domain::attempt::{Attempt, AttemptStatus};
 use crate::domain::clock::Clock;
 use crate::domain::event::{Event, RunFinished};
+use crate::domain::ladder::{Mode, Role};
 use crate::domain::outcome::{DISCARDED, Outcome};
 use crate::domain::stop::SIGKILL;
 use crate::domain::units::TreeId;
@@ -23,7 +25,8 @@ pub(super) fn note(context: &Context<'_>, recorder: &mut Recorder<'_>, start: &T
     }
 }
 
-/// Ends a killed run that a later one takes the place of: its calls are settled, and nobody goes on with it.
+/// Ends a killed run that a later one takes the place of: its calls are settled, the iteration under way gets its row, and nobody goes on
+/// with it.
 ///
 /// # Errors
 /// When the log cannot be read.
@@ -40,6 +43,50 @@ pub fn discard(mut journal: Journal, run: &LoadedRun, clock: &dyn Clock) -> Resu
         active_ms: load(run).map_or(0, |state| state.active_ms),
         ..RunFinished::bare(outcome, DISCARDED.to_owned(), clock.timestamp())
     };
-    journal.record(&[Event::RunFinished(finished)], state.as_deref());
+    let row = row_of_the_killed(&journal, run, clock).map(Event::IterationFinished);
+    let events: Vec<Event> = row.into_iter().chain([Event::RunFinished(finished)]).collect();
+    journal.record(&events, state.as_deref());
     Ok(journal.close())
+}
+
+/// The row of the iteration that was under way, with what it cost. `None` where none was.
+fn row_of_the_killed(journal: &Journal, run: &LoadedRun, clock: &dyn Clock) -> Option<Attempt> {
+    let mut ladder = None;
+    let mut under_way = None;
+    for event in &run.events {
+        if let Event::RunStarted(started) = event {
+            ladder = Some(&started.tiers);
+        } else if let Event::IterationStarted { tier_index, iteration, .. } = event {
+            under_way = Some((*tier_index, *iteration));
+        } else if let Event::IterationFinished(_) = event {
+            under_way = None;
+        }
+    }
+    let (tier_index, iteration) = under_way?;
+    let tier = ladder?.get(usize::try_from(tier_index).ok()?)?;
+    let charge = journal.store().charge(&run.run_id, Some((tier_index, iteration)));
+    let full = tier.mode == Mode::Full;
+    let planned = |role| tier.targets(role).first().map(ToString::to_string).unwrap_or_default();
+    Some(Attempt {
+        tier_index,
+        tier_name: tier.name.clone(),
+        tier_mode: tier.mode,
+        model_artisan: planned(Role::Artisan),
+        model_librarian: full.then(|| planned(Role::Librarian)),
+        model_critic: full.then(|| planned(Role::Critic)),
+        billed_artisan: None,
+        billed_librarian: None,
+        billed_critic: None,
+        review: None,
+        iteration,
+        code_change_summary: "killed; its files were put back".to_owned(),
+        test_status: AttemptStatus::Error,
+        failed_tests: Vec::new(),
+        error_messages: vec!["the process was killed while the iteration was under way".to_owned()],
+        cost: charge.known,
+        unknown_cost: charge.unknown,
+        // Nobody saw how long it took.
+        duration_ms: 0,
+        timestamp: clock.timestamp(),
+    })
 }

@@ -442,3 +442,29 @@ fn b8_the_ways_out_name_no_log_where_it_is_the_usual_one() {
     assert_eq!(resumed.code, 0, "{}", resumed.all());
     server.finish();
 }
+
+#[test]
+fn b8_a_discarded_run_has_the_row_of_the_iteration_that_was_killed() {
+    let killed = Killed::at("call_reserved:2", Project::python(), "claude-sonnet-4-5 x1", script);
+    let report = |form: &str| {
+        let args = ["report", &killed.run, "--format", form, "--audit-db", &killed.database];
+        killed.program.run(killed.project.path(), &args).out
+    };
+    assert!(!report("text").contains("Full history"), "there is no row to show: {}", report("text"));
+    let said = killed.discard_and_stop();
+    assert!(said.err.contains(" is discarded; "), "{}", said.all());
+    let told: serde_json::Value = serde_json::from_str(&report("json")).expect("JSON");
+    let log = Log::open(&database_of(&killed.project));
+    let row = format!(
+        "SELECT tier_index, iteration, test_status, CAST(ROUND(cost_usd * 1e6) AS INTEGER), \
+         CAST(ROUND(unknown_cost_usd * 1e6) AS INTEGER) FROM tier_attempts WHERE run_id LIKE '{}%'",
+        killed.run
+    );
+    let (cost, unknown) = (told["cost_micro_usd"].to_string(), told["unknown_cost"]["micro_usd"].to_string());
+    assert!(unknown != "0" && cost != "0", "{told:#}");
+    assert_eq!(log.rows(&row), [["0", "1", "error", &cost, &unknown]]);
+    let command = report("text");
+    let command = command.lines().find_map(|line| line.trim().strip_prefix("Full history: ")).expect("rows are shown");
+    assert!(command.contains("tier_attempts"), "{command}");
+    killed.server.finish();
+}
