@@ -7,6 +7,11 @@
 //! Invariant: clients are made on first use, and one for plain `http://` loads no certificates: reading the system's
 //! costs more processor time than the rest of a start-up together.
 
+mod guard;
+mod outward;
+pub mod sse;
+
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Once, PoisonError};
@@ -15,6 +20,10 @@ use std::time::Duration;
 use reqwest::{Certificate, Client, ClientBuilder, NoProxy, Proxy, redirect};
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
+
+use crate::domain::web_host::host_of;
+use guard::Guard;
+pub use outward::{Incoming, Outward, OutwardError};
 
 /// How long a connection may take to be made: name, TCP and TLS together.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
@@ -122,14 +131,21 @@ impl Http {
     pub fn client_for(&self, url: &Url) -> Result<Client, HttpError> {
         let settings = &self.0.settings;
         if url.scheme() == "http" && !settings.proxy.is_secure_for_plain() {
-            kept(&self.0.plain, || build(settings, Certificates::None))
+            kept(&self.0.plain, || build(settings, Certificates::None, None))
         } else {
-            kept(&self.0.secure, || build(settings, Certificates::System))
+            kept(&self.0.secure, || build(settings, Certificates::System, None))
         }
     }
 }
 
 impl ProxySettings {
+    /// The hosts of the proxies.
+    fn hosts(&self) -> BTreeSet<String> {
+        let proxies = [&self.http, &self.https, &self.all].into_iter().flatten();
+        let urls = proxies.filter_map(|proxy| proxy_url(proxy.expose_secret().trim()).ok());
+        urls.filter_map(|url| host_of(&url)).collect()
+    }
+
     /// Whether even plain requests may travel through a TLS connection to the proxy.
     fn is_secure_for_plain(&self) -> bool {
         [&self.http, &self.all].into_iter().flatten().any(|proxy| proxy.expose_secret().starts_with("https://"))
@@ -163,7 +179,7 @@ enum Certificates {
     System,
 }
 
-fn build(settings: &HttpSettings, certificates: Certificates) -> Result<Client, HttpError> {
+fn build(settings: &HttpSettings, certificates: Certificates, guard: Option<Guard>) -> Result<Client, HttpError> {
     install_tls_provider();
     let builder = Client::builder()
         .user_agent(USER_AGENT)
@@ -174,6 +190,10 @@ fn build(settings: &HttpSettings, certificates: Certificates) -> Result<Client, 
         .retry(reqwest::retry::never())
         .referer(false);
     let builder = with_proxies(builder, &settings.proxy)?;
+    let builder = match guard {
+        Some(guard) => builder.dns_resolver(Arc::new(guard)),
+        None => builder,
+    };
     let builder = match certificates {
         Certificates::None => builder.tls_certs_only([]),
         Certificates::System => with_extra_ca(builder, settings)?,

@@ -16,7 +16,7 @@
 //!
 //! ```text
 //! testlog < domain < {framework, backend} < {config, policy, report, redact, files, tracker} < {process, http, streams}
-//!        < {workspace, test_run, model, mcp, github, audit, telemetry}
+//!        < {workspace, test_run, model, mcp, rest, github, audit, telemetry}
 //!        < trial < {session, gateway} < hosted < agent < lifecycle < cli
 //! ```
 //!
@@ -39,6 +39,7 @@
 //! | [`workspace`] | recorded trees, diffs, every way a model may read or write files |
 //! | [`test_run`] | run tests, ask for result files, call single ones without their runner, the view of them that a model gets |
 //! | [`mcp`] | the client of servers of tools |
+//! | [`rest`] | tools that are a request to a web service each |
 //! | [`model`] | the vendors' wires, the catalogue, cassettes |
 //! | [`telemetry`] | the export of traces, where a collector is named |
 //! | [`github`] | the client of GitHub's API, and the meaning of the state of a commit's checks |
@@ -81,6 +82,7 @@ pub mod policy;
 pub mod process;
 pub mod redact;
 pub mod report;
+pub mod rest;
 pub mod session;
 pub mod streams;
 pub mod telemetry;

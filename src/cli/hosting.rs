@@ -21,6 +21,7 @@ use crate::domain::model_id::ModelId;
 use crate::domain::spoken::Spoken;
 use crate::domain::stop::Stop;
 use crate::hosted::{self, Hosting};
+use crate::http::Outward;
 use crate::model::relay::Relay;
 use crate::process::environment::{child_environment, withheld};
 use crate::process::{self, Confinement, Program, Spec};
@@ -68,6 +69,7 @@ impl Setup<'_> {
             checkout,
             env: env.map_err(|error| Failure::usage(error.to_string()))?,
             named: named(plan, setup.environment)?,
+            outward: Outward::to(http(setup.environment), &plan.agent.tool_hosts),
             kept_out,
             state: state.join(AGENTS),
             helper: std::env::current_exe()?,
@@ -81,10 +83,10 @@ impl Setup<'_> {
 
 /// The variables that servers of tools get by name.
 fn named(plan: &Plan, environment: &Environment) -> anyhow::Result<BTreeMap<String, OsString>> {
-    let names = || plan.agent.mcp.iter().flat_map(|server| &server.env);
+    let names = || plan.agent.variables_of_tools();
     if let Some((name, why)) = names().find_map(|name| Some((name, withheld(name, &[])?))) {
         return Err(Failure::usage(format!(
-            "`agent.mcp` names {name}, {why}: programs that a model has run never get it\n→ Fix: give the server a variable of its own"
+            "`agent.mcp` or `agent.rest` names {name}, {why}: tools that a model calls never get it\n→ Fix: give the tool a variable of its own"
         )));
     }
     Ok(names().filter_map(|name| Some((name.clone(), OsString::from(environment.get(name)?)))).collect())

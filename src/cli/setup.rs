@@ -159,12 +159,14 @@ fn is_kept_by_the_action(live: &Path, state_home: &Path) -> bool {
 fn secrets(environment: &Environment, plan: Option<&Plan>) -> Vec<SecretString> {
     let keys =
         plan.into_iter().flat_map(|plan| plan.endpoints.values()).filter_map(|endpoint| endpoint.key_var.as_deref());
-    let of_tools = plan.into_iter().flat_map(|plan| plan.agent.mcp.iter().flat_map(|server| &server.env));
+    let of_tools = plan.into_iter().flat_map(|plan| plan.agent.variables_of_tools());
     let passed = plan
         .into_iter()
         .flat_map(|plan| &plan.safety.pass_env)
         .chain(of_tools)
         .filter_map(|name| environment.get(name));
+    // A header's value may be a word for the kind of its key, and the key.
+    let passed = passed.flat_map(|value| [Some(value), value.rsplit_once(' ').map(|(_kind, key)| key)]).flatten();
     let passed = passed.flat_map(values::secret_parts).map(SecretString::from);
     // Most often a key for a collector.
     let of_telemetry = telemetry::secrets(|name| environment.get(name).map(str::to_owned));

@@ -224,3 +224,19 @@ words! {
         Cassette "cassette",
     }
 }
+
+words! {
+    /// The method of a request.
+    RestMethod {
+        /// Reads.
+        Get "get",
+        /// Makes something.
+        Post "post",
+        /// Replaces something.
+        Put "put",
+        /// Changes something.
+        Patch "patch",
+        /// Removes something.
+        Delete "delete",
+    }
+}

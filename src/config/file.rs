@@ -9,7 +9,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use super::block_schema::BlockSchema;
 use super::node::Node;
 use super::numbers::{Dollars, Minutes, One, PerMillion, Temperature, Whole};
-use super::plan::{Comment, FailOn, Merge, Minimise, Network, OnRemark, Proof, Push, Sandbox, WaitFor, Wire};
+use super::plan::{
+    Comment, FailOn, Merge, Minimise, Network, OnRemark, Proof, Push, RestMethod, Sandbox, WaitFor, Wire,
+};
 use super::read::{Entry, Place, Readable, object};
 use super::values::{
     AuditPath, BotName, CommitAuthor, EffortWord, Glob, HttpUrl, ModeWord, Name, OnEntropyWord, RoleWord, Targets,
@@ -207,10 +209,15 @@ object! {
         "sideModel" side_model: String = "the tier's";
         /// Blocks of data that roles are asked for beside their reports, by name; built in are `root_cause` and `risk`.
         "meta" meta: BTreeMap<String, MetaSection> = "none";
-        /// Servers of tools (Model Context Protocol, over standard input and output), by name; their tools are called `mcp__NAME__TOOL`.
+        /// Servers of tools (Model Context Protocol), by name, started or asked at an address; their tools are called `mcp__NAME__TOOL`.
         "mcp" mcp: BTreeMap<String, McpSection> = "none";
         /// Whether a librarian's brief and a critic's review are used again where the same question comes up: the same material, tree, models and prompt.
         "cache" cache: bool = "false";
+        /// Tools that are a request to a web service each, by name; they are called `rest__NAME`; at most 32.
+        "rest" rest: BTreeMap<String, RestSection> = "none";
+        /// Hosts that tools may reach; a name leads to no private address unless that address is named, too.
+        #[schemars(example = &["api.example.com"])]
+        "toolHosts" tool_hosts: Vec<String> = "none";
         /// Advisors, by name: models that read side by side before the artisan works, and whose words it is given; at most 8.
         "advisors" advisors: BTreeMap<String, AdvisorSection> = "none";
         /// Sub-agents, by name: models that a role calls as the tool `agent__NAME`, each in a session of its own; at most 8.
@@ -250,7 +257,7 @@ object! {
         "models" models: Targets = "those of the role that calls it";
         /// The roles that may call it.
         "roles" roles: Vec<RoleWord> = "artisan";
-        /// Sources of tools that it is given: `mcp__SERVER` or `agent__NAME`. Its own sub-agents call no more of them.
+        /// Sources of tools that it is given: `mcp__SERVER`, `rest__NAME` or `agent__NAME`. Its own sub-agents call no more sub-agents.
         "tools" tools: Vec<String> = "none";
         /// Whether it may change files; only an artisan can call it then.
         "allowWrite" allow_write: bool = "false";
@@ -277,11 +284,15 @@ object! {
 }
 
 object! {
-    /// A server of tools; it runs confined, reads the tree and writes nothing of it.
+    /// A server of tools; one that is started runs confined, reads the tree and writes nothing of it.
     McpSection {
-        /// The program and its arguments; started where the repository is, installed beforehand.
-        #[schemars(required)]
-        "command" command: Vec<String> = "required", "Name the program: `command: [mcp-server-filesystem, .]`.";
+        /// The program and its arguments; started where the repository is, installed beforehand. Either this or an address.
+        "command" command: Vec<String> = "none";
+        /// Its address (streamable HTTP); the host stands under `agent.toolHosts`.
+        #[schemars(example = &"https://tools.example.com/mcp")]
+        "url" url: String = "none";
+        /// For each header of requests to its address the variable that holds the value; no model, log or program gets it.
+        "headersEnv" headers_env: BTreeMap<String, VarName> = "none";
         /// Variables that it gets of the environment of upshift; never a model's key.
         "env" env: Vec<VarName> = "none";
         /// The roles that are given its tools.
@@ -290,6 +301,31 @@ object! {
         "allow" allow: Vec<String> = "none";
         /// The time of one call, in seconds.
         "timeoutSeconds" timeout_seconds: Whole<1, 3_600> = "60";
+    }
+}
+
+object! {
+    /// A request to a web service.
+    RestSection {
+        /// When to call it, as the calling model reads it, in at most 600 characters.
+        #[schemars(required)]
+        "description" description: String = "required", "Say when to call it: `description: Reads an issue.`.";
+        /// The method; any but get needs `allowWrite`.
+        "method" method: RestMethod = "get";
+        /// The address; `{name}` in its path or query stands for a required parameter, and the host stands under `agent.toolHosts`.
+        #[schemars(required, example = &"https://api.example.com/issues/{id}")]
+        "url" url: String = "required", "Name the address: `url: https://api.example.com/issues/{id}`.";
+        /// The schema of its parameters, of type object, in the keywords of `agent.meta.*.schema`; those that fill no placeholder go into the
+        /// query, or into a JSON body.
+        "params" params: BlockSchema = "none";
+        /// For each header the variable that holds the value; no model, log or program gets it.
+        "headersEnv" headers_env: BTreeMap<String, VarName> = "none";
+        /// The roles that are given it.
+        "roles" roles: Vec<RoleWord> = "librarian";
+        /// Whether its method may be one that changes something.
+        "allowWrite" allow_write: bool = "false";
+        /// The time of one call, in seconds.
+        "timeoutSeconds" timeout_seconds: Whole<1, 3_600> = "30";
     }
 }
 

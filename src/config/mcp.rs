@@ -2,6 +2,7 @@
 
 use super::pick::Picker;
 use super::plan::{McpServer, Origin};
+use super::rest;
 use super::secret_vars::refuse_secrets;
 use super::values::{RoleWord, VarName};
 use crate::domain::ladder::Role;
@@ -12,7 +13,7 @@ const DEFAULT_TIMEOUT: u32 = 60;
 const MAX_NAME: usize = 20;
 
 /// The servers in the order of their names. The tiers text goes before the configuration file.
-pub(super) fn servers(picker: &Picker<'_>, key_vars: &[&str]) -> Vec<McpServer> {
+pub(super) fn servers(picker: &Picker<'_>, key_vars: &[&str], hosts: &[String]) -> Vec<McpServer> {
     let told = picker.documents().find_map(|document| Some((document.file.agent.as_ref()?.mcp.as_ref()?, document)));
     let Some((sections, document)) = told else {
         picker.note("agent.mcp", &"none", Origin::Default);
@@ -27,11 +28,26 @@ pub(super) fn servers(picker: &Picker<'_>, key_vars: &[&str]) -> Vec<McpServer> 
             document.faults.add(&path, "is no name of a server", fix);
             continue;
         }
-        let Some(command) = section.command.clone() else { continue };
-        if command.is_empty() {
-            let fix = "Name the program: `command: [mcp-server-filesystem, .]`.";
-            document.faults.add(&format!("{path}.command"), "names no program", fix);
+        let command = section.command.clone().unwrap_or_default();
+        if command.is_empty() == section.url.is_none() {
+            let fix = "Name the program, `command: [mcp-server-filesystem, .]`, or the address, `url: https://…`.";
+            document.faults.add(&path, "must have either a command or a url", fix);
             continue;
+        }
+        if let Some(url) = &section.url {
+            rest::check_url(document, &format!("{path}.url"), url, hosts);
+            if url.contains(['{', '}']) {
+                document.faults.add(&format!("{path}.url"), "has a placeholder", "Give the whole address.");
+            }
+        }
+        let misplaced = if section.url.is_some() {
+            ("env", section.env.is_some())
+        } else {
+            ("headersEnv", section.headers_env.is_some())
+        };
+        if let (key, true) = misplaced {
+            let fix = "Use `env` with a command, and `headersEnv` with a url.";
+            document.faults.add(&format!("{path}.{key}"), "goes with the other kind of server", fix);
         }
         let env = section.env.clone().unwrap_or_default();
         refuse_secrets(picker, &format!("{path}.env"), &env, &document.origin(), key_vars);
@@ -39,6 +55,8 @@ pub(super) fn servers(picker: &Picker<'_>, key_vars: &[&str]) -> Vec<McpServer> 
         servers.push(McpServer {
             name: name.clone(),
             command,
+            url: section.url.clone(),
+            headers: rest::headers(picker, document, &path, section.headers_env.as_ref(), key_vars),
             env: env.into_iter().map(|VarName(name)| name).collect(),
             roles: roles.into_iter().map(|RoleWord(role)| role).collect(),
             allow: section.allow.clone().unwrap_or_default(),

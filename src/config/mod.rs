@@ -30,6 +30,7 @@ mod prices;
 mod read;
 mod reference;
 mod resolve;
+mod rest;
 pub(crate) mod saved;
 mod schema;
 mod secret_key;
@@ -51,8 +52,8 @@ pub use github::DEFAULT_SKIP_LABEL;
 pub use hosts::{all_spoken_by, spoken_by};
 pub use plan::{
     AdvisorPlan, AgentPlan, AgentProgram, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, McpServer,
-    Merge, Minimise, NamedCommand, Network, OnRemark, Origin, Plan, Proof, Push, SafetyPlan, Sandbox, SubAgentPlan,
-    TestPlan, WaitFor, Wire,
+    Merge, Minimise, NamedCommand, Network, OnRemark, Origin, Plan, Proof, Push, RestMethod, RestTool, SafetyPlan,
+    Sandbox, SubAgentPlan, TestPlan, WaitFor, Wire,
 };
 pub use read::Entry;
 pub use reference::reference;

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 pub use super::choices::{
-    Comment, FailOn, Format, Merge, Minimise, Network, OnRemark, Proof, Push, Sandbox, WaitFor, Wire,
+    Comment, FailOn, Format, Merge, Minimise, Network, OnRemark, Proof, Push, RestMethod, Sandbox, WaitFor, Wire,
 };
 use crate::domain::budget::{Budget, SharedCaps};
 use crate::domain::catalogue::ModelFacts;
@@ -136,6 +137,10 @@ pub struct AgentPlan {
     pub mcp: Vec<McpServer>,
     /// Whether briefs and reviews are used again.
     pub cache: bool,
+    /// Tools that are a request to a web service each.
+    pub rest: Vec<RestTool>,
+    /// The hosts that tools may reach.
+    pub tool_hosts: Vec<String>,
     /// Advisors, asked before the artisan works.
     pub advisors: Vec<AdvisorPlan>,
     /// Sub-agents, which roles call as tools.
@@ -145,6 +150,12 @@ pub struct AgentPlan {
 }
 
 impl AgentPlan {
+    /// The variables of the environment that tools from outside get by name.
+    pub fn variables_of_tools(&self) -> impl Iterator<Item = &String> {
+        let of_servers = self.mcp.iter().flat_map(|server| server.env.iter().chain(server.headers.values()));
+        of_servers.chain(self.rest.iter().flat_map(|tool| tool.headers.values()))
+    }
+
     /// The words for the failure of a tool, where there are any: those for its name before those for the longest beginning of it.
     #[must_use]
     pub fn failure_of(&self, tool: &str) -> Option<&str> {
@@ -203,13 +214,40 @@ pub struct SubAgentPlan {
     pub timeout_seconds: u32,
 }
 
-/// A server of tools, started by its command for each session of the roles that are given it.
+/// A tool that is a request to a web service.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RestTool {
+    /// Its name.
+    pub name: String,
+    /// When to call it.
+    pub description: String,
+    /// The method.
+    pub method: RestMethod,
+    /// The address, with placeholders in braces.
+    pub url: String,
+    /// The schema of its arguments: an object.
+    pub params: Value,
+    /// The variables that hold the values of its headers.
+    pub headers: BTreeMap<String, String>,
+    /// The roles that are given it.
+    pub roles: Vec<Role>,
+    /// The time of one call, in seconds.
+    pub timeout_seconds: u32,
+}
+
+/// A server of tools, started by its command or asked at its address for each session of the roles that are given it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpServer {
     /// Its name.
     pub name: String,
-    /// The program and its arguments.
+    /// The program and its arguments. Empty where it is asked at an address.
     pub command: Vec<String>,
+    /// Its address, where it is not started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The variables that hold the values of headers for that address.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
     /// Variables of the caller's environment that it gets.
     pub env: Vec<String>,
     /// The roles that are given its tools.

@@ -12,8 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::plan::{
     AdvisorPlan, AgentPlan, AgentProgram, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, McpServer,
-    Merge, Minimise, NamedCommand, Network, OnRemark, Plan, Proof, Push, SafetyPlan, Sandbox, SubAgentPlan, TestPlan,
-    WaitFor, Wire,
+    Merge, Minimise, NamedCommand, Network, OnRemark, Plan, Proof, Push, RestTool, SafetyPlan, Sandbox, SubAgentPlan,
+    TestPlan, WaitFor, Wire,
 };
 use super::resolve::defaults;
 use crate::domain::budget::{Budget, SharedCaps};
@@ -101,6 +101,8 @@ saved! {
         meta: Vec<MetaBlock>,
         mcp: Vec<McpServer>,
         cache: bool,
+        rest: Vec<RestTool>,
+        tool_hosts: Vec<String>,
         advisors: Vec<AdvisorPlan>,
         sub_agents: Vec<SubAgentPlan>,
         tool_failures: BTreeMap<String, String>,

@@ -19,7 +19,7 @@ use super::secret_vars::refuse_secrets;
 use super::sources::{Setting, Sources};
 use super::suggest::nearest;
 use super::values::{AuditPath, Glob, TestName};
-use super::{mcp, meta};
+use super::{mcp, meta, rest};
 
 /// The defaults of the seeds (S0-1).
 const DEFAULT_MAX_COST: MicroUsd = MicroUsd(2_000_000);
@@ -186,6 +186,7 @@ pub(super) fn agent(picker: &Picker<'_>, key_vars: &[&str]) -> AgentPlan {
     // Which model that is, the registry knows.
     let side = picker.in_documents(of(|agent| agent.side_model.clone()));
     let _text = picker.take_optional("agent.sideModel", side, "the tier's", String::clone);
+    let tool_hosts = rest::hosts(picker);
     AgentPlan {
         max_turns: picker.take("agent.maxTurns", turns, 40, u32::to_string),
         max_attempts: picker.take("agent.maxAttempts", attempts, 3, u32::to_string),
@@ -197,7 +198,9 @@ pub(super) fn agent(picker: &Picker<'_>, key_vars: &[&str]) -> AgentPlan {
             .map(|value| value.0),
         side_model: None,
         meta: meta::blocks(picker),
-        mcp: mcp::servers(picker, key_vars),
+        mcp: mcp::servers(picker, key_vars, &tool_hosts),
+        rest: rest::tools(picker, key_vars, &tool_hosts),
+        tool_hosts,
         cache: picker.take("agent.cache", cache, false, bool::to_string),
         // Which models those are, the registry knows.
         advisors: Vec::new(),

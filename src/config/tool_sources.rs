@@ -11,7 +11,8 @@ const MAX_WORDS: usize = 1_000;
 /// The sources of tools that are configured, as their tools' names begin.
 fn sources(agent: &AgentPlan) -> Vec<String> {
     let servers = agent.mcp.iter().map(|server| format!("mcp__{}", server.name));
-    servers.chain(agent.sub_agents.iter().map(|sub| format!("agent__{}", sub.name))).collect()
+    let rest = agent.rest.iter().map(|tool| format!("rest__{}", tool.name));
+    servers.chain(rest).chain(agent.sub_agents.iter().map(|sub| format!("agent__{}", sub.name))).collect()
 }
 
 /// Whether a name is that of a tool of a source, or stands for all of its tools.

@@ -51,4 +51,5 @@ pub mod tree_patch;
 pub mod units;
 pub mod verdict;
 pub mod waiting;
+pub mod web_host;
 pub mod word_list;

@@ -23,13 +23,15 @@ pub enum ToolSource {
     BuiltIn,
     /// A server that speaks the Model Context Protocol.
     Mcp,
+    /// A request to a web service.
+    Rest,
     /// A session of another model.
     Agent,
 }
 
 impl ToolSource {
     /// Every source but our own.
-    pub const OUTSIDE: [Self; 2] = [Self::Mcp, Self::Agent];
+    pub const OUTSIDE: [Self; 3] = [Self::Mcp, Self::Rest, Self::Agent];
 
     /// The source of a tool by its name.
     #[must_use]
@@ -43,6 +45,7 @@ impl ToolSource {
         match self {
             Self::BuiltIn => "",
             Self::Mcp => "mcp__",
+            Self::Rest => "rest__",
             Self::Agent => "agent__",
         }
     }

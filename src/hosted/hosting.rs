@@ -9,6 +9,7 @@ use crate::backend::Backend;
 use crate::config::{AgentProgram, Network, Sandbox};
 use crate::domain::clock::Clock;
 use crate::domain::spoken::Spoken;
+use crate::http::Outward;
 use crate::model::relay::Relay;
 use crate::process::confine::{AgentRoom, AgentWish, ConfineError, Wish, arrange_agent};
 use crate::streams::Streams;
@@ -30,6 +31,8 @@ pub struct Hosting {
     pub env: BTreeMap<OsString, OsString>,
     /// The variables that the configuration names for servers of tools, and their values.
     pub named: BTreeMap<String, OsString>,
+    /// The way out for tools, to the hosts that the configuration names.
+    pub outward: Outward,
     /// The paths that no child may reach.
     pub kept_out: Vec<PathBuf>,
     /// A folder outside every granted path for what must survive a crash.

@@ -134,7 +134,7 @@ async fn talk<'p>(
     };
     drop(ports);
     if let Some(sources) = seat.sources.take() {
-        sources.close(&mut seat.memory, &mut end);
+        sources.close(&mut seat.memory, &mut end).await;
     }
     (&seat.advisor.name, end)
 }

@@ -85,7 +85,7 @@ pub(super) async fn with_models(
     sessions.replay = std::mem::replace(&mut ports.replay, Replay::none());
     drop(ports);
     if let Some(sources) = sources {
-        sources.close(&mut sessions.memory, &mut end);
+        sources.close(&mut sessions.memory, &mut end).await;
     }
     end
 }

@@ -1,5 +1,5 @@
-//! Tools from outside for one session: servers (MCP), started in a room that only reads the tree and asked for their tools before the first
-//! turn, and sub-agents. All of it ends with the session, whatever its end.
+//! Tools from outside for one session: servers (MCP), started in a room that only reads the tree or asked at an address, and asked for their
+//! tools before the first turn; requests to web services; and sub-agents. All of it ends with the session, whatever its end.
 //!
 //! Invariant: a server has no key but the variables that the configuration names for it. A source that cannot be had costs the session
 //! nothing but its tools.
@@ -17,16 +17,17 @@ use serde_json::json;
 
 use super::context::Context;
 use super::recorder::Recorder;
-use crate::config::{AgentPlan, McpServer};
+use crate::config::{AgentPlan, McpServer, RestTool};
 use crate::domain::event::Event;
 use crate::domain::ladder::Role;
 use crate::domain::model_id::ModelId;
 use crate::domain::session_exit::SessionExit;
 use crate::domain::tool::{ToolSource, ToolSpec};
-use crate::mcp;
+use crate::mcp::{self, Remote};
+use crate::rest::Rest;
 use crate::session::{Memory, OutsideTools, Replay, SessionEnd};
 use offer::{Below, Source, name_of};
-use servers::{Life, Served, start};
+use servers::{Life, Served, Started, headers_of, start};
 
 pub(super) use offer::Caller;
 
@@ -53,14 +54,18 @@ pub(super) async fn open(
         return None;
     }
     let needed = with_sub_agents(&plan.agent, &given);
-    let mut sources: Vec<Source> = plan.agent.sub_agents.iter().cloned().map(Source::Agent).collect();
-    sources.retain(|source| needed.contains(&source.name()));
+    let mut agents: Vec<Source> = plan.agent.sub_agents.iter().cloned().map(Source::Agent).collect();
+    agents.retain(|source| needed.contains(&source.name()));
+    let requests = requests(context, recorder, role, &needed);
     let wanted: Vec<&McpServer> =
         plan.agent.mcp.iter().filter(|server| needed.contains(&server_name(server))).collect();
     let (served, lives) = serve(context, recorder, role, wanted).await?;
-    // Servers first, as their tools stand in requests.
-    let all = served.into_iter().map(Source::Mcp).chain(sources).collect();
+    let all = served.into_iter().map(Source::Mcp).chain(requests).chain(agents).collect();
     Some(Sources { all: Rc::new(all), given, lives, below: None })
+}
+
+fn rest_name(tool: &RestTool) -> String {
+    format!("{}{}", ToolSource::Rest.prefix(), tool.name)
 }
 
 fn server_name(server: &McpServer) -> String {
@@ -70,7 +75,8 @@ fn server_name(server: &McpServer) -> String {
 /// The sources that a role is given, by name.
 fn given_to(agent: &AgentPlan, role: Role) -> Vec<String> {
     let servers = agent.mcp.iter().filter(|server| server.roles.contains(&role)).map(server_name);
-    servers.chain(agent.sub_agents.iter().filter(|sub| sub.roles.contains(&role)).map(name_of)).collect()
+    let rest = agent.rest.iter().filter(|tool| tool.roles.contains(&role)).map(rest_name);
+    servers.chain(rest).chain(agent.sub_agents.iter().filter(|sub| sub.roles.contains(&role)).map(name_of)).collect()
 }
 
 /// The same with what sub-agents among them are given.
@@ -95,21 +101,21 @@ async fn serve(
     let mut lives: Vec<Life> = Vec::new();
     for server in wanted {
         match start(context, server) {
-            Ok((client, life)) => {
+            Ok(Started { client, life, remote }) => {
                 lives.push(life);
-                started.push((server, client));
+                started.push((server, client, remote));
             }
-            Err(why) => tell_lost(context, recorder, role, (&server.name, &why)),
+            Err(why) => tell_no_server(context, recorder, role, (server, &why)),
         }
     }
-    let opening = join_all(started.iter().map(|(_, client)| client.open()));
+    let opening = join_all(started.iter().map(|(_, client, _)| client.open()));
     let opened = tokio::select! {
         opened = opening => opened,
         never = keep_all(&mut lives) => match never {},
         _stopped = context.world.stop.wait() => return None,
     };
     let mut served = Vec::new();
-    for ((server, client), opened) in started.into_iter().zip(opened) {
+    for ((server, client, remote), opened) in started.into_iter().zip(opened) {
         match opened {
             Ok(described) => {
                 let (mut tools, left_out) = mcp::offered(&server.name, &described, &server.allow);
@@ -118,9 +124,9 @@ async fn serve(
                     tracing::info!(server = %server.name, %why, "tools are not offered");
                 }
                 let limit = Duration::from_secs(u64::from(server.timeout_seconds));
-                served.push(Served { name: server.name.clone(), client, limit, tools });
+                served.push(Served { name: server.name.clone(), client, limit, tools, remote });
             }
-            Err(error) => tell_lost(context, recorder, role, (&server.name, &error.to_string())),
+            Err(error) => tell_no_server(context, recorder, role, (server, &error.to_string())),
         }
     }
     served.retain(|server| {
@@ -141,20 +147,50 @@ fn clean(context: &Context<'_>, spec: &mut ToolSpec) {
     spec.parameters = parameters.unwrap_or_else(|_masked| json!({"type": "object"}));
 }
 
-/// Tells that a server cannot be had.
-fn tell_lost(context: &Context<'_>, recorder: &mut Recorder<'_>, role: Role, (name, why): (&str, &str)) {
+fn tell_no_server(context: &Context<'_>, recorder: &mut Recorder<'_>, role: Role, (server, why): (&McpServer, &str)) {
+    let what = format!("the server of tools `{}`", server.name);
+    tell_lost((context, recorder), role, (&server_name(server), &what, why), SessionExit::McpInitFailed);
+}
+
+/// Tells that a source cannot be had.
+fn tell_lost(
+    (context, recorder): (&Context<'_>, &mut Recorder<'_>),
+    role: Role,
+    (name, what, why): (&str, &str, &str),
+    exit: SessionExit,
+) {
     let why = context.redact(why);
     recorder.emit(&Event::ToolFinished {
         role,
         turn: 0,
-        name: format!("mcp__{name}"),
+        name: name.to_owned(),
         subject: why.chars().take(120).collect(),
         ok: false,
         duration_ms: 0,
-        exit: SessionExit::McpInitFailed.as_str().to_owned(),
+        exit: exit.as_str().to_owned(),
         session_id: String::new(),
     });
-    recorder.emit(&Event::Warning { message: format!("the server of tools `{name}` cannot be used: {why}") });
+    recorder.emit(&Event::Warning { message: format!("{what} cannot be used: {why}") });
+}
+
+/// The requests to web services that can be made.
+fn requests(context: &Context<'_>, recorder: &mut Recorder<'_>, role: Role, needed: &[String]) -> Vec<Source> {
+    let mut sources = Vec::new();
+    let wanted = context.charter.plan.agent.rest.iter().filter(|tool| needed.contains(&rest_name(tool)));
+    for tool in wanted {
+        match headers_of(context, &tool.headers) {
+            Ok(headers) => {
+                let outward = context.world.hosting.outward.clone();
+                sources.push(Source::Rest(Rest::new(tool.clone(), headers, outward)));
+            }
+            Err(why) => {
+                let name = rest_name(tool);
+                let what = format!("the tool `{name}`");
+                tell_lost((context, &mut *recorder), role, (&name, &what, &why), SessionExit::ToolNotAvailable);
+            }
+        }
+    }
+    sources
 }
 
 async fn keep_all(lives: &mut [Life]) -> Infallible {
@@ -190,7 +226,10 @@ impl Sources {
     }
 
     /// Ends them with their session, which learns what sub-agents did and found out.
-    pub(super) fn close(self, memory: &mut Memory, end: &mut SessionEnd) {
+    pub(super) async fn close(self, memory: &mut Memory, end: &mut SessionEnd) {
+        // What is on its way is of no use any more.
+        drop(self.lives);
+        join_all(self.all.iter().filter_map(Source::remote).map(Remote::close)).await;
         let Some(below) = self.below else { return };
         memory.learn(below.memory.take());
         for path in below.wrote.take() {

@@ -49,7 +49,7 @@ impl Client {
     }
 
     /// Takes what the server printed, and answers what it asks.
-    fn hear(&self, bytes: &[u8]) {
+    pub(super) fn hear(&self, bytes: &[u8]) {
         let (answers, is_lost) = {
             let mut inbox = self.inbox();
             (inbox.push(bytes), inbox.is_lost())
@@ -58,6 +58,27 @@ impl Client {
             self.given_up.notify_one();
         }
         answers.iter().for_each(|answer| self.tell(answer));
+    }
+
+    /// The version of the protocol that both speak, once the server was greeted.
+    pub(super) fn version(&self) -> Option<String> {
+        self.inbox().version.clone()
+    }
+
+    /// Whether a request still waits for its answer.
+    pub(super) fn waits_for(&self, id: u64) -> bool {
+        self.inbox().waits_for(id)
+    }
+
+    /// Answers a request in the server's place, unless the server did.
+    pub(super) fn answer(&self, id: u64, answer: Result<Value, McpError>) {
+        self.inbox().answer(id, answer);
+    }
+
+    /// Gives the server up.
+    pub(super) fn lose(&self, why: &str) {
+        self.inbox().lose(why);
+        self.given_up.notify_one();
     }
 
     fn tell(&self, message: &Value) {
@@ -92,6 +113,7 @@ impl Client {
         if !VERSIONS.contains(&version) {
             return Err(McpError::Refused(format!("it speaks version `{}` of the protocol", clip(version, 20))));
         }
+        self.inbox().version = Some(version.to_owned());
         self.tell(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         if greeting.pointer("/capabilities/tools").is_none() {
             return Err(McpError::Refused("it has no tools".to_owned()));

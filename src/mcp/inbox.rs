@@ -29,6 +29,8 @@ pub(super) struct Inbox {
     notices: u32,
     requests: u32,
     gone: Option<String>,
+    /// The version of the protocol that both speak.
+    pub(super) version: Option<String>,
 }
 
 impl Inbox {
@@ -46,6 +48,18 @@ impl Inbox {
     /// An answer that comes later is of no use.
     pub(super) fn forget(&mut self, id: u64) {
         self.waiting.remove(&id);
+    }
+
+    /// Whether a request still waits for its answer.
+    pub(super) fn waits_for(&self, id: u64) -> bool {
+        self.waiting.contains_key(&id)
+    }
+
+    /// Answers a request that still waits.
+    pub(super) fn answer(&mut self, id: u64, answer: Answer) {
+        if let Some(waiting) = self.waiting.remove(&id) {
+            drop(waiting.send(answer));
+        }
     }
 
     /// Whether the server is gone.

@@ -26,7 +26,7 @@ use super::CallFailure;
 use super::endpoint::{CallLimits, Endpoint, EndpointError};
 use super::failure::{Blamed, Complaint, Scrubber, announces_limit};
 use super::framing::{Decoder, Framing};
-use super::sse::Event;
+use crate::http::sse::Event;
 
 /// How much of an error answer is read.
 pub(super) const MAX_ERROR_BYTES: usize = 64 * 1024;

@@ -1,6 +1,6 @@
 //! How a stream says where one event ends: server-sent events, or a line of JSON each.
 
-use super::sse::{self, Event};
+use crate::http::sse::{self, Event};
 
 /// The two ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -24,7 +24,6 @@ mod openai;
 pub mod probe;
 pub mod relay;
 mod retry_after;
-mod sse;
 mod turn;
 
 use std::collections::BTreeMap;

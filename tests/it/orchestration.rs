@@ -6,6 +6,7 @@ mod mcp;
 mod sub_agents;
 mod telemetry;
 mod trace;
+mod web;
 
 use serde_json::json;
 

@@ -11,7 +11,7 @@ const LAYERS: &[&[&str]] = &[
     &["framework", "backend"],
     &["config", "policy", "report", "redact", "files", "tracker"],
     &["process", "http", "streams"],
-    &["workspace", "test_run", "model", "mcp", "github", "audit", "telemetry"],
+    &["workspace", "test_run", "model", "mcp", "rest", "github", "audit", "telemetry"],
     &["trial"],
     &["session", "gateway"],
     &["hosted"],

@@ -1,4 +1,4 @@
-//! The tools of a session from every source, and how each is called: servers, and sub-agents that hold sessions of their own.
+//! The tools of a session from every source, and how each is called: servers, requests, and sub-agents that hold sessions of their own.
 //!
 //! Invariant: a sub-agent spends within every cap of the session that calls it, and its own. Whatever becomes of it is a tool's answer.
 
@@ -24,7 +24,9 @@ use crate::domain::session_exit::SessionExit;
 use crate::domain::stop::{StopCause, StopSource};
 use crate::domain::tool::{ToolSource, ToolSpec};
 use crate::domain::units::MicroUsd;
+use crate::mcp::Remote;
 use crate::policy::rotation::Patience;
+use crate::rest::Rest;
 use crate::session::{
     self, Book, FailureReason, FinalReport, Lineage, Memory, OutsideCall, OutsideError, OutsideFuture, OutsideTools,
     Ports, Replay, SessionEnd, SessionSpec, Toolbox,
@@ -43,6 +45,8 @@ const DEFAULT_SHARE: u64 = 10;
 pub(super) enum Source {
     /// A server that speaks MCP.
     Mcp(Served),
+    /// A request to a web service.
+    Rest(Rest),
     /// A sub-agent.
     Agent(SubAgentPlan),
 }
@@ -52,13 +56,39 @@ impl Source {
     pub(super) fn name(&self) -> String {
         match self {
             Self::Mcp(served) => format!("{}{}", ToolSource::Mcp.prefix(), served.name),
+            Self::Rest(rest) => rest.name(),
             Self::Agent(agent) => name_of(agent),
+        }
+    }
+
+    /// The way to a server behind an address.
+    pub(super) const fn remote(&self) -> Option<&Remote> {
+        match self {
+            Self::Mcp(served) => served.remote.as_ref(),
+            Self::Rest(_) | Self::Agent(_) => None,
+        }
+    }
+
+    /// Whether what it is called with leaves this machine, other than to a model.
+    const fn goes_out(&self) -> bool {
+        match self {
+            Self::Mcp(served) => served.remote.is_some(),
+            Self::Rest(_) => true,
+            Self::Agent(_) => false,
+        }
+    }
+
+    fn has(&self, tool: &str) -> bool {
+        match self {
+            Self::Mcp(served) => served.tools.iter().any(|offered| offered.spec.name == tool),
+            Self::Rest(_) | Self::Agent(_) => self.name() == tool,
         }
     }
 
     fn specs(&self) -> Vec<ToolSpec> {
         match self {
             Self::Mcp(served) => served.specs().collect(),
+            Self::Rest(rest) => vec![rest.spec()],
             Self::Agent(agent) => vec![ToolSpec {
                 name: name_of(agent),
                 description: agent.description.clone(),
@@ -70,7 +100,7 @@ impl Source {
     /// Whether a session may call it that was given it.
     fn is_for(&self, caller: &Caller<'_, '_>) -> bool {
         match self {
-            Self::Mcp(_) => true,
+            Self::Mcp(_) | Self::Rest(_) => true,
             Self::Agent(agent) => caller.depth() < DEEPEST && (caller.may_write || !agent.allow_write),
         }
     }
@@ -178,20 +208,23 @@ async fn called(
     below: &Rc<Below>,
     call: OutsideCall,
 ) -> Result<String, OutsideError> {
-    for source in sources.iter() {
-        match source {
-            Source::Mcp(served) => {
-                if let Some(answer) = served.call(&call.name, &call.arguments).await {
-                    return answer;
-                }
-            }
-            Source::Agent(agent) if name_of(agent) == call.name => {
-                return ask(sources, caller, below, (agent, call)).await;
-            }
-            Source::Agent(_) => {}
+    let Some(source) = sources.iter().find(|source| source.has(&call.name)) else { return Err(unknown(&call.name)) };
+    if source.goes_out() {
+        let arguments = call.arguments.to_string();
+        if caller.context.redact(&arguments) != arguments {
+            let told = format!("`{}` was not called: an argument holds a secret.", call.name);
+            return Err(failed(SessionExit::ToolFailure, told));
         }
     }
-    Err(unknown(&call.name))
+    match source {
+        Source::Mcp(served) => served.call(&call.name, &call.arguments).await,
+        Source::Rest(rest) => rest.call(&call.arguments).await.map_err(|error| OutsideError {
+            exit: error.exit(),
+            told: format!("`{}` failed: {error}.", call.name),
+            instead: None,
+        }),
+        Source::Agent(agent) => ask(sources, caller, below, (agent, call)).await,
+    }
 }
 
 /// Holds a session of a sub-agent.

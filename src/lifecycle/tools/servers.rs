@@ -1,5 +1,6 @@
-//! The servers of a session: each started in a room that only reads the tree.
+//! The servers of a session: each started in a room that only reads the tree, or asked at its address.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
 use std::future::Future;
@@ -7,14 +8,16 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::time::Duration;
 
+use http::{HeaderName, HeaderValue};
 use serde_json::Value;
+use url::Url;
 
 use super::super::context::Context;
 use crate::config::McpServer;
 use crate::domain::session_exit::SessionExit;
 use crate::domain::tool::ToolSpec;
 use crate::hosted::find;
-use crate::mcp::{self, Client, McpError, Offered};
+use crate::mcp::{self, Client, McpError, Offered, Remote};
 use crate::process::{Confinement, Program, Spec};
 use crate::session::OutsideError;
 
@@ -32,6 +35,8 @@ pub(super) struct Served {
     pub(super) client: Client,
     pub(super) limit: Duration,
     pub(super) tools: Vec<Offered>,
+    /// The way to it, where it is behind an address.
+    pub(super) remote: Option<Remote>,
 }
 
 impl Served {
@@ -40,10 +45,11 @@ impl Served {
         self.tools.iter().map(|tool| tool.spec.clone())
     }
 
-    /// Calls a tool by the name on offer. `None` where that is none of its own.
-    pub(super) async fn call(&self, name: &str, arguments: &Value) -> Option<Result<String, OutsideError>> {
-        let tool = self.tools.iter().find(|tool| tool.spec.name == name)?;
-        Some(match self.client.call(&tool.tool, arguments, self.limit).await {
+    /// Calls a tool by the name on offer.
+    pub(super) async fn call(&self, name: &str, arguments: &Value) -> Result<String, OutsideError> {
+        let own = self.tools.iter().find(|tool| tool.spec.name == name);
+        let tool = own.map_or(name, |tool| tool.tool.as_str());
+        match self.client.call(tool, arguments, self.limit).await {
             Ok((text, true)) => Ok(text),
             Ok((told, false)) => Err(OutsideError { exit: None, told, instead: None }),
             Err(error) => Err(OutsideError {
@@ -55,15 +61,45 @@ impl Served {
                 told: format!("`{name}` failed: {error}. Do without it."),
                 instead: None,
             }),
-        })
+        }
     }
 }
 
-/// A server's client, and the life of its process.
-pub(super) type Started = (Client, Life);
+/// A server that was started, or that is about to be asked at its address.
+pub(super) struct Started {
+    pub(super) client: Client,
+    pub(super) life: Life,
+    pub(super) remote: Option<Remote>,
+}
 
-/// Starts a server.
+/// Starts a server, or opens the way to it.
 pub(super) fn start(context: &Context<'_>, server: &McpServer) -> Result<Started, String> {
+    let Some(url) = &server.url else { return start_here(context, server) };
+    let url = Url::parse(url).map_err(|error| error.to_string())?;
+    let remote = Remote::new(context.world.hosting.outward.clone(), url, headers_of(context, &server.headers)?);
+    let (client, words) = Client::new();
+    let (way, own) = (remote.clone(), client.clone());
+    let life: Life = Box::pin(async move { way.live(own, words).await });
+    Ok(Started { client, life, remote: Some(remote) })
+}
+
+/// The headers of a source, their values from the variables that it names.
+pub(super) fn headers_of(
+    context: &Context<'_>,
+    headers: &BTreeMap<String, String>,
+) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
+    let one = |(name, variable): (&String, &String)| {
+        let value = context.world.hosting.named.get(variable).ok_or(format!("the variable {variable} is not set"))?;
+        let value = value.to_str().and_then(|value| HeaderValue::from_str(value.trim()).ok());
+        let mut value = value.ok_or(format!("the value of {variable} cannot stand in a header"))?;
+        value.set_sensitive(true);
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|error| error.to_string())?;
+        Ok((name, value))
+    };
+    headers.iter().map(one).collect()
+}
+
+fn start_here(context: &Context<'_>, server: &McpServer) -> Result<Started, String> {
     let hosting = context.world.hosting;
     let (name, arguments) = server.command.split_first().ok_or("it names no program")?;
     let path = hosting.env.get(std::ffi::OsStr::new("PATH"));
@@ -107,7 +143,7 @@ pub(super) fn start(context: &Context<'_>, server: &McpServer) -> Result<Started
         let _held = listener;
         mcp::live(server, &keeper, spec, stop, words).await
     });
-    Ok((client, life))
+    Ok(Started { client, life, remote: None })
 }
 
 /// Refuses a server with a secret of which a part lies in the tree: a model writes there, and whoever opened the pull request did.

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::told::{Metered, Spoken};
 use crate::domain::chat::Usage;
+use crate::http::sse::Event;
 use crate::model::framing::Framing;
-use crate::model::sse::Event;
 use crate::model::turn::named_model;
 use crate::model::{anthropic, gemini, openai};
 

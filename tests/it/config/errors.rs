@@ -348,6 +348,79 @@ fn a_sub_agent_that_could_not_be_called_is_refused() {
 }
 
 #[test]
+fn a_tool_behind_an_address_that_may_not_be_asked_is_refused() {
+    let params = "params: {type: object, properties: {id: {type: string}}, required: [id]}";
+    for (tool, place, message) in [
+        ("a: {url: 'https://api.example/'}", "agent.rest.a.description", "is required"),
+        ("a: {description: x}", "agent.rest.a.url", "is required"),
+        ("a__b: {description: x, url: 'https://api.example/'}", "agent.rest.a__b", "is no name of a tool"),
+        (
+            "a: {description: x, url: 'https://other.example/'}",
+            "agent.rest.a.url",
+            "the host other.example is not named",
+        ),
+        ("a: {description: x, url: 'http://api.example/'}", "agent.rest.a.url", "http is not https"),
+        ("a: {description: x, url: 'http://10.0.0.5/'}", "agent.rest.a.url", "http is not https"),
+        ("a: {description: x, url: 'http://localhost/'}", "agent.rest.a.url", "the host localhost is not named"),
+        ("a: {description: x, url: 'https://me:pw@api.example/'}", "agent.rest.a.url", "is no address of the web"),
+        (
+            &format!("a: {{description: x, url: 'https://{{id}}.example/', {params}}}"),
+            "agent.rest.a.url",
+            "is no address",
+        ),
+        (
+            &format!("a: {{description: x, url: 'https://api.example:{{id}}/', {params}}}"),
+            "agent.rest.a.url",
+            "is no address",
+        ),
+        ("a: {description: x, url: 'https://api.example/{id}'}", "agent.rest.a.url", "placeholder `id`"),
+        (
+            "a: {description: x, url: 'https://api.example/', params: {type: array}}",
+            "agent.rest.a.params",
+            "of type object",
+        ),
+        (
+            "a: {description: x, url: 'https://api.example/', method: post}",
+            "agent.rest.a.method",
+            "may change something",
+        ),
+        ("a: {description: x, url: 'https://api.example/', method: trace}", "agent.rest.a.method", "get"),
+        (
+            "a: {description: x, url: 'https://api.example/', headersEnv: {Host: X}}",
+            "agent.rest.a.headersEnv.host",
+            "is no header that can be given",
+        ),
+        (
+            "a: {description: x, url: 'https://api.example/', headersEnv: {Authorization: GITHUB_TOKEN}}",
+            "agent.rest.a.headersEnv",
+            "GITHUB_TOKEN is a secret of this run",
+        ),
+    ] {
+        let told = told(&configured(&format!("agent: {{toolHosts: [api.example, 10.0.0.5], rest: {{{tool}}}}}\n")));
+        assert!(told.contains(place) && told.contains(message), "{tool}: {told}");
+    }
+    for (server, place, message) in [
+        ("a: {}", "agent.mcp.a", "must have either a command or a url"),
+        ("a: {command: [x], url: 'https://api.example/'}", "agent.mcp.a", "must have either a command or a url"),
+        ("a: {url: 'https://other.example/'}", "agent.mcp.a.url", "the host other.example is not named"),
+        ("a: {url: 'https://api.example/', env: [X]}", "agent.mcp.a.env", "goes with the other kind of server"),
+        ("a: {command: [x], headersEnv: {X-Key: X}}", "agent.mcp.a.headersEnv", "goes with the other kind of server"),
+        (
+            "a: {url: 'https://api.example/', headersEnv: {X-Key: ACTIONS_RUNTIME_TOKEN}}",
+            "agent.mcp.a.headersEnv",
+            "ACTIONS_RUNTIME_TOKEN is a secret of this run",
+        ),
+    ] {
+        let told = told(&configured(&format!("agent: {{toolHosts: [api.example], mcp: {{{server}}}}}\n")));
+        assert!(told.contains(place) && told.contains(message), "{server}: {told}");
+    }
+    for host in ["https://api.example", "'*.example'", "api.example/x", "api.example:80"] {
+        let told = told(&configured(&format!("agent: {{toolHosts: [{host}]}}\n")));
+        assert!(told.contains("agent.toolHosts[0]") && told.contains("is no host"), "{host}: {told}");
+    }
+}
+
+#[test]
 fn words_for_the_failure_of_a_tool_that_there_cannot_be_are_refused() {
     let configure = |name: &str, words: &str| {
         configured(&format!(

@@ -2,16 +2,18 @@
 
 /// One event: its name (empty when not given) and its data lines joined by line feeds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Event {
-    pub(super) name: String,
-    pub(super) data: String,
+pub struct Event {
+    /// Its name.
+    pub name: String,
+    /// Its data.
+    pub data: String,
 }
 
 /// Collects bytes until they make lines, and lines until they make events.
 ///
 /// Invariant: the events do not depend on how the bytes were cut.
 #[derive(Debug, Default)]
-pub(super) struct Decoder {
+pub struct Decoder {
     line: Vec<u8>,
     after_cr: bool,
     begun: bool,
@@ -21,7 +23,7 @@ pub(super) struct Decoder {
 
 impl Decoder {
     /// Takes some bytes and returns the events they complete.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Vec<Event> {
+    pub fn push(&mut self, bytes: &[u8]) -> Vec<Event> {
         let mut events = Vec::new();
         let mut rest = bytes;
         while let Some(&first) = rest.first() {
@@ -42,7 +44,7 @@ impl Decoder {
     }
 
     /// The content of an unfinished last event: some servers close without the empty line.
-    pub(super) fn finish(&mut self) -> Option<Event> {
+    pub fn finish(&mut self) -> Option<Event> {
         if !self.line.is_empty() {
             let completed = self.end_line();
             if completed.is_some() {

@@ -1,0 +1,301 @@
+//! Tools behind an address: requests to a web service, and a server of tools over streamable HTTP. The service is a program of its own.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use super::{TIERS, brief, full_mode};
+use crate::world::log::Log;
+use crate::world::model_server::{ModelServer, Request, Say, Scripted};
+use crate::world::program::{Program, Said};
+use crate::world::project::Project;
+
+/// The part of a header that is secret.
+const SECRET: &str = "wk-0a1b2c3d4e5f6071";
+
+/// The service under way.
+struct Web {
+    child: Child,
+    port: u16,
+    folder: tempfile::TempDir,
+}
+
+impl Web {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let script = folder.path().join("web.py");
+        std::fs::write(&script, include_str!("web.py")).expect("written");
+        let mut child = Command::new("python3")
+            .arg(&script)
+            .arg(folder.path().join("log"))
+            .env("WEB_SECRET", SECRET)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("python3");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("a port");
+        let port = line.trim().parse().expect("a port");
+        Self { child, port, folder }
+    }
+
+    /// The requests that came.
+    fn heard(&self) -> Vec<Value> {
+        let log = std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
+        log.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    }
+
+    /// Their methods and paths.
+    fn paths(&self) -> Vec<String> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        self.heard().iter().map(|one| format!("{} {}", text(&one["method"]), text(&one["path"]))).collect()
+    }
+}
+
+impl Drop for Web {
+    fn drop(&mut self) {
+        self.child.kill().expect("killed");
+        self.child.wait().expect("over");
+    }
+}
+
+/// A run whose librarian has tools behind an address, and what became of it.
+struct Run {
+    said: Said,
+    log: Log,
+    requests: Vec<Request>,
+    database: Vec<u8>,
+    /// The folder of the log.
+    _project: Project,
+}
+
+fn run(config: &str, librarian: impl Fn(&Request) -> Scripted + Send + 'static) -> Run {
+    let project = Project::python();
+    project.write(".github/upshift.yml", config);
+    // A test that fails if it sees the secret.
+    project.write(
+        "tests/test_seen.py",
+        "import os\nimport unittest\n\n\nclass Seen(unittest.TestCase):\n    def test_seen(self):\n        self.assertFalse([v for v in os.environ.values() if 'wk-0a1b' in v])\n",
+    );
+    project.commit();
+    let server = ModelServer::start(full_mode((project.source, project.wrong, project.right), librarian));
+    let name = project.path().file_name().expect("a name").to_string_lossy().into_owned();
+    let database = project.path().parent().expect("a parent").join(format!("{name}.web.db"));
+    let program =
+        Program::with_anthropic(&server.url()).with("TRACKER_AUTH", &format!("Bearer {SECRET}")).with("WRONG_ONE", "Bearer nobody");
+    let args = [
+        "run",
+        "--tiers",
+        TIERS,
+        "--audit-db",
+        database.to_str().expect("text"),
+        "--test-command",
+        project.test_command,
+    ];
+    let said = program.run(project.path(), &args);
+    let requests = server.requests();
+    server.finish();
+    let log = Log::open(&database);
+    Run { said, log, requests, database: std::fs::read(&database).expect("a log"), _project: project }
+}
+
+impl Run {
+    /// The answers to the librarian's calls, in order.
+    fn told(&self) -> Vec<String> {
+        let librarian = self.requests.iter().filter(|request| request.system().contains("You brief"));
+        let last = |request: &Request| request.tool_results().last().expect("a result").content.clone();
+        librarian.skip(1).map(last).collect()
+    }
+
+    fn exits(&self) -> Vec<Vec<String>> {
+        self.log.rows(
+            "SELECT json_extract(body, '$.name'), json_extract(body, '$.exit') FROM events
+             WHERE kind = 'tool_finished' AND json_extract(body, '$.exit') IS NOT NULL ORDER BY seq",
+        )
+    }
+
+    /// The secret reached no model, no log and no terminal.
+    fn assert_kept(&self) {
+        assert!(!self.said.all().contains(SECRET), "{}", self.said.all());
+        assert!(self.requests.iter().all(|request| !request.all_text().contains(SECRET)), "a model was told");
+        assert!(!self.database.windows(SECRET.len()).any(|part| part == SECRET.as_bytes()), "the log has it");
+    }
+
+    fn offered(&self) -> Vec<String> {
+        self.requests[0].tools().into_iter().filter(|name| name.contains("__")).collect()
+    }
+}
+
+fn calls(calls: &'static [(&'static str, &'static str)]) -> impl Fn(&Request) -> Scripted + Send + 'static {
+    move |request| match calls.get(request.turn()) {
+        Some((name, arguments)) => {
+            Say::call(name, serde_json::from_str(arguments).expect("JSON")).usage(500, 20).into()
+        }
+        None => brief(),
+    }
+}
+
+#[test]
+fn a_librarian_asks_a_web_service_with_a_key_that_nobody_else_sees() {
+    let web = Web::start();
+    let config = format!(
+        "agent:
+  toolHosts: [127.0.0.1]
+  rest:
+    issue:
+      description: Reads an issue.
+      url: http://127.0.0.1:{port}/issues/{{id}}
+      params: {{type: object, properties: {{id: {{type: string}}, page: {{type: integer}}}}, required: [id], additionalProperties: false}}
+      headersEnv: {{Authorization: TRACKER_AUTH}}
+    make:
+      description: Makes an issue.
+      method: post
+      allowWrite: true
+      url: http://127.0.0.1:{port}/issues
+      params: {{type: object, properties: {{title: {{type: string}}}}}}
+    big: {{description: Says much., url: 'http://127.0.0.1:{port}/big'}}
+    critics: {{description: For another., url: 'http://127.0.0.1:{port}/big', roles: [critic]}}
+",
+        port = web.port
+    );
+    let run = run(
+        &config,
+        calls(&[
+            ("rest__issue", r#"{"id": "../7?x=y", "page": 2}"#),
+            ("rest__issue", r#"{"id": 7}"#),
+            ("rest__make", r#"{"title": "é"}"#),
+            ("rest__big", "{}"),
+            ("rest__critics", "{}"),
+        ]),
+    );
+    assert_eq!(run.said.code, 0, "{}", run.said.all());
+    assert_eq!(run.offered(), ["rest__big", "rest__issue", "rest__make"]);
+    let told = run.told();
+    assert!(told[0].contains("is one short") && told[0].contains("<<"), "fenced, as it is foreign: {}", told[0]);
+    assert!(told[1].contains("`id` must be of type string") && told[1].contains("Nothing was sent"), "{}", told[1]);
+    assert!(told[2].contains("made"), "{}", told[2]);
+    assert!(told[3].contains("read_output") && told[3].len() < 14_000, "a long answer stands behind a handle");
+    assert!(told[4].contains("rest__critics"), "{}", told[4]);
+    let heard = web.heard();
+    assert_eq!(web.paths(), ["GET /issues/..%2F7%3Fx%3Dy?page=2", "POST /issues", "GET /big"]);
+    assert_eq!(heard[0]["headers"]["authorization"], format!("Bearer {SECRET}"));
+    assert!(heard[1]["headers"].get("authorization").is_none(), "each tool has its own headers");
+    assert_eq!(heard[1]["body"], r#"{"title":"é"}"#);
+    run.assert_kept();
+}
+
+#[test]
+fn a_failing_web_service_costs_its_answers_alone() {
+    let web = Web::start();
+    let config = format!(
+        "agent:
+  toolHosts: [127.0.0.1, localhost, no-such-host.invalid]
+  rest:
+    slow: {{description: x, url: 'http://127.0.0.1:{port}/slow', timeoutSeconds: 1}}
+    elsewhere: {{description: x, url: 'http://127.0.0.1:{port}/elsewhere'}}
+    picture: {{description: x, url: 'http://127.0.0.1:{port}/picture'}}
+    tea: {{description: x, url: 'http://127.0.0.1:{port}/tea', headersEnv: {{Authorization: TRACKER_AUTH}}}}
+    nowhere: {{description: x, url: 'https://no-such-host.invalid/'}}
+    unset: {{description: x, url: 'http://127.0.0.1:{port}/tea', headersEnv: {{X-Key: NOT_SET_AT_ALL}}}}
+  toolFailures: {{rest__nowhere: 'The service is closed. Go on.'}}
+",
+        port = web.port
+    );
+    let run = run(
+        &config,
+        calls(&[
+            ("rest__slow", "{}"),
+            ("rest__elsewhere", "{}"),
+            ("rest__picture", "{}"),
+            ("rest__tea", "{}"),
+            ("rest__nowhere", "{}"),
+        ]),
+    );
+    assert_eq!(run.said.code, 0, "{}", run.said.all());
+    let told = run.told();
+    assert!(told[0].contains("no answer within 1 s"), "{}", told[0]);
+    assert!(told[1].contains("302") && told[1].contains("not followed"), "{}", told[1]);
+    assert!(told[2].contains("[image/png: not shown]"), "{}", told[2]);
+    assert!(told[3].contains("418") && told[3].contains("no tea for"), "{}", told[3]);
+    assert_eq!(told[4], "The service is closed. Go on.");
+    assert!(!web.paths().iter().any(|path| path.contains("stolen")), "{:?}", web.paths());
+    assert!(run.said.all().contains("the variable NOT_SET_AT_ALL is not set"), "{}", run.said.all());
+    assert_eq!(
+        run.exits(),
+        [
+            ["rest__unset", "EXIT-TOOL-NOT-AVAILABLE"],
+            ["rest__slow", "EXIT-TOOL-TIMEOUT"],
+            ["rest__nowhere", "EXIT-TOOL-FAILURE"]
+        ]
+    );
+    run.assert_kept();
+}
+
+fn served(web: &Web, more: &str) -> String {
+    format!(
+        "agent:\n  toolHosts: [127.0.0.1]\n  mcp:\n    web: {{url: 'http://127.0.0.1:{}/mcp', headersEnv: {{Authorization: TRACKER_AUTH}}{more}}}\n",
+        web.port
+    )
+}
+
+#[test]
+fn a_server_of_tools_behind_an_address_is_greeted_asked_and_bidden_farewell() {
+    let web = Web::start();
+    let run = run(
+        &served(&web, ", timeoutSeconds: 1"),
+        calls(&[
+            ("mcp__web__look", r#"{"path": "shop/cart.py"}"#),
+            ("mcp__web__slow", "{}"),
+            ("mcp__web__cut", "{}"),
+            ("mcp__web__look", r#"{"path": "again"}"#),
+            ("mcp__web__change", "{}"),
+        ]),
+    );
+    assert_eq!(run.said.code, 0, "{}", run.said.all());
+    assert_eq!(run.offered(), ["look", "slow", "cut", "forget"].map(|tool| format!("mcp__web__{tool}")));
+    let told = run.told();
+    assert!(told[0].contains("shop/cart.py is at"), "{}", told[0]);
+    assert!(told[1].contains("no answer within 1 s"), "{}", told[1]);
+    assert!(told[2].contains("ended before"), "{}", told[2]);
+    assert!(told[3].contains("again is at"), "one call that fails costs itself alone: {}", told[3]);
+    assert_eq!(
+        run.exits(),
+        [
+            ["mcp__web__slow", "EXIT-TOOL-TIMEOUT"],
+            ["mcp__web__cut", "EXIT-MCP-CONNECTION-LOST"],
+            ["mcp__web__change", "EXIT-TOOL-NOT-AVAILABLE"]
+        ]
+    );
+    let heard = web.heard();
+    let bodies: Vec<Value> = heard.iter().filter_map(|one| serde_json::from_str(one["body"].as_str()?).ok()).collect();
+    let methods: Vec<&str> = bodies.iter().filter_map(|body| body["method"].as_str()).collect();
+    assert_eq!(methods[..3], ["initialize", "notifications/initialized", "tools/list"]);
+    assert!(methods.contains(&"notifications/cancelled"), "{methods:?}");
+    let answer = bodies.iter().find(|body| body["id"] == "ask-1").expect("the ping is answered");
+    assert_eq!(answer["result"], json!({}));
+    let last = heard.last().expect("a farewell");
+    assert_eq!(
+        (last["method"].as_str(), last["headers"]["mcp-session-id"].as_str()),
+        (Some("DELETE"), Some("session-0"))
+    );
+    assert!(heard[1..].iter().all(|one| one["headers"]["mcp-session-id"] == "session-0"));
+    run.assert_kept();
+}
+
+#[test]
+fn a_server_that_forgets_its_session_or_refuses_the_greeting_is_lost_and_costs_its_tools_alone() {
+    let web = Web::start();
+    let forgotten =
+        run(&served(&web, ""), calls(&[("mcp__web__forget", "{}"), ("mcp__web__look", r#"{"path": "x"}"#)]));
+    assert_eq!(forgotten.said.code, 0, "{}", forgotten.said.all());
+    assert_eq!(
+        forgotten.exits(),
+        [["mcp__web__forget", "EXIT-MCP-CONNECTION-LOST"], ["mcp__web__look", "EXIT-MCP-CONNECTION-LOST"]]
+    );
+    assert!(forgotten.told()[0].contains("its session is over"), "{}", forgotten.told()[0]);
+    let refused = run(&served(&web, "").replace("TRACKER_AUTH", "WRONG_ONE"), |_| brief());
+    assert_eq!(refused.said.code, 0, "{}", refused.said.all());
+    assert_eq!(refused.exits(), [["mcp__web", "EXIT-MCP-INIT-FAILED"]]);
+    assert!(refused.said.all().contains("HTTP 401"), "{}", refused.said.all());
+    assert_eq!(refused.offered(), Vec::<String>::new());
+}
