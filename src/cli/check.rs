@@ -34,10 +34,23 @@ pub struct AgentThere {
     pub kept: Option<String>,
 }
 
-/// Renders a plan. `agents` are the agents that were looked for: where the ladder names none, those that are there. `detected` stands in for a test command
+/// A source of tools from outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolsThere {
+    /// The beginning of its tools' names.
+    pub name: String,
+    /// The program, the address or the models.
+    pub what: String,
+    /// Why it cannot be had. `None` where nothing speaks against it.
+    pub trouble: Option<String>,
+    /// Its address, where it has one.
+    pub url: Option<String>,
+}
+
+/// Renders a plan. `tools` are the sources of tools from outside. `agents` are the agents that were looked for: where the ladder names none, those that are there. `detected` stands in for a test command
 /// that is not configured, or holds the facts known of a given one.
 #[must_use]
-pub fn render(plan: &Plan, detected: Option<&Detected>, agents: &[AgentThere]) -> String {
+pub fn render(plan: &Plan, detected: Option<&Detected>, agents: &[AgentThere], tools: &[ToolsThere]) -> String {
     let mut out = String::new();
     out.push_str(if plan.refusals.is_empty() {
         "✔ The configuration is valid.\n"
@@ -52,6 +65,7 @@ pub fn render(plan: &Plan, detected: Option<&Detected>, agents: &[AgentThere]) -
     tests(&mut out, plan, detected);
     confinement(&mut out, plan);
     agents_there(&mut out, agents);
+    tools_there(&mut out, tools);
     heading(&mut out, "Audit log");
     line(&mut out, &format!("  {}", audit_line(plan)));
     values(&mut out, plan);
@@ -272,6 +286,18 @@ fn agents_there(out: &mut String, agents: &[AgentThere]) {
     for words in kept {
         line(out, &format!("  {words}"));
     }
+}
+
+fn tools_there(out: &mut String, tools: &[ToolsThere]) {
+    if tools.is_empty() {
+        return;
+    }
+    heading(out, "Tools from outside");
+    let row = |tools: &ToolsThere| {
+        let trouble = tools.trouble.as_ref().map(|why| format!("cannot be had: {why}")).unwrap_or_default();
+        [tools.name.clone(), tools.what.clone(), trouble]
+    };
+    table(out, &tools.iter().map(row).collect::<Vec<_>>());
 }
 
 fn audit_line(plan: &Plan) -> String {

@@ -10,6 +10,7 @@ mod finding;
 mod forge;
 mod inner_model;
 mod json;
+mod outside_tools;
 mod targets;
 mod triggers;
 mod waits;
@@ -40,6 +41,8 @@ pub(super) fn run(flags: Flags, online: bool, environment: &Environment) -> anyh
             }
             findings.extend(setup::block_on(examine(&resolved, environment))?);
             findings.extend(setup::block_on(async { Ok(agents::examine(&resolved, environment).await) })?);
+            let tools = async { Ok(outside_tools::examine(&resolved, online, environment).await) };
+            findings.extend(setup::block_on(tools)?);
             findings
         }
         Err(error) => match error.downcast_ref::<Failure>() {

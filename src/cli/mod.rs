@@ -37,6 +37,7 @@ mod lines;
 mod logging;
 mod models;
 mod output;
+mod outside_tools;
 mod parked;
 mod plan;
 mod prepared;
@@ -256,9 +257,10 @@ fn check_plan(flags: plan::Flags, environment: &Environment) -> anyhow::Result<u
         }),
     };
     let agents = hosting::there(&plan, &checkout, environment)?;
+    let tools = outside_tools::there(&plan, &checkout, environment);
     match form {
-        Form::Text => print_set(&check::render(&plan, known.as_ref(), &agents), environment.console()),
-        Form::Json => print(&check::render_json(&plan, known.as_ref(), &agents)),
+        Form::Text => print_set(&check::render(&plan, known.as_ref(), &agents, &tools), environment.console()),
+        Form::Json => print(&check::render_json(&plan, known.as_ref(), &agents, &tools)),
     }
 }
 

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use super::{AgentThere, Detected};
+use super::{AgentThere, Detected, ToolsThere};
 use crate::config::{Network, Origin, Plan, Sandbox};
 use crate::domain::ladder::Tier;
 use crate::domain::units::MicroUsd;
@@ -33,6 +33,9 @@ struct Document<'a> {
     audit_db: Option<&'a str>,
     /// The coding agents that were looked for: where the ladder names none, those that are there.
     agents: Vec<AgentDocument<'a>>,
+    /// The sources of tools from outside. Absent where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<ToolsDocument<'a>>,
     values: Vec<ValueDocument<'a>>,
 }
 
@@ -44,6 +47,16 @@ struct AgentDocument<'a> {
     version: Option<&'a str>,
     /// The reach that it has here. Null where the ladder does not name it, or it is not there.
     kept: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+struct ToolsDocument<'a> {
+    /// The beginning of their names.
+    name: &'a str,
+    /// The program, the address or the models.
+    what: &'a str,
+    /// Why they cannot be had. Null where nothing speaks against it.
+    trouble: Option<&'a str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -116,11 +129,16 @@ struct ValueDocument<'a> {
 
 /// Renders a plan for programs.
 #[must_use]
-pub fn render_json(plan: &Plan, detected: Option<&Detected>, agents: &[AgentThere]) -> String {
-    json::pretty(&document(plan, detected, agents))
+pub fn render_json(plan: &Plan, detected: Option<&Detected>, agents: &[AgentThere], tools: &[ToolsThere]) -> String {
+    json::pretty(&document(plan, detected, agents, tools))
 }
 
-fn document<'a>(plan: &'a Plan, detected: Option<&'a Detected>, agents: &'a [AgentThere]) -> Document<'a> {
+fn document<'a>(
+    plan: &'a Plan,
+    detected: Option<&'a Detected>,
+    agents: &'a [AgentThere],
+    tools: &'a [ToolsThere],
+) -> Document<'a> {
     let money = |amount: Option<MicroUsd>| amount.map(Money::from);
     Document {
         version: VERSION,
@@ -157,6 +175,10 @@ fn document<'a>(plan: &'a Plan, detected: Option<&'a Detected>, agents: &'a [Age
                 version: agent.version.as_deref(),
                 kept: agent.kept.as_deref(),
             })
+            .collect(),
+        tools: tools
+            .iter()
+            .map(|tools| ToolsDocument { name: &tools.name, what: &tools.what, trouble: tools.trouble.as_deref() })
             .collect(),
         values: plan
             .values

@@ -187,6 +187,36 @@ fn a_server_that_is_given_up_is_ended_while_its_session_goes_on() {
 }
 
 #[test]
+fn a_killed_run_leaves_no_server_and_goes_on_with_a_new_one() {
+    let project = Project::python();
+    project.write("tools/server.py", include_str!("server.py"));
+    let mark = format!("sleep-killed-{}", project.path().file_name().expect("a name").to_string_lossy());
+    let config = format!("agent: {{mcp: {{own: {{command: [python3, tools/server.py, {mark}]}}}}}}\n");
+    project.write(".github/upshift.yml", &config);
+    project.commit();
+    let looks = |request: &Request| match request.turn() {
+        0 => call("mcp__own__look", json!({ "path": "shop/cart.py" })),
+        1 => call("mcp__own__look", json!({ "path": "shop/__init__.py" })),
+        _ => brief(),
+    };
+    let server = ModelServer::start(full_mode((project.source, project.wrong, project.right), looks));
+    let database = project.path().parent().expect("a parent").join("killed.db");
+    let path = database.to_str().expect("text");
+    let dying = Program::with_anthropic(&server.url()).with("UPSHIFT_CRASH_AFTER", "tool_finished:1");
+    let args = ["run", "--tiers", TIERS, "--audit-db", path, "--test-command", project.test_command];
+    let killed = dying.run(project.path(), &args);
+    assert_eq!(killed.code, -9, "{}", killed.all());
+    assert!(is_gone(&mark, Duration::from_secs(30)), "the server outlived a killed run");
+    let calm = dying.with("UPSHIFT_CRASH_AFTER", "");
+    let resumed = calm.run(project.path(), &["resume", "--audit-db", path]);
+    assert_eq!(resumed.code, 0, "{}", resumed.all());
+    assert!(is_gone(&mark, Duration::from_secs(30)), "the server outlived its session");
+    let last = server.requests().into_iter().rfind(|request| request.system().contains("You brief")).expect("a brief");
+    assert_eq!(last.turn(), 2, "it went on where it was");
+    server.finish();
+}
+
+#[test]
 fn a_variable_of_the_job_is_given_to_no_server() {
     for (name, why) in [
         ("GITHUB_TOKEN", "is a secret of this run"),

@@ -65,6 +65,10 @@ class Web(BaseHTTPRequestHandler):
             return self.answer(302, headers=[("Location", f"http://localhost:{self.server.server_port}/issues/stolen")])
         self.answer(418, f"no tea for {SECRET}", "text/plain")
 
+    def do_HEAD(self):
+        self.note()
+        self.answer(404)
+
     def do_DELETE(self):
         self.note()
         sessions.pop(self.headers.get("Mcp-Session-Id"), None)

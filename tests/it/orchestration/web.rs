@@ -81,8 +81,9 @@ fn run(config: &str, librarian: impl Fn(&Request) -> Scripted + Send + 'static) 
     let server = ModelServer::start(full_mode((project.source, project.wrong, project.right), librarian));
     let name = project.path().file_name().expect("a name").to_string_lossy().into_owned();
     let database = project.path().parent().expect("a parent").join(format!("{name}.web.db"));
-    let program =
-        Program::with_anthropic(&server.url()).with("TRACKER_AUTH", &format!("Bearer {SECRET}")).with("WRONG_ONE", "Bearer nobody");
+    let program = Program::with_anthropic(&server.url())
+        .with("TRACKER_AUTH", &format!("Bearer {SECRET}"))
+        .with("WRONG_ONE", "Bearer nobody");
     let args = [
         "run",
         "--tiers",
@@ -298,4 +299,53 @@ fn a_server_that_forgets_its_session_or_refuses_the_greeting_is_lost_and_costs_i
     assert_eq!(refused.exits(), [["mcp__web", "EXIT-MCP-INIT-FAILED"]]);
     assert!(refused.said.all().contains("HTTP 401"), "{}", refused.said.all());
     assert_eq!(refused.offered(), Vec::<String>::new());
+}
+
+#[test]
+fn check_and_doctor_say_which_tools_are_configured_and_which_cannot_be_had() {
+    let web = Web::start();
+    let project = Project::python();
+    let config = format!(
+        "agent:
+  toolHosts: [127.0.0.1, no-such-host.invalid]
+  mcp:
+    here: {{command: [python3, tools/server.py]}}
+    gone: {{command: [no-such-server]}}
+    far: {{url: 'http://127.0.0.1:{port}/mcp', headersEnv: {{Authorization: TRACKER_AUTH}}}}
+  rest:
+    issue: {{description: x, url: 'http://127.0.0.1:{port}/issues', headersEnv: {{Authorization: NOT_SET_AT_ALL}}}}
+    nowhere: {{description: x, url: 'https://no-such-host.invalid/'}}
+  subAgents: {{callers: {{description: x, instructions: x}}}}
+",
+        port = web.port
+    );
+    project.write(".github/upshift.yml", &config);
+    project.commit();
+    let program = Program::with_anthropic("http://127.0.0.1:1").with("TRACKER_AUTH", &format!("Bearer {SECRET}"));
+    let ladder = ["--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command];
+    let ask = |args: &[&str]| program.run(project.path(), &[args, &ladder].concat());
+    let checked = ask(&["check"]);
+    assert_eq!(checked.code, 0, "{}", checked.all());
+    for (name, trouble) in [
+        ("mcp__here", ""),
+        ("mcp__gone", "cannot be had: `no-such-server` was not found"),
+        ("mcp__far", ""),
+        ("rest__issue", "cannot be had: the variable NOT_SET_AT_ALL is not set"),
+        ("agent__callers", "the models of its caller"),
+    ] {
+        let line = checked.out.lines().find(|line| line.trim_start().starts_with(name)).expect(name);
+        assert!(line.contains(trouble) && (!trouble.is_empty() || !line.contains("cannot")), "{line}");
+    }
+    assert!(web.heard().is_empty(), "check asks nobody");
+    let document: Value = serde_json::from_str(&ask(&["check", "--format", "json"]).out).expect("JSON");
+    let tools = document["tools"].as_array().expect("a list");
+    assert_eq!(tools.iter().filter(|tool| !tool["trouble"].is_null()).count(), 2, "{tools:?}");
+    let told = ask(&["doctor", "--online"]);
+    let line = |name: &str| told.out.lines().find(|line| line.contains(name)).expect(name).to_owned();
+    assert!(line("mcp__far").starts_with("✔") && line("mcp__far").contains("its host answers"), "{}", told.out);
+    assert!(line("mcp__gone").starts_with("✖") && line("mcp__gone").contains("→ Fix"), "{}", told.out);
+    assert!(line("rest__nowhere").contains("its host cannot be reached"), "{}", told.out);
+    assert!(!told.all().contains(SECRET));
+    assert_eq!(web.paths(), ["HEAD /"], "its root alone was asked");
+    assert!(web.heard()[0]["headers"].get("authorization").is_none(), "without the key");
 }
