@@ -52,9 +52,11 @@ pub async fn judge(
     let world = World { guards: world.guards.without(Guard::TestRegions), ..world };
     let context = Context::new(world, state);
     let mut recorder = Recorder::new(journal, state);
-    let measuring = Measuring::of(&TestSetup::of(&context, state), state);
+    let measure = || Measuring::of(&TestSetup::of(&context, state), state);
+    let measuring = measure();
     let none = BTreeSet::new();
-    let over = trial::over_base(&judge::bench_before(&context, &measuring.setup.tests, &none), base, head).await?;
+    let bench = judge::bench_before(&context, &context.world.tests, &none);
+    let mut over = trial::over_base(&bench, base, head, &none).await?;
     let finding = Finding {
         standing: Standing::Broken,
         reason: None,
@@ -66,7 +68,7 @@ pub async fn judge(
         removed: Vec::new(),
         skipped: Vec::new(),
         weakened: trial::weakened(&context.world.workspace.changes(base, head).await?),
-        deciding: over.deciding,
+        deciding: over.deciding.clone(),
         notes: over
             .untold
             .iter()
@@ -76,13 +78,32 @@ pub async fn judge(
         proof: Vec::new(),
     };
     context.world.workspace.restore(&over.tree).await?;
-    let baseline = baseline::run(&context, &mut recorder, measuring).await?;
+    let mut baseline = baseline::run(&context, &mut recorder, measuring).await?;
+    if is_green(&baseline.stage) && !over.doubtful.is_empty() {
+        // Nothing fails there: what is called like a test and holds none may be what was mended.
+        let without = trial::over_base(&bench, base, head, &over.doubtful).await?;
+        context.world.workspace.restore(&without.tree).await?;
+        let again = baseline::run(&context, &mut recorder, measure()).await?;
+        if fails(&again.stage) {
+            (over, baseline) = (without, again);
+        }
+    }
     recorder.record(&context, &baseline.events, baseline.stage.saved(&context.charter));
     let news = if over.new_sources.is_empty() { News::None } else { News::Some };
     let found = measured(&context, &mut recorder, ends, (baseline.stage, &over.tree, news), finding).await;
     leftovers::sweep(&context, &mut recorder);
     leftovers::forget(&context);
     found
+}
+
+/// Whether nothing failed.
+fn is_green(stage: &Stage) -> bool {
+    matches!(stage, Stage::Ending(ending) if ending.outcome == Outcome::AlreadyGreen)
+}
+
+/// Whether tests that could be loaded failed.
+fn fails(stage: &Stage) -> bool {
+    matches!(stage, Stage::Ready(climb) if climb.trees.current.ran)
 }
 
 /// Whether a change brings source files of its own, whose tests stand nowhere over the base.
@@ -129,7 +150,16 @@ async fn measured(
     climb.trees.touched = changes.into_iter().map(|change| change.path).collect();
     workspace.restore(&ends.head.0).await?;
     let author = Author::Person { was_green };
-    let judged = judge::run(context, recorder, &climb, ends.head.0.clone(), author).await?;
+    let mut judged = judge::run(context, recorder, &climb, ends.head.0.clone(), author).await?;
+    let all_along = failing_all_along(context, &climb, ends, (over, &judged)).await?;
+    if !all_along.is_empty() {
+        let names = all_along.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        finding.notes.push(format!("fails before the change and after it, set aside: {names}"));
+        let measure = &mut Arc::make_mut(&mut climb.measured).baseline;
+        set_aside(measure, &all_along);
+        workspace.restore(&ends.head.0).await?;
+        judged = judge::run(context, recorder, &climb, ends.head.0.clone(), author).await?;
+    }
     if judged.run.stopped.is_some() {
         let cause = context.world.stop.raised().map_or_else(|| "stopped".to_owned(), stopped);
         return Ok(broken(finding, cause));
@@ -149,6 +179,52 @@ async fn measured(
     }
     compare_with_base(context, &climb.measured, ends, (over, &judged.run.report), &mut finding).await?;
     Ok(finding)
+}
+
+/// Takes tests out of what has to pass, also by the names that they have in the runner's result file.
+fn set_aside(measure: &mut Baseline, tests: &BTreeSet<String>) {
+    if let Some(filed) = &mut measure.filed {
+        let is_meant = |name: &String| tests.iter().any(|test| is_same_test(test, name));
+        let (aside, failing) = std::mem::take(&mut filed.failing).into_iter().partition(is_meant);
+        filed.failing = failing;
+        filed.errored.retain(|name| filed.failing.contains(name));
+        let aside: Vec<String> = aside;
+        filed.flaky.extend(aside);
+    }
+    measure.failing.retain(|name| !tests.contains(name));
+    measure.flaky.extend(tests.iter().cloned());
+}
+
+/// Whether a result file's name may be that of a printed test: `tests/test_a.py::T::test_b` or `test_b (tests.test_a.T.test_b)` is `test_b`
+/// or `tests.test_a.T.test_b` there.
+fn is_same_test(printed: &str, filed: &str) -> bool {
+    let parts = printed.split(|letter: char| ":() /".contains(letter)).filter(|part| !part.is_empty());
+    let ends = |one: &str, other: &str| one == other || one.ends_with(&format!(".{other}"));
+    printed == filed || parts.last().is_some_and(|own| ends(filed, own) || ends(own, filed))
+}
+
+/// Tests that fail at the head, and failed before it with the base's own tests as well: they say nothing of the change. Empty where no other
+/// test says something.
+async fn failing_all_along(
+    context: &Context<'_>,
+    climb: &Climb,
+    ends: &Ends,
+    (over, judged): (&TreeId, &Judged),
+) -> Result<BTreeSet<String>, LifecycleError> {
+    let before = &climb.measured.baseline;
+    let failing: BTreeSet<String> = judged.run.report.failing().map(|test| test.name.clone()).collect();
+    let is_known = failing.iter().all(|name| before.failing.contains(name) && !before.absent.contains(name));
+    let is_red = matches!(judged.judgement.verdict, Verdict::Red { .. });
+    if !is_red || failing.is_empty() || !is_known || before.failing.iter().all(|name| failing.contains(name)) {
+        return Ok(BTreeSet::new());
+    }
+    if ends.base.0 == *over {
+        return Ok(failing);
+    }
+    context.world.workspace.restore(&ends.base.0).await?;
+    let run = test_run::run(&climb.measured.setup.tests, None, &context.world.stop).await?;
+    let failed: BTreeSet<String> = run.report.failing().map(|test| test.name.clone()).collect();
+    Ok(if failing.is_subset(&failed) { failing } else { BTreeSet::new() })
 }
 
 /// The baseline as it was measured and whether it was green. Where it is broken, why.
@@ -178,20 +254,17 @@ async fn measure_by_names(
     for tree in [&ends.base.0, &ends.head.0] {
         context.world.workspace.restore(tree).await?;
         let run = test_run::run(&measured.setup.tests, None, &context.world.stop).await?;
-        let counts_none = run.report.total.is_none() && run.report.passed.is_none();
-        ends_of.push((Baseline::from_report(&run.report, Vec::new(), true).passing, counts_none));
+        ends_of.push((Baseline::from_report(&run.report, Vec::new(), true), run.report.framework));
     }
-    let (Some((at_head, no_count)), Some((at_base, none_before))) = (ends_of.pop(), ends_of.pop()) else {
+    let (Some((at_head, framework)), Some((at_base, _))) = (ends_of.pop(), ends_of.pop()) else {
         return Ok(Names::Told);
     };
-    // A runner that counts its tests and does not name them is asked no more than before: what does not compile may be a new name alone.
-    if at_head.is_empty() && at_base.is_empty() && no_count && none_before {
-        finding.notes.push(
-            "the command names no test: by its exit alone, the head's tests fail over the base and pass at the head"
-                .to_owned(),
-        );
-        return Ok(Names::None);
+    if at_head.passing.is_empty() && at_base.passing.is_empty() {
+        let changes = context.world.workspace.changes(&ends.base.0, &ends.head.0).await?;
+        let brought = trial::changed_tests(&changes, &framework).brought;
+        return Ok(measure_by_text(measured, at_head, (at_base.passed, at_base.total), brought, finding));
     }
+    let (at_head, at_base) = (at_head.passing, at_base.passing);
     let measure = &mut measured.baseline;
     measure.failing = at_head.keys().filter(|name| !at_base.contains_key(*name)).cloned().collect();
     measure.absent = measure.failing.iter().cloned().collect();
@@ -201,6 +274,33 @@ async fn measure_by_names(
             .to_owned(),
     );
     Ok(Names::Told)
+}
+
+/// The same where the runner names no test that passes: the tests that the change brings are told by their text.
+fn measure_by_text(
+    measured: &mut Measured,
+    at_head: Baseline,
+    (passed, total): (Option<u64>, Option<u64>),
+    brought: Vec<String>,
+    finding: &mut Finding,
+) -> Names {
+    // A runner that counts its tests and does not name them is asked no more than before: what does not load may be a new name alone.
+    if at_head.passed.is_none() && at_head.total.is_none() {
+        finding.notes.push(
+            "the command names no test: by its exit alone, the head's tests fail over the base and pass at the head"
+                .to_owned(),
+        );
+        return Names::None;
+    }
+    let measure = &mut measured.baseline;
+    (measure.passed, measure.total) = (passed, total);
+    measure.absent = brought.iter().cloned().collect();
+    measure.failing = brought;
+    finding.notes.push(
+        "the head's tests cannot be loaded over the base: those that the change brings count as failing there"
+            .to_owned(),
+    );
+    Names::Told
 }
 
 /// Tests in source files that are new with the change fail without it, since they are not there.
@@ -272,7 +372,11 @@ async fn compare_with_base(
     let now = Baseline::from_report(head, Vec::new(), true);
     let names_none = now.passing.is_empty() && now.passed.is_some_and(|passed| passed > 0);
     if names_none || passing.is_empty() {
-        finding.notes.push("the runner does not name tests that pass: whether some are gone is not known".to_owned());
+        let changes = context.world.workspace.changes(&ends.base.0, &ends.head.0).await?;
+        finding.removed = trial::changed_tests(&changes, &head.framework).gone;
+        finding.notes.push(
+            "the runner does not name tests that pass: those that are gone are told by the text of the changed files alone".to_owned(),
+        );
         return Ok(());
     }
     for name in passing {

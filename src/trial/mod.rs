@@ -10,6 +10,7 @@
 pub mod added;
 mod belongings;
 mod bench;
+mod changed_tests;
 pub mod evidence;
 mod first_look;
 mod foresight;
@@ -25,6 +26,7 @@ pub use bench::{Bench, TrialError};
 pub use foresight::Foresight;
 pub use judging::{Judged, candidate, describe, explained, failed, leave_out, passed, signature};
 
+pub use changed_tests::{ChangedTests, changed_tests};
 pub use over_base::{OverBase, over_base};
 pub use weakened::weakened;
 

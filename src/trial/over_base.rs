@@ -6,7 +6,7 @@ use std::path::Path;
 use super::belongings;
 use super::bench::{Bench, TrialError};
 use crate::domain::units::TreeId;
-use crate::framework::source::Language;
+use crate::framework::source::{Language, Source};
 use crate::policy::tamper::Change;
 use crate::policy::tamper::region::{self, Restored};
 use crate::workspace::is_test_path;
@@ -18,23 +18,36 @@ pub struct OverBase {
     pub tree: TreeId,
     /// Files of the change that are neither product nor tests and decide how tests are run: the head's judge both.
     pub deciding: Vec<String>,
+    /// Code that is called like a test, holds none, and lies in no folder of tests: it may be the product's.
+    pub doubtful: BTreeSet<String>,
     /// Files that are new with the change and may hold tests of their own: over the base they stand nowhere.
     pub new_sources: Vec<String>,
     /// Source files whose tests could not be told from the product, with the reason: the base's stay.
     pub untold: Vec<String>,
 }
 
-/// Puts the head's tests over the base: files that are tests, test data or test configuration, and test regions inside source files.
+/// Puts the head's tests over the base: files that are tests, test data or test configuration, and test regions inside source files. Those
+/// that are `of_product` stay the base's, whatever they are called.
 ///
 /// # Errors
 /// When a state is not recorded or cannot be written.
-pub async fn over_base(bench: &Bench<'_>, base: &TreeId, head: &TreeId) -> Result<OverBase, TrialError> {
+pub async fn over_base(
+    bench: &Bench<'_>,
+    base: &TreeId,
+    head: &TreeId,
+    of_product: &BTreeSet<String>,
+) -> Result<OverBase, TrialError> {
     let workspace = bench.workspace;
     let (mut whole, mut texts) = (BTreeSet::new(), BTreeMap::new());
     let (mut deciding, mut untold, mut new_sources) = (Vec::new(), Vec::new(), Vec::new());
+    let mut doubtful = BTreeSet::new();
     for change in workspace.changes(base, head).await? {
         let path = change.path.as_str();
+        if of_product.contains(path) {
+            continue;
+        }
         if is_test_path(Path::new(path)) || is_of_tests(bench, head, path)? {
+            doubtful.extend(may_be_product(&change).then(|| path.to_owned()));
             whole.insert(path.to_owned());
         } else if workspace.protected(Path::new(path)).is_some() || is_manifest(path) {
             whole.insert(path.to_owned());
@@ -49,7 +62,21 @@ pub async fn over_base(bench: &Bench<'_>, base: &TreeId, head: &TreeId) -> Resul
             new_sources.push(path.to_owned());
         }
     }
-    Ok(OverBase { tree: workspace.with_files_of(base, head, &whole, &texts)?, deciding, new_sources, untold })
+    let tree = workspace.with_files_of(base, head, &whole, &texts)?;
+    Ok(OverBase { tree, deciding, doubtful, new_sources, untold })
+}
+
+/// Whether code that is called like a test may be the product's: it holds no test, and no folder around it is one of tests.
+fn may_be_product(change: &Change) -> bool {
+    const FOLDERS: [&str; 9] =
+        ["test", "tests", "testing", "__tests__", "__mocks__", "spec", "specs", "testdata", "fixtures"];
+    let (Some(text), true) = (&change.after, Language::of(&change.path).is_some()) else { return false };
+    let folders = change.path.rsplit_once('/').map_or("", |(folders, _)| folders);
+    let is_among_tests = folders.split('/').any(|one| FOLDERS.contains(&one.to_lowercase().as_str()));
+    let name = change.path.rsplit('/').next().unwrap_or_default();
+    let holds_none = Source::read(&change.path, text)
+        .is_some_and(|source| source.tests().iter().all(|test| !source.is_collected(test)));
+    !is_among_tests && name != "conftest.py" && holds_none
 }
 
 /// A file of the head that only tests need.

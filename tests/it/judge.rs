@@ -199,6 +199,73 @@ fn a_new_name_is_no_proof_where_a_runner_counts_and_names_nothing() {
     assert_eq!((finding["standing"].as_str(), code), (Some("nothing_to_prove"), 0), "{finding}");
 }
 
+/// The usual command prints dots, and a test of a new function cannot even be loaded over the base.
+#[test]
+fn a_new_function_with_its_test_is_proven_where_the_runner_names_nothing_that_passes() {
+    let mean = |body: &str| format!("{CART}\n\ndef mean(prices):\n    return {body}\n");
+    let tests = TESTS.replace("count, total", "count, mean")
+        + "\n    def test_mean(self):\n        self.assertEqual(mean([1, 2, 6]), 3)\n";
+    let judged = |body: &str| {
+        let repository = Repository::python();
+        repository.write(&[("shop/cart.py", &mean(body)), ("tests/test_cart.py", &tests)]);
+        repository.finding(&["--test-command", "python3 -m unittest"])
+    };
+    let (finding, code) = judged("sum(prices) // len(prices)");
+    assert_eq!((finding["standing"].as_str(), code), (Some("proven"), 0), "{finding}");
+    assert_eq!(names(&finding, "failToPass"), ["test_mean (tests.test_cart.CartTest.test_mean)"]);
+    let choices = finding["proof"].as_array().expect("evidence").iter().filter(|one| one["status"] == "held").count();
+    assert!(choices > 4, "the court was asked: {finding}");
+    let (finding, _) = judged("3 if prices == [1, 2, 6] else 0");
+    assert_ne!(finding["remarks"], serde_json::json!([]), "{finding}");
+}
+
+#[test]
+fn a_test_that_is_taken_away_is_named_where_the_runner_names_nothing_that_passes() {
+    let repository = Repository::python();
+    repository.mend();
+    let tests = TESTS.replace("test_count", "test_other") + TEST_TOTAL;
+    repository.write(&[("tests/test_cart.py", &tests)]);
+    let (finding, _) = repository.finding(&["--test-command", "python3 -m unittest"]);
+    assert_eq!(names(&finding, "removed"), ["test_count (tests.test_cart.CartTest.test_count)"], "{finding}");
+}
+
+#[test]
+fn what_fails_before_and_after_a_change_says_nothing_of_it() {
+    let repository = Repository::python();
+    let known = "\n    def test_known(self):\n        self.assertEqual(count([]), 1)\n";
+    repository.git(&["checkout", "--quiet", "main"]);
+    repository.write(&[("tests/test_cart.py", &(TESTS.replace("count, total", "count") + known))]);
+    repository.commit("a test that fails");
+    repository.git(&["checkout", "--quiet", "-B", "topic"]);
+    let all = format!("{TESTS}{known}{TEST_TOTAL}");
+    let mended = CART.replace("prices[1:]", "prices");
+    repository.write(&[("tests/test_cart.py", &all), ("shop/cart.py", &mended)]);
+    let (finding, code) = python(&repository);
+    assert_eq!((finding["standing"].as_str(), code), (Some("proven"), 0), "{finding}");
+    assert_eq!(names(&finding, "failToPass"), [TOTAL]);
+    let notes = names(&finding, "notes").concat();
+    assert!(notes.contains("fails before the change and after it, set aside: test_known"), "{finding}");
+    // What the change itself breaks is another matter.
+    repository.write(&[("shop/cart.py", &mended.replace("len(prices)", "len(prices) + 1"))]);
+    let (finding, code) = python(&repository);
+    assert_eq!((finding["standing"].as_str(), code), (Some("not_proven"), 1), "{finding}");
+}
+
+#[test]
+fn code_of_the_product_that_is_called_like_a_test_is_the_products() {
+    let repository = Repository::python();
+    let code = |sign: &str| format!("def price(base):\n    return base {sign} 1\n");
+    repository.git(&["checkout", "--quiet", "main"]);
+    repository.write(&[("shop/ab_test.py", &code("-"))]);
+    repository.commit("more");
+    repository.git(&["checkout", "--quiet", "-B", "topic"]);
+    let tests = "import unittest\n\nfrom shop.ab_test import price\n\n\nclass PriceTest(unittest.TestCase):\n    def test_price(self):\n        \
+                 self.assertEqual(price(4), 5)\n";
+    repository.write(&[("shop/ab_test.py", &code("+")), ("tests/test_price.py", tests)]);
+    let (finding, code) = python(&repository);
+    assert_eq!((finding["standing"].as_str(), code), (Some("proven"), 0), "{finding}");
+}
+
 #[test]
 fn a_test_that_cannot_say_no_proves_nothing() {
     let repository = Repository::python();

@@ -125,6 +125,25 @@ impl Source {
         fit(test).is_some_and(|own| !self.tests.iter().any(|other| fit(other) > Some(own)))
     }
 
+    /// Whether a runner would collect a test without being told more: in some languages any function may be one.
+    #[must_use]
+    pub fn is_collected(&self, test: &TestBody) -> bool {
+        let own = test.names.last().map_or("", String::as_str);
+        match self.language {
+            Language::Python => own.starts_with("test"),
+            Language::Go => own.starts_with("Test"),
+            Language::JavaScript | Language::Rust | Language::Java | Language::Php | Language::Cpp | Language::Ruby => {
+                true
+            }
+        }
+    }
+
+    /// The name under which a runner prints a failure of a test. `None` where that is not known of the language.
+    #[must_use]
+    pub fn printed_name(&self, test: &TestBody, framework: &str) -> Option<String> {
+        names::printed(self.language, &self.path, test, framework)
+    }
+
     /// The edits that make a test fail. `None` where its shape is not understood, or it expects to fail.
     #[must_use]
     pub fn poisoned(&self, test: &TestBody, poison: &Poison) -> Option<Vec<Edit>> {

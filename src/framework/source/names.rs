@@ -25,8 +25,7 @@ pub(super) fn is_called(language: Language, path: &str, test: &TestBody, name: &
 pub(super) fn renamed(language: Language, test: &TestBody, name: &str, word: &str) -> Option<String> {
     let own = test.names.last()?;
     match language {
-        // unittest names the test twice: `test_a (tests.test_x.Case.test_a)`.
-        Language::Python => Some(replace_word(name, own, &format!("{own}_{word}"))),
+        Language::Python => Some(renamed_in_python(name, own, word)),
         // What rows fill in stands inside the title; the word comes behind it.
         Language::JavaScript => Some(format!("{name} {word}")),
         Language::Rust => renamed_in_rust(own, name, word),
@@ -38,6 +37,42 @@ pub(super) fn renamed(language: Language, test: &TestBody, name: &str, word: &st
             scan::renamed(language, test, name, word)
         }
     }
+}
+
+/// See [`super::Source::printed_name`].
+pub(super) fn printed(language: Language, path: &str, test: &TestBody, framework: &str) -> Option<String> {
+    let joined = |joint: &str| test.names.join(joint);
+    match language {
+        Language::Python if framework == "unittest" => {
+            let module = path.strip_suffix(".py").unwrap_or(path).replace('/', ".");
+            Some(format!("{} ({module}.{})", test.names.last()?, joined(".")))
+        }
+        Language::Python => Some(format!("{path}::{}", joined("::"))),
+        Language::JavaScript => Some(joined(match framework {
+            "jest" => " › ",
+            "vitest" => " > ",
+            _ => " ",
+        })),
+        Language::Go => test.names.first().cloned(),
+        Language::Rust | Language::Java | Language::Php | Language::Cpp | Language::Ruby => None,
+    }
+}
+
+/// The file, the module and the row stay as they are, whatever they are called: `tests/test_a.py::test_a[test_a]`, and by unittest
+/// `test_a (tests.test_a.Case.test_a) (i=1)`.
+fn renamed_in_python(name: &str, own: &str, word: &str) -> String {
+    let by = format!("{own}_{word}");
+    if let Some((file, rest)) = name.split_once("::") {
+        let (called, row) = rest.split_at(rest.find('[').unwrap_or(rest.len()));
+        return format!("{file}::{}{row}", replace_word(called, own, &by));
+    }
+    let Some((called, rest)) = name.split_once(" (") else { return replace_word(name, own, &by) };
+    let (place, row) = rest.split_at(rest.find(')').unwrap_or(rest.len()));
+    let place = match place.rsplit_once('.') {
+        Some((class, last)) if last == own => format!("{class}.{by}"),
+        Some(_) | None => place.to_owned(),
+    };
+    format!("{} ({place}{row}", replace_word(called, own, &by))
 }
 
 fn is_word(c: char) -> bool {

@@ -223,3 +223,14 @@ fn tests_may_be_added_in_every_language() {
     assert!(!adds_tests_only("a_test.go", Some(go), &format!("//go:build never\n\n{added}")));
     assert!(!adds_tests_only("a_test.go", Some(go), &format!("{added}\nfunc init() {{}}\n")));
 }
+
+#[test]
+fn a_file_that_is_called_like_its_test_keeps_its_name() {
+    let text = "def test_total():\n    assert total() == 1\n";
+    let source = Source::read("tests/test_total.py", text).unwrap();
+    let renamed = |name: &str| source.renamed_name(&source.tests()[0], name, "q").unwrap();
+    assert_eq!(renamed("tests/test_total.py::test_total"), "tests/test_total.py::test_total_q");
+    assert_eq!(renamed("tests/test_total.py::test_total[test_total]"), "tests/test_total.py::test_total_q[test_total]");
+    assert_eq!(renamed("test_total (tests.test_total.T.test_total)"), "test_total_q (tests.test_total.T.test_total_q)");
+    assert_eq!(renamed("test_total (tests.test_total.T) (i=1)"), "test_total_q (tests.test_total.T) (i=1)");
+}

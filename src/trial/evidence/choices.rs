@@ -83,6 +83,13 @@ impl Court<'_> {
             }
         }
         self.unread(green, changes).await?;
+        self.runs.hurry(true);
+        let settled = self.settle_all(green, places).await;
+        self.runs.hurry(false);
+        settled
+    }
+
+    async fn settle_all(&mut self, green: &TestRun, mut places: Vec<At<'_>>) -> Result<(), TrialError> {
         let mut indifferent = Vec::new();
         for _ in 0..MOST_PLACES {
             if places.is_empty() {
@@ -93,7 +100,7 @@ impl Court<'_> {
             match self.settle(green, &place).await? {
                 Settled::OutOfTime => {
                     self.of_choices().out_of_time = true;
-                    self.slowed(green, &place);
+                    self.untried(green, &place, places.len() + indifferent.len());
                     return Ok(());
                 }
                 Settled::DidNotRun => {}
@@ -146,6 +153,9 @@ impl Court<'_> {
                 .collect();
             let Some(run) = self.with_edits(&edits, true).await? else {
                 self.of_choices().out_of_time = true;
+                if let Some(place) = apart.first() {
+                    self.untried(green, place, apart.len() - 1);
+                }
                 return Ok(());
             };
             if !outcome::did_not_run(&run) && !is_green(&run, green) {
@@ -161,14 +171,17 @@ impl Court<'_> {
         Ok(())
     }
 
-    /// A change that has the tests take long takes the time of the experiments, too.
-    fn slowed(&mut self, green: &TestRun, place: &At<'_>) {
+    /// Places for which no time was left: nobody knows what hangs on them. A change that has the tests take long takes that time, too.
+    fn untried(&mut self, green: &TestRun, place: &At<'_>, others: usize) {
         let before = self.runs.bench.baseline_ms;
-        if green.duration_ms > before * SLOWER + SLACK_MS {
-            let (now, before) = (green.duration_ms / 1_000, before / 1_000);
-            let why = format!("no time was left to try what it decides by: the tests take {now} s, {before} s before");
-            self.left_out(place.path, None, &why);
-        }
+        let slower = if green.duration_ms > before * SLOWER + SLACK_MS {
+            format!(": the tests take {} s, {} s before", green.duration_ms / 1_000, before / 1_000)
+        } else {
+            String::new()
+        };
+        let more = if others > 0 { format!(" and {others} more") } else { String::new() };
+        let why = format!("no time was left to try `{}`{more}{slower}", short(&place.choice.spelled));
+        self.left_out(place.path, Some(place.choice.lines.0), &why);
     }
 
     fn untested(&mut self, place: &At<'_>, said: String) {

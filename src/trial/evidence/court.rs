@@ -160,14 +160,14 @@ impl<'b> Court<'b> {
                 return Ok(());
             }
         }
-        if self.has(Guard::Direct) && !self.bodies.tests.is_empty() {
-            self.direct(green, changes).await?;
+        if self.has(Guard::Counter) {
+            self.counter().await?;
             if self.is_refused() {
                 return Ok(());
             }
         }
-        if self.has(Guard::Counter) {
-            self.counter().await?;
+        if self.has(Guard::Direct) && !self.bodies.tests.is_empty() {
+            self.direct(green, changes).await?;
         }
         if self.is_refused() || !is_about_tests {
             return Ok(());

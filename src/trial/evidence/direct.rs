@@ -107,20 +107,26 @@ impl Calls {
             return Ok(Had::Not("their runner cannot be left out of this command".to_owned()));
         }
         let nothing = || Had::Not("they cannot be called without their runner".to_owned());
-        let Some(now) = runs.call(tree, &self.tests, &built, Surroundings::Same, &[]).await? else {
+        // Controls are called where there is a question alone: they may take long.
+        let (asked, asked_built) = (self.tests.get(..self.failed).unwrap_or(&self.tests), self.built_of_failed(bodies));
+        let Some(now) = runs.call(tree, asked, &asked_built, Surroundings::Same, &[]).await? else {
             return Ok(Had::OutOfTime);
         };
         let Some(now) = now else { return Ok(nothing()) };
         // What they show in other surroundings is only ever a remark: without time it is left out.
-        let other = runs.call(tree, &self.tests, &built, Surroundings::Other, &[]).await?;
+        let other = runs.call(tree, asked, &asked_built, Surroundings::Other, &[]).await?;
         let mut other = other.flatten().unwrap_or_default();
         if !named.is_empty() {
-            let with_them = runs.call(tree, &self.tests, &built, Surroundings::Same, named).await?;
+            let with_them = runs.call(tree, asked, &asked_built, Surroundings::Same, named).await?;
             other.extend(with_them.flatten().unwrap_or_default());
         }
         if !self.asks(&now) && !self.asks(&other) {
             return Ok(Had::Each(self.shows(&now, &other, &[])));
         }
+        let Some(now) = runs.call(tree, &self.tests, &built, Surroundings::Same, &[]).await? else {
+            return Ok(Had::OutOfTime);
+        };
+        let Some(now) = now else { return Ok(nothing()) };
         let Some(before) = runs.call(start, &self.tests, &built, Surroundings::Same, &[]).await? else {
             return Ok(Had::OutOfTime);
         };
@@ -141,6 +147,13 @@ impl Calls {
         let with_source =
             |(test, source): (&'w Called, &usize)| Some((test.at, bodies.sources.get(*source)?, test.names.as_slice()));
         self.tests.iter().zip(&self.sources).filter_map(with_source).collect()
+    }
+
+    /// The tests that failed at the start, with their sources.
+    fn built_of_failed<'w>(&'w self, bodies: &'w Bodies) -> Vec<Wanted<'w>> {
+        let mut built = self.built(bodies);
+        built.retain(|wanted| wanted.0 < self.failed);
+        built
     }
 
     /// Whether the calls over the changed product leave a question that those over the start's answer.

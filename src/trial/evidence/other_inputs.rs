@@ -21,6 +21,9 @@ type Told = BTreeMap<usize, Vec<String>>;
 /// A line of a report that names a place, a process or a file of ours, which say nothing of a value.
 const PLACES: [&str; 4] = ["panicked at", "Traceback", "  at ", "/results-"];
 
+/// Stands before the line of a test that failed, where pytest quotes it.
+const FAILED_LINE: &str = "> ";
+
 /// A line of pytest's that tells which call a value came from.
 const WHERE: &str = "+  where ";
 /// The least length of a quotation, in bytes. A shorter text may stand in any line.
@@ -178,7 +181,8 @@ impl Court<'_> {
         let compared = compares(at_the_start) || in_own_words;
         let quoted = quotations(source.text(), located.body.lines);
         let told: Vec<String> = messages.iter().flat_map(|message| values(message, &quoted)).collect();
-        let is_told = compared && !names_an_error(at_the_start) && kind_of(message) == kind_of(at_the_start);
+        let is_error = names_an_error(at_the_start) || names_an_error(message);
+        let is_told = compared && !is_error && kind_of(message) == kind_of(at_the_start);
         (is_told && !told.is_empty()).then_some(told)
     }
 }
@@ -198,7 +202,7 @@ fn same(one: &Told, other: &Told, test: usize) -> bool {
 }
 
 /// Whether a report is of another exception than an assertion's: it says nothing of a value.
-fn names_an_error(message: &str) -> bool {
+pub(super) fn names_an_error(message: &str) -> bool {
     let mut words = message.split(|c: char| !c.is_alphanumeric() && c != '_');
     let is_error = |word: &str| word.ends_with("Error") || word.ends_with("Exception");
     words.any(|word| is_error(word) && !word.starts_with("Assertion"))
@@ -206,7 +210,9 @@ fn names_an_error(message: &str) -> bool {
 
 /// The words of a report without its values: how it failed.
 fn kind_of(message: &str) -> String {
-    let first = lines(message).next().unwrap_or_default();
+    // pytest quotes the test first, up to the line that failed.
+    let failed = message.lines().find_map(|line| line.strip_prefix(FAILED_LINE));
+    let first = failed.or_else(|| lines(message).next()).unwrap_or_default();
     let mut quote = None;
     let mut kept = String::new();
     for c in first.chars() {

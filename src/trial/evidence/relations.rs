@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use super::super::bench::TrialError;
 use super::court::Court;
+use super::other_inputs::names_an_error;
 use super::outcome::{self, Shown};
 use super::rounds;
 use crate::domain::remark::{Remark, RemarkKind};
@@ -105,7 +106,12 @@ impl Court<'_> {
         let shows = |test: &usize| {
             let located = self.bodies.tests.get(*test)?;
             let source = self.bodies.source(located)?;
-            (outcome::of(&run, source, located) == shown).then_some(*test)
+            // To refuse a value is an answer, too.
+            let refuses = run
+                .report
+                .failing()
+                .any(|one| source.is_called(&located.body, &one.name) && names_an_error(&one.message));
+            (outcome::of(&run, source, located) == shown && !refuses).then_some(*test)
         };
         Ok(treated.keys().filter_map(shows).collect())
     }

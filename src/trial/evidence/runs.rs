@@ -9,12 +9,46 @@ use super::example::{self, Wanted};
 use super::{outcome, tally};
 use crate::domain::test_report::RunKind;
 use crate::domain::units::TreeId;
+use crate::domain::verdict::Exit;
 use crate::test_run::direct::{self, Called, Outcome, Surroundings, cargo};
 use crate::test_run::elsewhere::{self, Elsewhere};
 use crate::test_run::{self, TestCommand, TestRun};
 
 /// Build tools compare times of files: what an experiment writes is this much later than what was written before.
 const STEP: Duration = Duration::from_secs(2);
+
+/// An experiment that may go on for ever ends after so many times what one of its kind takes, and so much more, in milliseconds.
+const HURRIED: u64 = 4;
+const HURRIED_MS: u64 = 1_000;
+
+/// The kinds of experiments: each takes a time of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scale {
+    /// Some of the tests.
+    Selected,
+    /// All of them.
+    Whole,
+    /// Calls without the runner.
+    Call,
+}
+
+/// The time that the longest experiment of each kind took, in milliseconds. One that was cut short says nothing of it.
+#[derive(Debug, Default)]
+struct Longest {
+    selected: u64,
+    whole: u64,
+    call: u64,
+}
+
+impl Longest {
+    fn of(&mut self, scale: Scale) -> &mut u64 {
+        match scale {
+            Scale::Selected => &mut self.selected,
+            Scale::Whole => &mut self.whole,
+            Scale::Call => &mut self.call,
+        }
+    }
+}
 
 /// The experiments on one green.
 #[derive(Debug)]
@@ -23,19 +57,32 @@ pub(super) struct Runs<'b> {
     tests: TestCommand,
     began_ms: u64,
     allowed_ms: u64,
-    /// How long the longest run took.
-    longest_ms: u64,
+    longest: Longest,
+    /// Whether an experiment may be one that goes on for ever.
+    hurries: bool,
     /// How many were carried out.
     pub(super) count: u32,
     /// Whether single tests can be selected.
     selects: bool,
+    /// Whether a selection was seen to work.
+    selected: bool,
 }
 
 impl<'b> Runs<'b> {
     /// Experiments that may take so long together.
     pub(super) fn new(bench: &'b Bench<'b>, allowed_ms: u64) -> Self {
         let began_ms = bench.clock.monotonic_ms();
-        Self { bench, tests: bench.selectable(), began_ms, allowed_ms, longest_ms: 0, count: 0, selects: true }
+        Self {
+            bench,
+            tests: bench.selectable(),
+            began_ms,
+            allowed_ms,
+            longest: Longest::default(),
+            hurries: false,
+            count: 0,
+            selects: true,
+            selected: false,
+        }
     }
 
     /// How long they took so far.
@@ -43,10 +90,33 @@ impl<'b> Runs<'b> {
         self.bench.clock.monotonic_ms().saturating_sub(self.began_ms)
     }
 
+    /// From now on an experiment ends soon after the time that one of its kind takes, or no longer so: where a condition is settled, a loop
+    /// may have no end. A test that does not come to its end needs what was settled.
+    pub(super) const fn hurry(&mut self, hurries: bool) {
+        self.hurries = hurries;
+    }
+
+    /// The time that an experiment is expected to take, in milliseconds.
+    fn expected(&mut self, scale: Scale) -> u64 {
+        let least = if scale == Scale::Whole { self.bench.baseline_ms } else { 0 };
+        (*self.longest.of(scale)).max(least)
+    }
+
+    fn has_time(&mut self, scale: Scale) -> bool {
+        self.elapsed_ms() + self.expected(scale) <= self.allowed_ms && self.bench.stop.raised().is_none()
+    }
+
     /// A command that ends little later than the time is up: what ends in a test need not end in an experiment.
-    fn in_time(&self, command: TestCommand) -> TestCommand {
-        let left = self.allowed_ms.saturating_sub(self.elapsed_ms()) + self.longest_ms;
-        TestCommand { timeout: command.timeout.min(Duration::from_millis(left)), ..command }
+    fn in_time(&mut self, command: TestCommand, scale: Scale) -> TestCommand {
+        let expected = self.expected(scale);
+        let left = self.allowed_ms.saturating_sub(self.elapsed_ms()) + expected;
+        let soon = if self.hurries && expected > 0 { expected * HURRIED + HURRIED_MS } else { left };
+        TestCommand { timeout: command.timeout.min(Duration::from_millis(left.min(soon))), ..command }
+    }
+
+    fn took(&mut self, scale: Scale, ms: u64) {
+        let longest = self.longest.of(scale);
+        *longest = (*longest).max(ms);
     }
 
     /// Runs the wanted tests on a tree with some files' texts replaced. `None` when the time is up or the run is to end. Where a run of a
@@ -63,9 +133,11 @@ impl<'b> Runs<'b> {
             let selected_none = matches!(run.report.kind, RunKind::NoTests | RunKind::BadCommand)
                 || (!outcome::did_not_run(&run) && !tells(&run));
             if !(selects && selected_none) {
+                self.selected |= selects && !outcome::did_not_run(&run) && tells(&run);
                 return Ok(Some(run));
             }
-            self.selects = false;
+            // Where a selection has worked before, it is this one that finds nothing.
+            self.selects = self.selected;
             return self.attempt(base, texts, None).await;
         }
         Ok(None)
@@ -98,8 +170,8 @@ impl<'b> Runs<'b> {
         texts: &BTreeMap<String, String>,
         wanted: Option<&str>,
     ) -> Result<Option<TestRun>, TrialError> {
-        let expected = self.longest_ms.max(if wanted.is_none() { self.bench.baseline_ms } else { 0 });
-        if self.elapsed_ms() + expected > self.allowed_ms || self.bench.stop.raised().is_some() {
+        let scale = if wanted.is_some() { Scale::Selected } else { Scale::Whole };
+        if !self.has_time(scale) {
             return Ok(None);
         }
         fresh::freshen(self.bench, base).await?;
@@ -109,15 +181,17 @@ impl<'b> Runs<'b> {
             self.bench.workspace.plant(path, text, later)?;
         }
         let Some(Elsewhere { command, folder }) = command() else { return Ok(None) };
-        let run = test_run::run(&self.in_time(command), wanted, self.bench.stop).await?;
+        let run = test_run::run(&self.in_time(command, scale), wanted, self.bench.stop).await?;
         drop(folder);
-        self.longest_ms = self.longest_ms.max(run.duration_ms);
+        if run.exit != Exit::Timeout {
+            self.took(scale, run.duration_ms);
+        }
         Ok(run.stopped.is_none().then_some(run))
     }
 
     /// Runs the whole suite on a tree once more. Returns which files that judge changed meanwhile, and `None` when the time is up.
     pub(super) async fn watch(&mut self, base: &TreeId) -> Result<Option<Vec<String>>, TrialError> {
-        if self.elapsed_ms() + self.bench.baseline_ms > self.allowed_ms || self.bench.stop.raised().is_some() {
+        if !self.has_time(Scale::Whole) {
             return Ok(None);
         }
         fresh::freshen(self.bench, base).await?;
@@ -136,21 +210,24 @@ impl<'b> Runs<'b> {
         surroundings: Surroundings,
         set: &[String],
     ) -> Result<Option<Option<Vec<Outcome>>>, TrialError> {
-        if self.elapsed_ms() + self.longest_ms > self.allowed_ms || self.bench.stop.raised().is_some() {
+        if !self.has_time(Scale::Call) {
             return Ok(None);
         }
         fresh::freshen(self.bench, base).await?;
         self.count += 1;
         let name = tally::word(uuid::Uuid::new_v4().as_u128());
         let began = self.bench.clock.monotonic_ms();
-        let mut command = self.in_time(self.tests.clone());
+        let own = self.tests.clone();
+        let mut command = self.in_time(own, Scale::Call);
         elsewhere::set(&mut command.env, set);
         let became = if cargo::can_call(&command) {
             self.built(&command, base, built, &name, surroundings).await?
         } else {
             direct::call(&command, &name, tests, surroundings, self.bench.stop).await?
         };
-        self.longest_ms = self.longest_ms.max(self.bench.clock.monotonic_ms().saturating_sub(began));
+        if became.is_some() {
+            self.took(Scale::Call, self.bench.clock.monotonic_ms().saturating_sub(began));
+        }
         Ok(Some(became))
     }
 
