@@ -85,6 +85,7 @@ pub async fn judge(
         context.world.workspace.restore(&without.tree).await?;
         let again = baseline::run(&context, &mut recorder, measure()).await?;
         if fails(&again.stage) {
+            context.world.workspace.take_for_product(&over.doubtful);
             (over, baseline) = (without, again);
         }
     }

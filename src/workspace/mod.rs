@@ -281,6 +281,11 @@ impl Workspace {
         Ok(self.root.write(&path, text.as_bytes(), Some(stat.permissions))?)
     }
 
+    /// Takes files that are called like tests for the product's, from now on.
+    pub fn take_for_product(&self, files: &BTreeSet<String>) {
+        self.protection.spare_also(files);
+    }
+
     /// Notes all files that are there, ignored ones too: at first the user's own, later those that the tests make by themselves.
     ///
     /// # Errors

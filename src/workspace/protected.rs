@@ -10,7 +10,7 @@ mod suspect;
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{PoisonError, RwLock};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
@@ -36,7 +36,7 @@ pub(super) struct Protection {
     run_tests: BTreeSet<String>,
     guards: Guards,
     /// Files that are called like tests and are the product's.
-    product: OnceLock<BTreeSet<String>>,
+    product: RwLock<Option<BTreeSet<String>>>,
 }
 
 impl Protection {
@@ -47,7 +47,7 @@ impl Protection {
             allowed_tests: globs(&rules.allow_test_edits)?,
             run_tests: rules.run_tests.iter().map(|path| folded(Path::new(path)).join("/")).collect(),
             guards: rules.guards.clone(),
-            product: OnceLock::new(),
+            product: RwLock::new(None),
         })
     }
 
@@ -73,11 +73,18 @@ impl Protection {
 
     /// Takes these files for the product's, once.
     pub(super) fn spare(&self, product: BTreeSet<String>) {
-        self.product.get_or_init(|| product);
+        self.product.write().unwrap_or_else(PoisonError::into_inner).get_or_insert(product);
+    }
+
+    /// Takes more files for the product's.
+    pub(super) fn spare_also(&self, product: &BTreeSet<String>) {
+        let mut known = self.product.write().unwrap_or_else(PoisonError::into_inner);
+        known.get_or_insert_default().extend(product.iter().cloned());
     }
 
     fn is_product(&self, path: &Path) -> bool {
-        let product = self.product.get().filter(|product| !product.is_empty());
+        let known = self.product.read().unwrap_or_else(PoisonError::into_inner);
+        let product = known.as_ref().filter(|product| !product.is_empty());
         product.is_some_and(|product| path.to_str().is_some_and(|path| product.contains(&path.replace('\\', "/"))))
     }
 

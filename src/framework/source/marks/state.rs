@@ -22,10 +22,13 @@ fn stored((root, text): Side<'_>) -> Vec<(u32, String)> {
     let mut found = Vec::new();
     for (name, made, value) in bindings(root, text) {
         let is_empty = value.is_none_or(|value| is_empty(value, text));
+        // An encoder of the language's own is asked for answers; a store is told something, and its answer is nobody's.
+        let is_tool = value.is_some_and(|value| is_tool(value, root, text));
+        let tells = |node: Node<'_>| !is_tool || node.kind().starts_with("subscript") || is_unused(node);
         let writes = |node: Node<'_>| {
             is_inside_function(node)
                 && !hides(node, &name, text)
-                && (is_set(node, &name, text) || is_empty && is_filled(node, &name, text))
+                && (is_set(node, &name, text) || is_empty && is_filled(node, &name, text) && tells(node))
         };
         if descendants(root).any(writes) {
             found.push((lines_of(made).0, name));
@@ -57,17 +60,66 @@ fn bindings<'t>(root: Node<'t>, text: &str) -> Vec<(String, Node<'t>, Option<Nod
     found
 }
 
+/// Whether a value is made by what the language brings along and is none that holds others: `new TextEncoder()`, `string.Formatter()`.
+fn is_tool(value: Node<'_>, root: Node<'_>, text: &str) -> bool {
+    const CONTAINERS: [&str; 12] = [
+        "Map",
+        "Set",
+        "WeakMap",
+        "WeakSet",
+        "Array",
+        "Object",
+        "Counter",
+        "OrderedDict",
+        "defaultdict",
+        "deque",
+        "count",
+        "SimpleNamespace",
+    ];
+    let Some(made) = value.child_by_field_name("constructor").or_else(|| value.child_by_field_name("function")) else {
+        return false;
+    };
+    let spelled = text_of(made, text);
+    let (module, name) = spelled.rsplit_once('.').unwrap_or(("", spelled));
+    let brings =
+        |node: Node<'_>| matches!(node.kind(), "import_statement" | "class_declaration" | "function_declaration");
+    // A module of Python's is imported whole by its name; a name of JavaScript's own is bound nowhere.
+    let is_theirs = match made.kind() {
+        "attribute" => descendants(root).any(|node| {
+            node.kind() == "import_statement"
+                && text_of(node, text).strip_prefix("import ").map(str::trim) == Some(module)
+        }),
+        "identifier" if value.kind() == "new_expression" => {
+            !descendants(root).any(|node| brings(node) && names_once(node, text).contains(name))
+        }
+        _ => false,
+    };
+    is_theirs && !CONTAINERS.contains(&name)
+}
+
+/// Whether nobody asks for the value of a call.
+fn is_unused(call: Node<'_>) -> bool {
+    call.parent().is_some_and(|around| around.kind() == "expression_statement")
+}
+
 /// Whether a value holds nothing yet: what is stored in it comes from callers.
 fn is_empty(value: Node<'_>, text: &str) -> bool {
     match value.kind() {
         "list" | "dictionary" | "array" | "object" => children(value).is_empty(),
         "new_expression" => value.child_by_field_name("arguments").is_none_or(|given| children(given).is_empty()),
-        // Another value may be made by any call; one with a text in it is told what it is for.
+        // Another value may be made by any call; one with a text in it, or before it, is told what it is for.
+        "call" if is_of_text(value) => false,
         "call" => value.child_by_field_name("arguments").is_some_and(|given| {
             children(given).iter().all(|one| one.kind() == "identifier" && !text_of(*one, text).starts_with("__"))
         }),
         _ => false,
     }
+}
+
+/// Whether a method of a text is called.
+fn is_of_text(call: Node<'_>) -> bool {
+    let called = call.child_by_field_name("function").and_then(|called| called.child_by_field_name("object"));
+    called.is_some_and(|object| object.kind() == "string")
 }
 
 fn is_inside_function(node: Node<'_>) -> bool {

@@ -52,6 +52,7 @@ fn what_a_module_stores_for_all_callers_is_marked() {
         ("a.py", "_last = None\n\n\ndef f(a):\n    global _last\n    _last = a\n"),
         ("a.js", "let timer;\nexports.f = (g) => () => { clearTimeout(timer); timer = setTimeout(g, 1); };\n"),
         ("a.js", "const parts = [];\nexport const f = (line) => { parts.push(line); return parts; };\n"),
+        ("a.js", "class Seen { had() {} }\nconst seen = new Seen();\nexport const f = (a) => seen.had(a) ? 1 : 2;\n"),
     ] {
         let found = shapes(path, "", after);
         assert!(matches!(found.as_slice(), [(Shape::KeepsState, 1 | 2)]), "{after}: {found:?}");
@@ -61,6 +62,9 @@ fn what_a_module_stores_for_all_callers_is_marked() {
         ("a.py", "KNOWN = {'a': 1}\n\n\ndef f(a):\n    return KNOWN[a]\n"),
         ("a.py", "found = []\n\n\ndef f(a):\n    found = []\n    found.append(a)\n    return found\n"),
         ("a.js", "const parts = [];\nfunction f(parts) { parts.push(1); }\n"),
+        ("a.py", "DAYS = 'Mo Tu'.split()\n\n\ndef f(day):\n    return DAYS.index(day)\n"),
+        ("a.py", "import string\nFORMAT = string.Formatter()\n\n\ndef f(a):\n    return FORMAT.format('{}', a)\n"),
+        ("a.js", "const bytes = new TextEncoder();\nexport const f = (text) => bytes.encode(text).length;\n"),
         ("a.js", "const pattern = /a/g;\nexport const f = (text) => pattern.exec(text);\n"),
     ] {
         assert_eq!(shapes(path, "", after), [], "{after}");
