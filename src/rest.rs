@@ -93,7 +93,7 @@ impl Rest {
             let mut answer = self.outward.send(request).await.map_err(unreachable)?;
             told(&mut answer).await
         };
-        tokio::time::timeout(limit, talk).await.unwrap_or_else(|_elapsed| Err(RestError::TimedOut(limit)))
+        tokio::time::timeout(limit, talk).await.unwrap_or(Err(RestError::TimedOut(limit)))
     }
 
     fn request(&self, arguments: &Value) -> Result<Request<Vec<u8>>, RestError> {

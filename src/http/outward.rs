@@ -1,7 +1,7 @@
 //! The way out for tools: to hosts that a person named, and nowhere else.
 //!
 //! Invariant: a request goes to a named host alone, over TLS unless the host is this machine. Redirects leave no origin, and a name leads to
-//! no private address that nobody named ([`super::guard`]). Behind a proxy the proxy looks names up.
+//! no private address that nobody named. Behind a proxy the proxy looks names up.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};

@@ -141,9 +141,9 @@ fn kept(table: &Table<'_, '_, '_>, role: Role, key: String, end: &SessionEnd) ->
     if end.exit != SessionExit::FinalAnswer || own(table, &key).is_some() {
         return None;
     }
-    let reported = |event: &Event| match event {
-        Event::MetaReported(meta) if meta.session_id == end.session_id => Some(meta.blocks.clone()),
-        _ => None,
+    let reported = |event: &Event| {
+        let Event::MetaReported(meta) = event else { return None };
+        (meta.session_id == end.session_id).then(|| meta.blocks.clone())
     };
     let meta = table.recorder.journal.events().iter().rev().find_map(reported).unwrap_or_default();
     let (session_id, target) = (end.session_id.clone(), end.target.clone());

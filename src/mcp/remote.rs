@@ -115,7 +115,7 @@ impl Remote {
     /// Sends a message, and hears what is answered. `asks` is the number of the request that it is.
     async fn post(&self, client: &Client, word: Vec<u8>, asks: Option<u64>) {
         let answered = tokio::time::timeout(LONGEST, self.exchange(client, word, asks)).await;
-        let answered = answered.unwrap_or_else(|_elapsed| Err(McpError::TimedOut(LONGEST)));
+        let answered = answered.unwrap_or(Err(McpError::TimedOut(LONGEST)));
         if let Some(id) = asks {
             let unanswered = || Err(McpError::Lost("its answer ended before it began".to_owned()));
             client.answer(id, answered.and_then(|()| unanswered()));

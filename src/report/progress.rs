@@ -163,10 +163,7 @@ impl Progress {
             Event::TestsFinished { kind, verdict, passed, failed, duration_ms, .. } => {
                 vec![self.tests(*kind, verdict, *passed, *failed, *duration_ms)]
             }
-            Event::PatchMinimised { dropped, kept, .. } => {
-                let hunks = count(u64::from(*dropped), "hunk");
-                vec![format!("  Minimised: {hunks} dropped, {kept} kept; the tests pass without them")]
-            }
+            Event::PatchMinimised { dropped, kept, .. } => vec![phrases::minimised(*dropped, *kept)],
             Event::EvidenceGathered { proof, runs, duration_ms } => vec![self.proof(proof, *runs, *duration_ms)],
             Event::Remarked { remarks, .. } => self.remarked(remarks.len()).into_iter().collect(),
             Event::IterationFinished(attempt) => vec![self.iteration_finished(attempt)],

@@ -14,6 +14,12 @@ const MAX_SPEECH: usize = 200;
 /// So many leftovers are named on a line.
 const MOST_LEFT: usize = 5;
 
+/// What became of the hunks of a green change.
+pub(super) fn minimised(dropped: u32, kept: u32) -> String {
+    let hunks = count(u64::from(dropped), "hunk");
+    format!("  Minimised: {hunks} dropped, {kept} kept; the tests pass without them")
+}
+
 /// The ladder as the contract prints it: `  Tier 1: local-free   [simple]  ollama/codellama  max 5 iterations`.
 pub(super) fn table(tiers: &[Tier]) -> Vec<String> {
     /// The contract's narrowest name column.

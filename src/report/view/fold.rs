@@ -133,10 +133,7 @@ impl Fold {
             Event::ReportReused(reused) => self.reused.push(reused.clone()),
             Event::ToolFailureReplaced(failure) => tool_failures::count(&mut self.tool_failures, failure),
             Event::Warning { message } => self.warn(message),
-            Event::LeftoversRemoved { leftovers, more } => {
-                self.leftovers.extend_from_slice(leftovers);
-                self.more_leftovers = self.more_leftovers.saturating_add(*more);
-            }
+            Event::LeftoversRemoved { leftovers, more } => self.clean(leftovers, *more),
             Event::RunFinished(finished) => self.finished = Some(finished.clone()),
             Event::PublishStarted { .. }
             | Event::Pushed { .. }
@@ -182,6 +179,11 @@ impl Fold {
     fn advise(&mut self, blocks: &[Advice]) {
         self.advice.retain(|earlier| blocks.iter().all(|block| block.name != earlier.name));
         self.advice.extend_from_slice(blocks);
+    }
+
+    fn clean(&mut self, leftovers: &[Leftover], more: u32) {
+        self.leftovers.extend_from_slice(leftovers);
+        self.more_leftovers = self.more_leftovers.saturating_add(more);
     }
 
     fn warn(&mut self, message: &str) {

@@ -263,7 +263,7 @@ fn a_tool_that_does_not_say_that_it_reads_is_offered_where_it_is_allowed_by_name
 #[test]
 #[ignore = "needs the reference server: run by .ci/mcp"]
 fn the_reference_server_for_files_is_used_by_a_librarian() {
-    let program = installed();
+    let program = installed("mcp-server-filesystem");
     let project = Project::python();
     let tree = project.path().canonicalize().expect("a place");
     let config = format!("agent: {{mcp: {{files: {{command: [{}, {}]}}}}}}\n", program.display(), tree.display());
@@ -284,6 +284,7 @@ fn the_reference_server_for_files_is_used_by_a_librarian() {
     run.assert_nobody_lives();
 }
 
-fn installed() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("target/ci-tools/mcp/node_modules/.bin/mcp-server-filesystem")
+/// A program that `.ci/mcp` installs.
+pub(super) fn installed(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("target/ci-tools/mcp/node_modules/.bin").join(name)
 }

@@ -1,7 +1,9 @@
 //! Tools behind an address: requests to a web service, and a server of tools over streamable HTTP. The service is a program of its own.
 
 use std::io::{BufRead as _, BufReader};
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -348,4 +350,68 @@ fn check_and_doctor_say_which_tools_are_configured_and_which_cannot_be_had() {
     assert!(!told.all().contains(SECRET));
     assert_eq!(web.paths(), ["HEAD /"], "its root alone was asked");
     assert!(web.heard()[0]["headers"].get("authorization").is_none(), "without the key");
+}
+
+#[test]
+#[ignore = "needs the reference server: run by .ci/mcp"]
+fn the_reference_server_over_http_is_used_by_a_librarian() {
+    let program = super::mcp::installed("mcp-server-everything");
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = std::fs::File::create(folder.path().join("log")).expect("a file");
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
+    let mut child = Command::new(program)
+        .arg("streamableHttp")
+        .env("PORT", port.to_string())
+        .stdout(log.try_clone().expect("a file"))
+        .stderr(log)
+        .spawn()
+        .expect("node");
+    let began = Instant::now();
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        assert!(began.elapsed() < Duration::from_secs(60), "it does not listen");
+    }
+    let config = format!("agent:\n  toolHosts: [127.0.0.1]\n  mcp: {{real: {{url: 'http://127.0.0.1:{port}/mcp'}}}}\n");
+    let run = run(
+        &config,
+        calls(&[
+            ("mcp__real__echo", r#"{"message": "how short is it?"}"#),
+            ("mcp__real__get-sum", r#"{"a": 2, "b": 3}"#),
+        ]),
+    );
+    let said = std::fs::read_to_string(folder.path().join("log")).expect("a log");
+    child.kill().expect("killed");
+    child.wait().expect("over");
+    assert_eq!(run.said.code, 0, "{}", run.said.all());
+    let told = run.told();
+    assert!(told[0].contains("Echo: how short is it?"), "{}", told[0]);
+    assert!(told[1].contains('5'), "{}", told[1]);
+    assert_eq!(run.exits(), Vec::<Vec<String>>::new());
+    assert!(said.contains("termination"), "its session was given back: {said}");
+}
+
+#[test]
+fn a_server_behind_an_address_is_bidden_farewell_when_the_run_is_stopped() {
+    let web = Web::start();
+    let project = Project::python();
+    project.write(".github/upshift.yml", &served(&web, ""));
+    project.commit();
+    let (sender, reached) = std::sync::mpsc::channel();
+    let librarian = move |request: &Request| match request.turn() {
+        0 => Say::call("mcp__web__look", json!({ "path": "x" })).usage(500, 20).into(),
+        _ => {
+            sender.send(()).expect("heard");
+            Scripted::Hang
+        }
+    };
+    let server = ModelServer::start(full_mode((project.source, project.wrong, project.right), librarian));
+    let program = Program::with_anthropic(&server.url()).with("TRACKER_AUTH", &format!("Bearer {SECRET}"));
+    let args = ["run", "--tiers", TIERS, "--test-command", project.test_command];
+    let child = program.command(project.path(), &args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = child.expect("the program starts");
+    reached.recv_timeout(Duration::from_secs(60)).expect("a second turn");
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("kill").success());
+    let output = child.wait_with_output().expect("an end");
+    assert_eq!(output.status.code(), Some(143), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(web.paths().last().map(String::as_str), Some("DELETE /mcp"));
+    server.finish();
 }
