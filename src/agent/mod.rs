@@ -25,6 +25,8 @@ const LIBRARIAN: &str = include_str!("prompts/librarian.v2.md");
 /// An advisor's instructions.
 const ADVISOR: &str = include_str!("prompts/advisor.v1.md");
 const SUB_AGENT: &str = include_str!("prompts/sub_agent.v1.md");
+/// The instructions of who writes about a proven change.
+const HANDOFF: &str = include_str!("prompts/handoff.v1.md");
 /// The critic's instructions.
 const CRITIC: &str = include_str!("prompts/critic.v2.md");
 
@@ -41,6 +43,17 @@ pub struct Prompt {
     pub first_message: String,
     /// The mark that fences foreign text in it, and in the results of the session's tools.
     pub mark: Mark,
+}
+
+impl Prompt {
+    /// The same with the configuration's own words before the task. Where there are none it stays as it is.
+    #[must_use]
+    pub fn with_part(mut self, instructions: &str) -> Self {
+        if !instructions.trim().is_empty() {
+            self.first_message = format!("YOUR PART: {}\n{}", instructions.trim(), self.first_message);
+        }
+        self
+    }
 }
 
 /// A file, or the part of one around the lines that matter.
@@ -141,6 +154,9 @@ pub fn librarian(material: &Material, mark: &Mark) -> Prompt {
     let mut message = task(material);
     message.history(material, mark);
     message.fenced(mark, "FAILING TESTS", &material.failures);
+    for advice in &material.advice {
+        message.fenced(mark, &advice.label, &advice.text);
+    }
     message.files(material, mark);
     Prompt { system: LIBRARIAN, first_message: message.0, mark: mark.clone() }
 }
@@ -148,15 +164,25 @@ pub fn librarian(material: &Material, mark: &Mark) -> Prompt {
 /// An advisor's prompt: its instructions, which are the configuration's own words, and what the artisan will be given.
 #[must_use]
 pub fn advisor(material: &Material, instructions: &str, mark: &Mark) -> Prompt {
-    let mut message = Message(format!("YOUR PART: {}\n", instructions.trim()));
-    message.0.push_str(&task(material).0);
+    let mut message = task(material);
     message.history(material, mark);
     message.fenced(mark, "FAILING TESTS", &material.failures);
     if let Some(brief) = &material.brief {
         message.fenced(mark, "BRIEF", brief);
     }
     message.files(material, mark);
-    Prompt { system: ADVISOR, first_message: message.0, mark: mark.clone() }
+    Prompt { system: ADVISOR, first_message: message.0, mark: mark.clone() }.with_part(instructions)
+}
+
+/// The prompt of who writes a text about a proven change: its instructions, which are the configuration's own words, the request and the
+/// response.
+#[must_use]
+pub fn handoff(material: &Material, instructions: &str, (said, diff): (&Foreign, &Foreign), mark: &Mark) -> Prompt {
+    let mut message = task(material);
+    message.fenced(mark, "TESTS THAT FAILED BEFORE THE CHANGE", &material.failures);
+    message.fenced(mark, "THE ENGINEER'S WORDS", said);
+    message.fenced(mark, "THE CHANGE, which is proven", diff);
+    Prompt { system: HANDOFF, first_message: message.0, mark: mark.clone() }.with_part(instructions)
 }
 
 /// A sub-agent's prompt: its instructions, which are the configuration's own words, and the task, which is another model's.
@@ -232,12 +258,13 @@ mod tests {
     use super::*;
 
     /// The most that each prompt may cost in every session. Raise it only with a reason.
-    const LIMITS: [(&str, &str, usize); 5] = [
+    const LIMITS: [(&str, &str, usize); 6] = [
         ("artisan", ARTISAN, 1_300),
         ("librarian", LIBRARIAN, 1_100),
         ("critic", CRITIC, 1_100),
         ("advisor", ADVISOR, 900),
         ("sub-agent", SUB_AGENT, 900),
+        ("handoff", HANDOFF, 700),
     ];
 
     fn material() -> Material {

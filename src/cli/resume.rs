@@ -12,6 +12,7 @@ use super::reentry::Visit;
 use super::setup::{self, Setup};
 use super::{Failure, context, forge, models, parked, plan, report, tasks};
 use crate::audit::{AuditError, Journal, LoadedRun, Reader, RunStatus};
+use crate::config::UNCHECKED;
 use crate::domain::event::{Event, RunFinished, RunStarted};
 use crate::domain::outcome::EXIT_REFUSED;
 use crate::domain::units::TreeId;
@@ -135,6 +136,9 @@ async fn go_on(args: Args, source: Source<'_>, environment: &Environment) -> any
     if let Some(end) = lifecycle::end_of(&loaded, &state) {
         super::say("The run has ended already; how is told once more.");
         journal.emit(end);
+    }
+    for message in state.plan.warnings.iter().filter(|warning| warning.starts_with(UNCHECKED)) {
+        journal.emit(&Event::Warning { message: message.clone() });
     }
     if lost > 0 {
         super::say(&format!(

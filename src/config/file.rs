@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+use super::advisor_sections::{AdvisorSection, HandoffSection, SpecialistSection};
 use super::block_schema::BlockSchema;
 use super::node::Node;
 use super::numbers::{Dollars, Minutes, One, PerMillion, Temperature, Whole};
@@ -224,23 +225,10 @@ object! {
         "subAgents" sub_agents: BTreeMap<String, SubAgentSection> = "none";
         /// Words that a model is told in the place of what a failing tool said, by the tool's name or `mcp__SERVER__*`.
         "toolFailures" tool_failures: BTreeMap<String, String> = "none";
-    }
-}
-
-object! {
-    /// An advisor; it reads the tree and changes nothing, and its failure changes no verdict.
-    AdvisorSection {
-        /// The part that it is asked for, in at most 4,000 characters.
-        #[schemars(required)]
-        "instructions" instructions: String = "required", "Say what it is to look at: `instructions: Which callers does this change break?`.";
-        /// Its models, in order of preference; no coding agents.
-        "models" models: Targets = "the librarian's of the tier, in a simple tier the artisan's";
-        /// The most that all its sessions of a run may cost, in dollars.
-        "maxCostUsd" max_cost_usd: Dollars = "a tenth of `global.maxTotalCostUsd`";
-        /// The most turns of one session.
-        "maxTurns" max_turns: Whole<1, 100> = "10";
-        /// Whether it is asked in each iteration; otherwise in the first one of each tier.
-        "eachIteration" each_iteration: bool = "false";
+        /// Specialists, by name: a role may hand its task over to one by the tool `router__handoff_to`; at most 8.
+        "router" router: BTreeMap<String, SpecialistSection> = "none";
+        /// Texts that a model writes once a change is proven, by name; built in are `pull_request` and `release_note`; at most 8.
+        "handoff" handoff: BTreeMap<String, HandoffSection> = "none";
     }
 }
 

@@ -6,6 +6,7 @@
 //!
 //! Start reading at [`resolve`].
 
+mod advisor_sections;
 mod advisors;
 mod block_schema;
 mod checks;
@@ -51,13 +52,14 @@ pub use gateway::{GATEWAY_PROVIDERS, GatewayPlan, resolve_gateway};
 pub use github::DEFAULT_SKIP_LABEL;
 pub use hosts::{all_spoken_by, spoken_by};
 pub use plan::{
-    AdvisorPlan, AgentPlan, AgentProgram, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, McpServer,
-    Merge, Minimise, NamedCommand, Network, OnRemark, Origin, Plan, Proof, Push, RestMethod, RestTool, SafetyPlan,
-    Sandbox, SubAgentPlan, TestPlan, WaitFor, Wire,
+    AdvisorPlan, AgentPlan, AgentProgram, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan,
+    HandoffPlan, McpServer, Merge, Minimise, NamedCommand, Network, OnRemark, Origin, PULL_REQUEST, Plan, Proof, Push,
+    RestMethod, RestTool, SafetyPlan, Sandbox, SpecialistPlan, SubAgentPlan, TestPlan, WaitFor, Wire,
 };
 pub use read::Entry;
 pub use reference::reference;
 pub use resolve::{audit_path, resolve};
+pub use saved::UNCHECKED;
 pub use schema::schema;
 pub use sections::SEEN_TESTS;
 pub use sources::{

@@ -147,6 +147,10 @@ pub struct AgentPlan {
     pub sub_agents: Vec<SubAgentPlan>,
     /// The words that a model is told when a tool fails, by the tool's name or its beginning and `*`.
     pub tool_failures: BTreeMap<String, String>,
+    /// Specialists that a role may hand its task over to.
+    pub router: Vec<SpecialistPlan>,
+    /// Sessions that follow a fix.
+    pub handoff: Vec<HandoffPlan>,
 }
 
 impl AgentPlan {
@@ -213,6 +217,43 @@ pub struct SubAgentPlan {
     /// The time of one call, in seconds.
     pub timeout_seconds: u32,
 }
+
+/// A specialist, to whom a role may hand its task over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpecialistPlan {
+    /// Its name.
+    pub name: String,
+    /// When it is the right one: told to who may hand over.
+    pub when: String,
+    /// More that it is told itself. May be empty.
+    pub instructions: String,
+    /// The roles that may hand over to it, and that it stands in for.
+    pub roles: Vec<Role>,
+    /// Its models in order. Empty for those of the role.
+    pub models: Vec<ModelId>,
+    /// The most that all its sessions of a run may cost. `None` for no cap but the run's and the tier's.
+    pub max_cost: Option<MicroUsd>,
+    /// The most turns of one session. `None` for that of every session.
+    pub max_turns: Option<u32>,
+}
+
+/// A session that follows a fix, such as one that writes a release note.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HandoffPlan {
+    /// Its name.
+    pub name: String,
+    /// The text that it is asked for.
+    pub instructions: String,
+    /// Its models in order. Empty for those of the tier.
+    pub models: Vec<ModelId>,
+    /// The most that all its sessions of a run may cost. `None` for a tenth of the run's cap.
+    pub max_cost: Option<MicroUsd>,
+    /// The most turns of one session.
+    pub max_turns: u32,
+}
+
+/// The name of the text that stands in a pull request.
+pub const PULL_REQUEST: &str = "pull_request";
 
 /// A tool that is a request to a web service.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

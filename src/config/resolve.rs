@@ -172,9 +172,12 @@ fn assemble(
     let side_model = registry.side_model(&picker);
     let advisors = advisors::advisors(&picker, &mut registry);
     let sub_agents = sub_agents::sub_agents(&picker, &mut registry);
+    let router = advisors::specialists(&picker, &mut registry);
+    let handoff = advisors::handoffs(&picker, &mut registry);
     let key_vars: Vec<&str> =
         registry.endpoints.values().filter_map(|(endpoint, _)| endpoint.key_var.as_deref()).collect();
-    let mut agent = AgentPlan { side_model, advisors, sub_agents, ..sections::agent(&picker, &key_vars) };
+    let mut agent =
+        AgentPlan { side_model, advisors, sub_agents, router, handoff, ..sections::agent(&picker, &key_vars) };
     agent.tool_failures = tool_sources::failures(&picker, &agent);
     let agents = hosts::programs(&picker);
     let mut refusals = Vec::new();

@@ -11,18 +11,22 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::plan::{
-    AdvisorPlan, AgentPlan, AgentProgram, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, McpServer,
-    Merge, Minimise, NamedCommand, Network, OnRemark, Plan, Proof, Push, RestTool, SafetyPlan, Sandbox, SubAgentPlan,
-    TestPlan, WaitFor, Wire,
+    AdvisorPlan, AgentPlan, AgentProgram, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan,
+    HandoffPlan, McpServer, Merge, Minimise, NamedCommand, Network, OnRemark, Plan, Proof, Push, RestTool, SafetyPlan,
+    Sandbox, SpecialistPlan, SubAgentPlan, TestPlan, WaitFor, Wire,
 };
 use super::resolve::defaults;
 use crate::domain::budget::{Budget, SharedCaps};
 use crate::domain::catalogue::{ModelFacts, ModelInfo, Price};
 use crate::domain::chat::Effort;
+use crate::domain::json_schema;
 use crate::domain::ladder::{Mode, OnEntropy, Tier};
 use crate::domain::meta::MetaBlock;
 use crate::domain::model_id::ModelId;
 use crate::domain::units::MicroUsd;
+
+/// The beginning of the warning of a block of data whose schema another version saved.
+pub const UNCHECKED: &str = "another version saved the block `agent.meta.";
 
 /// How many iterations a saved tier has that does not say it: the shorthand's number.
 const UNSAID_ITERATIONS: u32 = 5;
@@ -106,6 +110,8 @@ saved! {
         advisors: Vec<AdvisorPlan>,
         sub_agents: Vec<SubAgentPlan>,
         tool_failures: BTreeMap<String, String>,
+        router: Vec<SpecialistPlan>,
+        handoff: Vec<HandoffPlan>,
     }
 }
 saved! {
@@ -237,6 +243,20 @@ struct SavedPlan {
     uncapped: Option<Vec<MicroUsd>>,
 }
 
+/// Takes out the blocks of data whose schemas say what this program does not check, as those of a later version may. Returns a warning for
+/// each: a block that is half checked would pass for a valid one.
+fn drop_unchecked(blocks: &mut Vec<MetaBlock>) -> Vec<String> {
+    let mut warnings = Vec::new();
+    blocks.retain(|block| {
+        let fault = json_schema::fault(&block.schema);
+        warnings.extend(fault.iter().map(|(place, why)| {
+            format!("{UNCHECKED}{}`, which is not asked for: `{place}` in its schema {why}", block.name)
+        }));
+        fault.is_none()
+    });
+    warnings
+}
+
 impl SavedPlan {
     fn of(plan: &Plan) -> Self {
         let Plan {
@@ -293,6 +313,9 @@ impl SavedPlan {
     }
 
     fn over(self, today: Plan) -> Plan {
+        let mut agent = self.agent.over(today.agent);
+        let mut warnings = self.warnings.unwrap_or(today.warnings);
+        warnings.extend(drop_unchecked(&mut agent.meta));
         let known = |(id, saved): (String, SavedModel)| Some((ModelId::parse(&id)?, saved.over(ModelInfo::unknown())));
         let facts = self.facts.into_iter().filter_map(known);
         let endpoints = self.endpoints.into_iter().filter_map(|(name, saved)| Some((name, saved.endpoint()?)));
@@ -306,7 +329,7 @@ impl SavedPlan {
             objective: self.objective.unwrap_or(today.objective),
             working_directory: self.working_directory.unwrap_or(today.working_directory),
             test: self.test.over(today.test),
-            agent: self.agent.over(today.agent),
+            agent,
             agents: self.agents.unwrap_or(today.agents),
             safety: self.safety.over(today.safety),
             github: self.github.over(today.github),
@@ -316,7 +339,7 @@ impl SavedPlan {
             facts: ModelFacts(facts.collect()),
             endpoints: endpoints.collect(),
             values: self.values.unwrap_or(today.values),
-            warnings: self.warnings.unwrap_or(today.warnings),
+            warnings,
             refusals: self.refusals.unwrap_or(today.refusals),
             worst_case: self.worst_case.unwrap_or(today.worst_case),
             uncapped: self.uncapped.unwrap_or(today.uncapped),

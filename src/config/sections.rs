@@ -207,6 +207,8 @@ pub(super) fn agent(picker: &Picker<'_>, key_vars: &[&str]) -> AgentPlan {
         sub_agents: Vec::new(),
         // Which tools there are, the whole plan says.
         tool_failures: BTreeMap::new(),
+        router: Vec::new(),
+        handoff: Vec::new(),
         allow_commands: picker.take("agent.allowCommands", allowed, Vec::new(), |list| joined(list, String::as_str)),
     }
 }

@@ -188,6 +188,22 @@ pub enum Event {
         /// One block for each, in the order of their names.
         blocks: Vec<Advice>,
     },
+    /// A role handed its task over to a specialist (S1-18).
+    Routed {
+        /// The role.
+        role: Role,
+        /// Its session, which ended with it.
+        session_id: String,
+        /// The specialist.
+        to: String,
+        /// The message to it, which is not our text.
+        message: String,
+    },
+    /// Texts about a proven change were asked for: each, or why there is none (S1-18).
+    HandedOff {
+        /// One block for each, in the order of their names.
+        blocks: Vec<Advice>,
+    },
     /// The tests were run and judged.
     TestsFinished {
         /// How the command ended.

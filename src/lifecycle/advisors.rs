@@ -10,16 +10,16 @@ use futures_util::future::join_all;
 use super::climb::Climb;
 use super::commands;
 use super::context::Context;
-use super::session_spec::spec_of;
+use super::session_spec::{Aside, caps, spec_of};
 use super::table::Table;
 use super::tools::{self, Caller, Sources};
 use crate::agent::{self, Beside, Material};
-use crate::audit::{Cap, Scope};
 use crate::config::AdvisorPlan;
 use crate::domain::advice::Advice;
 use crate::domain::event::Event;
 use crate::domain::foreign::{Foreign, Mark};
-use crate::domain::ladder::Role;
+use crate::domain::ladder::{Role, Tier};
+use crate::domain::model_id::ModelId;
 use crate::domain::units::MicroUsd;
 use crate::policy::rotation::Patience;
 use crate::session::{self, Book, FinalReport, Lineage, Memory, Ports, Replay, SessionEnd, SessionSpec, Toolbox};
@@ -79,9 +79,7 @@ async fn seat<'p>(
     lineage: Option<Lineage>,
 ) -> Seat<'p> {
     let Table { context, climb, tier, .. } = *table;
-    let own = if advisor.models.is_empty() { tier.targets(Role::Advisor) } else { advisor.models.as_slice() };
-    // A tier's agents hold sessions of their own kind: they read the whole task, not a part of it.
-    let targets = own.iter().filter(|target| crate::backend::Backend::of(target).is_none()).cloned().collect();
+    let targets = targets_of(tier, Role::Advisor, &advisor.models);
     let agent = path(&advisor.name);
     let prompt = agent::advisor(material, &advisor.instructions, &Mark::random());
     // Nobody waits for an advisor: a limit is its failure.
@@ -91,6 +89,13 @@ async fn seat<'p>(
     let sources = tools::open(context, table.recorder, Role::Advisor, &spec.targets).await;
     let replay = table.sessions.replay.of_agent(&agent);
     Seat { advisor, spec, sources, replay, memory: table.sessions.memory.clone() }
+}
+
+/// The models of an agent: its own, or a role's of the tier.
+pub(super) fn targets_of(tier: &Tier, role: Role, own: &[ModelId]) -> Vec<ModelId> {
+    let models = if own.is_empty() { tier.targets(role) } else { own };
+    // A tier's agents hold sessions of their own kind: they read the whole task, not a part of it.
+    models.iter().filter(|target| crate::backend::Backend::of(target).is_none()).cloned().collect()
 }
 
 /// The path of an advisor below the iteration.
@@ -105,7 +110,7 @@ async fn talk<'p>(
     journal: Book<'_>,
 ) -> (&'p str, SessionEnd) {
     let (world, plan) = (&context.world, &context.charter.plan);
-    let caps = caps(context, climb, seat.advisor);
+    let caps = caps(context, climb, Some(&aside(climb, seat.advisor)));
     let caller = || Caller::of((context, climb), journal, caps.clone(), &seat.spec);
     let outside = seat.sources.as_mut().and_then(|sources| sources.tools(caller(), &seat.memory, &mut seat.replay));
     let mut ports = Ports {
@@ -139,22 +144,25 @@ async fn talk<'p>(
     (&seat.advisor.name, end)
 }
 
-/// The caps of the tier, and the advisor's own.
-fn caps(context: &Context<'_>, climb: &Climb, advisor: &AdvisorPlan) -> Vec<Cap> {
-    let share = MicroUsd(climb.allowance.budget.max_cost.0 / DEFAULT_SHARE);
-    let scope = Scope::Agent(context.charter.run_id.clone(), path(&advisor.name));
-    let own = Cap { scope, max: advisor.max_cost.unwrap_or(share) };
-    std::iter::once(own).chain(climb.caps(context)).collect()
+fn aside(climb: &Climb, advisor: &AdvisorPlan) -> Aside {
+    let max_cost = Some(advisor.max_cost.unwrap_or_else(|| share(climb)));
+    Aside { agent: path(&advisor.name), max_cost, max_turns: Some(advisor.max_turns) }
+}
+
+/// The part of the run's money that one agent beside the roles may spend unless something else is said.
+pub(super) fn share(climb: &Climb) -> MicroUsd {
+    MicroUsd(climb.allowance.budget.max_cost.0 / DEFAULT_SHARE)
 }
 
 /// The block that a session comes to.
-fn block(name: &str, end: &SessionEnd) -> Advice {
+pub(super) fn block(name: &str, end: &SessionEnd) -> Advice {
     let (given, said) = match &end.report {
         FinalReport::Done { summary }
         | FinalReport::Briefed { summary, .. }
         | FinalReport::Approve { summary, .. }
         | FinalReport::Reject { summary, .. } => (true, summary.clone()),
         FinalReport::Blocked { reason, .. } => (false, format!("it is blocked: {reason}")),
+        FinalReport::Routed { .. } => (false, end.report.summary()),
         FinalReport::Synthetic { reason } => (false, reason.to_string()),
     };
     let said = Foreign::capped(&said, ADVICE_CHARS).as_str().to_owned();

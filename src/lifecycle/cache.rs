@@ -6,8 +6,9 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::hosts;
+use super::router;
 use super::table::Table;
+use super::tools;
 use crate::agent::{Material, Prompt};
 use crate::domain::chat::Usage;
 use crate::domain::event::Event;
@@ -51,20 +52,19 @@ pub(super) async fn hold(
     if let Some(kept) = key.as_ref().filter(|_| !is_replayed).and_then(|key| find(table, role, key)) {
         return reuse(table, kept);
     }
-    let prompt = (question.compose)(question.material, &Mark::random());
-    let end = hosts::hold(table, role, prompt, lineage).await;
+    let end = router::hold(table, role, (question.material, question.compose), lineage).await;
     if let Some(kept) = key.and_then(|key| kept(table, role, key, &end)) {
         table.recorder.emit(&Event::ReportKept(kept));
     }
     end
 }
 
-/// The name of a question. `None` where no answer is kept: it is not wanted, or the role is given tools of other programs, whose answers
+/// The name of a question. `None` where no answer is kept: it is not wanted, or the role is given tools from outside, whose answers
 /// no key holds.
 fn key(table: &Table<'_, '_, '_>, question: &Question<'_>) -> Option<String> {
     let Table { context, tier, .. } = table;
     let (role, agent) = (question.role, &context.charter.plan.agent);
-    if !agent.cache || agent.mcp.iter().any(|server| server.roles.contains(&role)) {
+    if !agent.cache || !tools::given_to(agent, role).is_empty() {
         return None;
     }
     // Times and folders in what the tests print differ from job to job. What they mean follows from the tree, which is in the key.
@@ -78,7 +78,7 @@ fn key(table: &Table<'_, '_, '_>, question: &Question<'_>) -> Option<String> {
         question.tree.0.clone(),
         targets.join(" "),
         format!("{:?} {:?} {}", agent.effort, agent.temperature, agent.max_turns),
-        serde_json::to_string(&agent.meta_of(role)).unwrap_or_default(),
+        serde_json::to_string(&(agent.meta_of(role), &agent.router)).unwrap_or_default(),
         prompt.system.to_owned(),
         prompt.first_message,
     ];
@@ -136,7 +136,10 @@ fn kept(table: &Table<'_, '_, '_>, role: Role, key: String, end: &SessionEnd) ->
         FinalReport::Briefed { summary, files } => KeptWords::Brief { summary: cut(summary), files: some(files) },
         FinalReport::Approve { summary, issues } => KeptWords::Approve { summary: cut(summary), issues: some(issues) },
         FinalReport::Reject { summary, issues } => KeptWords::Reject { summary: cut(summary), issues: some(issues) },
-        FinalReport::Done { .. } | FinalReport::Blocked { .. } | FinalReport::Synthetic { .. } => return None,
+        FinalReport::Done { .. }
+        | FinalReport::Blocked { .. }
+        | FinalReport::Routed { .. }
+        | FinalReport::Synthetic { .. } => return None,
     };
     if end.exit != SessionExit::FinalAnswer || own(table, &key).is_some() {
         return None;

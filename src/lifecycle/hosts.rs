@@ -71,7 +71,7 @@ pub(super) async fn hold(
     }
     match fallback.end(table, &groups) {
         Some(end) => end,
-        None => with_models(table, role, prompt, lineage, Vec::new()).await,
+        None => with_models(table, (role, None), prompt, lineage, Vec::new()).await,
     }
 }
 
@@ -151,7 +151,9 @@ async fn ask(
                 with_agent(table, role, prompt, lineage, (target.clone(), *backend)).await;
             (end, limited_until_ms)
         }
-        Group::Models(targets) => (with_models(table, role, prompt.clone(), lineage, targets.clone()).await, None),
+        Group::Models(targets) => {
+            (with_models(table, (role, None), prompt.clone(), lineage, targets.clone()).await, None)
+        }
     };
     let end = Box::new(end);
     let failed = unusable(&end).map(|(why, last)| (why, last.to_owned()));
@@ -188,6 +190,7 @@ fn unusable(end: &SessionEnd) -> Option<(GiveUp, &str)> {
         | FinalReport::Done { .. }
         | FinalReport::Briefed { .. }
         | FinalReport::Blocked { .. }
+        | FinalReport::Routed { .. }
         | FinalReport::Approve { .. }
         | FinalReport::Reject { .. } => None,
     }

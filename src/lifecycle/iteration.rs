@@ -11,6 +11,7 @@ use super::commands::{self, At, Follows};
 use super::context::{Context, LifecycleError, interrupted, paths};
 use super::corrections;
 use super::decision::{self, Decided};
+use super::handoff;
 use super::hold;
 use super::judge::{self, Author};
 use super::kept::{KEPT_TESTS, keep_patch, keep_text, kept_under};
@@ -166,6 +167,10 @@ async fn work(
     let diff = if *judged_tree == tree { diff } else { workspace.diff(start, judged_tree).await? };
     if let Some(cause) = judged.as_ref().and_then(|judged| judged.run.stopped) {
         halt = Some(Halt::Stopped(cause));
+    }
+    if halt.is_none() && approved && judged.as_ref().is_some_and(|one| one.judgement.verdict == Verdict::Green) {
+        let shown = Foreign::capped(&context.world.redactor.redact_diff(&diff.text), 4 * material::DIFF_CHARS);
+        handoff::write(&mut Table { context, recorder, sessions, climb, tier }, &material, &shown, &ends).await;
     }
     Ok(Work { ends, critic, halt, judged, diff, changed })
 }

@@ -19,6 +19,7 @@ use super::superseded;
 use crate::config::{Merge, Push, WaitFor};
 use crate::domain::delivery::{Awaited, Destination};
 use crate::domain::event::Event;
+use crate::domain::foreign::Foreign;
 use crate::domain::stop::StopCause;
 use crate::domain::units::CommitSha;
 use crate::github::{GithubError, NewPull, PullOrigin, Readiness};
@@ -305,13 +306,22 @@ fn description(context: &Context<'_>, recorder: &Recorder<'_>, climb: &Climb) ->
     } else {
         "upshift made these failing tests pass:"
     };
+    let told = recorder.text_for_reviewers().map(|text| inert(&context.redact(&text))).unwrap_or_default();
     format!(
-        "{what}\n\n````text\n{}{more}\n````\n\nRun `{}`, {} iterations, {cost}. Review it as you \
+        "{what}\n\n````text\n{}{more}\n````\n\n{told}Run `{}`, {} iterations, {cost}. Review it as you \
          would any other change.\n",
         context.redact(&names.join("\n")),
         context.charter.run_id,
         climb.run_iterations,
     )
+}
+
+/// A model's text as a block in which nothing is interpreted: no mention, no closing of issues, no word that silences CI once the text is the
+/// message of a squashed commit.
+fn inert(text: &str) -> String {
+    let text =
+        Foreign::prose(text).as_str().replace("````", "\u{2018}\u{2018}\u{2018}\u{2018}").replace('[', "[\u{200b}");
+    format!("In a model's words:\n\n````text\n{}\n````\n\n", text.trim())
 }
 
 /// After what was delivered: waits for what is to be waited for, or ends the run as fixed.

@@ -7,6 +7,7 @@ use super::context::Context;
 use super::portable::Portable;
 use super::state::RunState;
 use crate::audit::{Journal, Scope, Snapshot};
+use crate::config::PULL_REQUEST;
 use crate::domain::budget::Spent;
 use crate::domain::event::Event;
 use crate::domain::leftover::Leftover;
@@ -69,6 +70,13 @@ impl<'j> Recorder<'j> {
     /// The same, parted into what is known and what is not.
     pub(super) fn charge(&self) -> Charge {
         self.journal.store().charge(&self.run, None)
+    }
+
+    /// The text for a pull request that a model wrote about the last proven change.
+    pub(super) fn text_for_reviewers(&self) -> Option<String> {
+        let told = |event: &Event| if let Event::HandedOff { blocks } = event { Some(blocks.clone()) } else { None };
+        let blocks = self.journal.events().iter().rev().find_map(told)?;
+        blocks.into_iter().find(|block| block.given && block.name == PULL_REQUEST).map(|block| block.said)
     }
 
     /// Whether an experiment has shown of the last green that its tests can still fail.

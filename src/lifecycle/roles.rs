@@ -2,8 +2,8 @@
 
 use super::advisors;
 use super::cache::{self, Question};
-use super::hosts;
 use super::material;
+use super::router;
 use super::table::Table;
 use crate::agent::{self, Material};
 use crate::audit::Scope;
@@ -72,12 +72,7 @@ pub(super) async fn change(table: &mut Table<'_, '_, '_>, material: &mut Materia
     let mut end = RolesEnd::default();
     if table.tier.mode == Mode::Full {
         let tree = table.climb.trees.current.tree.clone();
-        let question = Question {
-            role: Role::Librarian,
-            tree: &tree,
-            material,
-            compose: &|material, mark| agent::librarian(material, mark),
-        };
+        let question = Question { role: Role::Librarian, tree: &tree, material, compose: &agent::librarian };
         let librarian = cache::hold(table, question, None).await;
         end.halt = halt_of(&librarian.report);
         if let FinalReport::Briefed { summary, files } = &librarian.report {
@@ -101,7 +96,7 @@ pub(super) async fn change(table: &mut Table<'_, '_, '_>, material: &mut Materia
         end.halt = Some(Halt::Stopped(cause));
         return end;
     }
-    let artisan = hosts::hold(table, Role::Artisan, agent::artisan(material, &Mark::random()), lineage).await;
+    let artisan = router::hold(table, Role::Artisan, (material, &agent::artisan), lineage).await;
     end.halt = halt_of(&artisan.report);
     end.artisan = Some(artisan);
     end
@@ -127,6 +122,7 @@ pub(super) fn review_of(report: &FinalReport) -> Option<Review> {
         FinalReport::Done { .. }
         | FinalReport::Briefed { .. }
         | FinalReport::Blocked { .. }
+        | FinalReport::Routed { .. }
         | FinalReport::Synthetic { .. } => None,
     }
 }
@@ -164,6 +160,8 @@ pub(super) fn halt_of(report: &FinalReport) -> Option<Halt> {
             };
             Some(Halt::Blocked { reason: told, on: on.clone() })
         }
+        // The session that it was handed to stands in its place.
+        FinalReport::Routed { .. } => Some(Halt::Unusable(report.summary())),
         FinalReport::Synthetic { reason } => Some(match reason {
             FailureReason::Budget { scope: Scope::Tier(..), detail } => Halt::Budget(Cap::Tier, detail.clone()),
             FailureReason::Budget { detail, .. } => Halt::Budget(Cap::Run, detail.clone()),
@@ -178,6 +176,6 @@ pub(super) fn halt_of(report: &FinalReport) -> Option<Halt> {
 }
 
 /// The place below a session. None below one that was not held, since its report was kept.
-fn lineage_of(end: &SessionEnd) -> Option<Lineage> {
+pub(super) fn lineage_of(end: &SessionEnd) -> Option<Lineage> {
     (end.turns > 0).then(|| Lineage { parent: end.session_id.clone(), root: end.session_id.clone() })
 }

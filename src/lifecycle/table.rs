@@ -7,12 +7,13 @@ use super::climb::{Climb, Sessions};
 use super::commands;
 use super::context::Context;
 use super::recorder::Recorder;
-use super::session_spec::spec_of;
+use super::session_spec::{Aside, caps, spec_with};
 use super::targets;
 use super::tools::{self, Caller};
 use crate::agent::Prompt;
 use crate::domain::ladder::{Role, Tier};
 use crate::domain::model_id::ModelId;
+use crate::policy::rotation::Patience;
 use crate::process::{self, ProcessError, Program, Spec};
 use crate::session::{self, Book, Lineage, Ports, Replay, SessionEnd, Toolbox};
 use crate::test_run;
@@ -39,10 +40,11 @@ pub(super) struct Table<'t, 'a, 'j> {
     pub(super) tier: &'t Tier,
 }
 
-/// Holds a role's session with models of ours: those of `targets`.
+/// Holds a role's session with models of ours: those of `targets`. `aside` names who stands in the role, if that is another agent: nobody
+/// waits for its limits, and it hands nothing over.
 pub(super) async fn with_models(
     table: &mut Table<'_, '_, '_>,
-    role: Role,
+    (role, aside): (Role, Option<Aside>),
     prompt: Prompt,
     lineage: Option<Lineage>,
     targets: Vec<ModelId>,
@@ -50,11 +52,17 @@ pub(super) async fn with_models(
     let Table { context, climb, tier, .. } = *table;
     let sessions = &mut *table.sessions;
     let (world, plan) = (&context.world, &context.charter.plan);
-    let patience = targets::patience(context, climb, &sessions.memory, tier, role);
-    let spec = spec_of(context, climb, (role, String::new()), prompt, (lineage, targets, patience));
+    let patience = match &aside {
+        Some(_) => Patience::default(),
+        None => targets::patience(context, climb, &sessions.memory, tier, role),
+    };
+    // An agent beside the roles leaves no account refused or limited for them.
+    let mut own = aside.as_ref().map(|_| sessions.memory.clone());
+    let spec = spec_with(context, climb, (role, aside.as_ref()), prompt, (lineage, targets, patience));
     let mut sources = tools::open(context, table.recorder, role, &spec.targets).await;
     let book = RefCell::new(&mut *table.recorder.journal);
-    let caller = || Caller::of((context, climb), Book::over(&book), climb.caps(context), &spec);
+    let caps = caps(context, climb, aside.as_ref());
+    let caller = || Caller::of((context, climb), Book::over(&book), caps.clone(), &spec);
     let outside = sources.as_mut().and_then(|sources| sources.tools(caller(), &sessions.memory, &mut sessions.replay));
     let watched = commands::watch_for_stop(context, climb);
     world.workspace.judged_from(climb.start());
@@ -66,13 +74,16 @@ pub(super) async fn with_models(
         facts: &plan.facts,
         toolbox: Toolbox { workspace: world.workspace.clone(), run_tests, run_command, allow_commands, outside },
         journal: Book::over(&book),
-        caps: climb.caps(context),
+        caps,
         stop: world.stop.clone(),
         wrap_up: world.wrap_up.flag(),
         clock: world.clock,
         redactor: &world.redactor,
-        replay: std::mem::replace(&mut sessions.replay, Replay::none()),
-        memory: &mut sessions.memory,
+        replay: match &aside {
+            Some(aside) => sessions.replay.of_agent(&aside.agent),
+            None => std::mem::replace(&mut sessions.replay, Replay::none()),
+        },
+        memory: own.as_mut().unwrap_or(&mut sessions.memory),
     };
     let wrap_up = world.wrap_up.clone();
     wrap_up.set_in_session(true);
@@ -82,8 +93,12 @@ pub(super) async fn with_models(
         never = tools::keep(&mut sources) => match never {},
     };
     wrap_up.set_in_session(false);
-    sessions.replay = std::mem::replace(&mut ports.replay, Replay::none());
+    let rest = std::mem::replace(&mut ports.replay, Replay::none());
     drop(ports);
+    match own {
+        Some(found) => sessions.memory.learn(found),
+        None => sessions.replay = rest,
+    }
     if let Some(sources) = sources {
         sources.close(&mut sessions.memory, &mut end).await;
     }

@@ -73,7 +73,7 @@ fn server_name(server: &McpServer) -> String {
 }
 
 /// The sources that a role is given, by name.
-fn given_to(agent: &AgentPlan, role: Role) -> Vec<String> {
+pub(super) fn given_to(agent: &AgentPlan, role: Role) -> Vec<String> {
     let servers = agent.mcp.iter().filter(|server| server.roles.contains(&role)).map(server_name);
     let rest = agent.rest.iter().filter(|tool| tool.roles.contains(&role)).map(rest_name);
     servers.chain(rest).chain(agent.sub_agents.iter().filter(|sub| sub.roles.contains(&role)).map(name_of)).collect()

@@ -191,7 +191,9 @@ pub fn quote_of(price: Price, request_bytes: u64, wanted: u64, remaining: MicroU
     Ok(Quote { max_output_tokens, reserve: worst_case(&price, prompt_tokens, max_output_tokens) })
 }
 
-fn worst_case(price: &Price, prompt_tokens: u64, output_tokens: u64) -> MicroUsd {
+/// The most that a call costs which sends and gets so many tokens.
+#[must_use]
+pub fn worst_case(price: &Price, prompt_tokens: u64, output_tokens: u64) -> MicroUsd {
     let dearest = Price { input: price.dearest_input(), ..*price };
     dearest.cost(&Usage { input: prompt_tokens, output: output_tokens, ..Usage::default() })
 }

@@ -104,6 +104,7 @@ pub fn document(view: &RunView) -> Document<'_> {
         corrections: &view.corrections,
         meta: &view.meta,
         advice: &view.advice,
+        handoff: &view.handoff,
         reused: &view.reused,
         tool_failures: &view.tool_failures,
         best_patch: view.best_patch(),

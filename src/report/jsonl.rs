@@ -17,7 +17,7 @@ use crate::domain::ladder::Role;
 use crate::domain::receipt::{CallScope, Receipt};
 
 /// Ends of a session whose model ended it with a report of its own. Any other word says why there is none.
-const REPORTED: [&str; 4] = ["done", "blocked", "approve", "reject"];
+const REPORTED: [&str; 5] = ["done", "blocked", "approve", "reject", "routed"];
 
 /// One line, without its end.
 #[derive(Debug, Serialize)]

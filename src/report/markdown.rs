@@ -333,7 +333,7 @@ fn review(view: &RunView, surface: Surface) -> Option<String> {
 
 /// The blocks of data beside the reports.
 fn meta(view: &RunView) -> Option<String> {
-    let blocks = words::meta(view).into_iter().chain(words::advice(view));
+    let blocks = words::meta(view).into_iter().chain(words::advice(view)).chain(words::handoff(view));
     let lines = blocks.map(|block| say(&block)).chain(words::reused(view)).map(|line| format!("- {line}"));
     let lines: Vec<String> = lines.collect();
     (!lines.is_empty()).then(|| format!("**In the models' words**\n\n{}", lines.join("\n")))

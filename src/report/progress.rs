@@ -198,8 +198,8 @@ impl Progress {
             Event::CorrectionProposed(correction) => {
                 vec![self.notice(&format!("a correction of a test is proposed: {}", correction.files.join(", ")))]
             }
-            Event::Advised { blocks } => agents::unadvised(blocks).map(|line| self.notice(&line)).collect(),
-            Event::ReportReused(reused) => vec![self.paint(Tone::Faint, &agents::reused(reused))],
+            Event::Advised { .. } | Event::HandedOff { .. } => agents::unsaid(event).map(|line| self.notice(&line)).collect(),
+            Event::Routed { .. } | Event::ReportReused(_) => vec![self.paint(Tone::Faint, &agents::instead(event))],
             Event::Warning { message } => vec![self.notice(message)],
             Event::LeftoversRemoved { leftovers, more } => vec![self.leftovers(leftovers, *more)],
             Event::ContextThreshold { .. }

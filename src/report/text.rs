@@ -240,6 +240,7 @@ fn extras(view: &RunView) -> Vec<String> {
     facts.extend(words::review_heading(view).map(|heading| format!("  Review:  {}", joined(&heading))));
     facts.extend(words::review_issues(view).iter().map(|issue| format!("    - {}", say(issue))));
     facts.extend(words::advice(view).iter().map(|advice| format!("  Advice:  {}", say(advice))));
+    facts.extend(words::handoff(view).iter().map(|text| format!("  Text:    {}", say(text))));
     facts.extend(words::reused(view).iter().map(|reused| format!("  Cache:   {reused}")));
     facts.extend(words::tool_failures(view).iter().map(|failure| format!("  Tool:    {}", say(failure))));
     facts.extend(words::meta(view).iter().map(|block| format!("  Meta:    {}", say(block))));

@@ -270,6 +270,8 @@ pub struct RunView {
     pub meta: Vec<MetaReported>,
     /// The last words of each advisor.
     pub advice: Vec<Advice>,
+    /// The texts about the last proven change.
+    pub handoff: Vec<Advice>,
     /// Reports that were used again, in order.
     pub reused: Vec<ReusedReport>,
     /// Tools from outside whose failures were told in the configuration's words.

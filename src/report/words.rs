@@ -19,7 +19,7 @@ mod reviews;
 mod sentence;
 mod tool_failures;
 
-pub use self::advice::{advice, reused, reused_report};
+pub use self::advice::{advice, handoff, reused, reused_report};
 pub use self::billed::{billed, side_calls};
 pub use self::commands::{history_command, log_commands, log_holds};
 pub use self::corrections::{correction_sentence, corrections, take_correction};

@@ -33,6 +33,8 @@ pub(super) enum Action {
     ReadOutput { handle: String, start: Option<u64>, end: Option<u64> },
     /// A tool from outside.
     Outside { name: String, arguments: Value },
+    /// `router__handoff_to`.
+    HandOver { to: String, message: String },
     /// `final_report`.
     Report(FinalReport),
     /// Anything said once the report is locked: only its blocks of data count.
@@ -78,6 +80,7 @@ impl Action {
     pub(super) const fn tool(&self) -> Tool {
         match self {
             Self::Outside { .. } => Tool::Outside,
+            Self::HandOver { .. } => Tool::HandOver,
             Self::ListFiles { .. } => Tool::ListFiles,
             Self::ReadFile { .. } => Tool::ReadFile,
             Self::Search { .. } => Tool::Search,
@@ -104,6 +107,7 @@ impl Action {
             Self::RunCommand { command } => command,
             Self::ReadOutput { handle, .. } => handle,
             Self::Outside { arguments, .. } => first_text(arguments),
+            Self::HandOver { to, .. } => to,
             Self::Report(report) => report.as_str(),
             Self::Meta => "meta",
         }
@@ -120,6 +124,7 @@ impl Action {
             | Self::RunCommand { .. }
             | Self::ReadOutput { .. }
             | Self::Outside { .. }
+            | Self::HandOver { .. }
             | Self::Report(_)
             | Self::Meta => None,
         }
@@ -201,7 +206,7 @@ impl Checked<'_> {
                 end: self.line("end_line")?,
             },
             Tool::FinalReport => Action::Report(self.report()?),
-            Tool::Outside => return Err("such tools are not called by this name".to_owned()),
+            Tool::Outside | Tool::HandOver => return Err("such tools are not called by this name".to_owned()),
         })
     }
 

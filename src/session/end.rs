@@ -81,6 +81,13 @@ pub enum FinalReport {
         /// The faults, one entry per issue. May be empty.
         issues: Vec<String>,
     },
+    /// Any role: the task is handed over to another agent. No report of its own follows.
+    Routed {
+        /// The agent's name.
+        to: String,
+        /// The message to it. May be empty.
+        message: String,
+    },
     /// None came: written by us, with the reason (S1-13).
     Synthetic {
         /// Why.
@@ -89,12 +96,13 @@ pub enum FinalReport {
 }
 
 impl FinalReport {
-    /// The word in events: `done`, `blocked`, `approve`, `reject`, or the reason of a synthetic report.
+    /// The word in events: `done`, `blocked`, `approve`, `reject`, `routed`, or the reason of a synthetic report.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Done { .. } | Self::Briefed { .. } => "done",
             Self::Blocked { .. } => "blocked",
+            Self::Routed { .. } => "routed",
             Self::Approve { .. } => "approve",
             Self::Reject { .. } => "reject",
             Self::Synthetic { reason } => reason.as_str(),
@@ -110,6 +118,7 @@ impl FinalReport {
             | Self::Briefed { .. }
             | Self::Approve { .. }
             | Self::Reject { .. }
+            | Self::Routed { .. }
             | Self::Synthetic { .. } => &[],
         }
     }
@@ -123,6 +132,7 @@ impl FinalReport {
             | Self::Blocked { summary, .. }
             | Self::Approve { summary, .. }
             | Self::Reject { summary, .. } => summary.clone(),
+            Self::Routed { to, message } => format!("handed over to {to}: {message}"),
             Self::Synthetic { reason } => reason.to_string(),
         }
     }

@@ -9,7 +9,7 @@ use super::context_guard::{self, Fit, Last};
 use super::conversation::Protocol;
 use super::reading::{self, Reading};
 use super::turns::Session;
-use crate::audit::{CallReservation, Scope};
+use crate::audit::{CallReservation, Cap, Scope};
 use crate::domain::budget::{OF_DAY, OF_PULL_REQUEST};
 use crate::domain::catalogue::ModelInfo;
 use crate::domain::chat::{ChatRequest, Reply, Usage};
@@ -138,9 +138,9 @@ impl Session<'_, '_> {
         bytes: u64,
     ) -> Result<(Call, Quote), (Scope, String)> {
         let id = uuid::Uuid::new_v4().hyphenated().to_string();
-        let caps = &self.ports.caps;
-        let mut left = self.ports.journal.left(caps);
-        let mut refused_by = self.tightest_cap();
+        let caps = self.caps();
+        let mut left = self.ports.journal.left(&caps);
+        let mut refused_by = self.tightest_cap(&caps);
         for _ in 0..=caps.len().saturating_add(1) {
             let quote = budget::quote(&info, bytes, left).map_err(|error| refusal(&refused_by, &error.reason))?;
             let reservation = CallReservation {
@@ -149,7 +149,7 @@ impl Session<'_, '_> {
                 target: target.clone(),
                 reserved: quote.reserve,
             };
-            match self.ports.journal.reserve(&reservation, &self.ports.caps) {
+            match self.ports.journal.reserve(&reservation, &caps) {
                 Ok(()) => {
                     let target = target.clone();
                     return Ok((Call { id, target, info, scope, reserved: quote.reserve }, quote));
@@ -164,9 +164,9 @@ impl Session<'_, '_> {
     }
 
     /// The cap that has least left.
-    fn tightest_cap(&self) -> Scope {
+    fn tightest_cap(&self, caps: &[Cap]) -> Scope {
         let book = self.ports.journal;
-        let tightest = self.ports.caps.iter().min_by_key(|cap| book.left(std::slice::from_ref(cap)));
+        let tightest = caps.iter().min_by_key(|cap| book.left(std::slice::from_ref(cap)));
         tightest.map_or_else(|| Scope::Day("none".to_owned()), |cap| cap.scope.clone())
     }
 

@@ -237,7 +237,7 @@ const fn needs_blocks(report: &FinalReport) -> bool {
         | FinalReport::Briefed { .. }
         | FinalReport::Approve { .. }
         | FinalReport::Reject { .. } => true,
-        FinalReport::Blocked { .. } | FinalReport::Synthetic { .. } => false,
+        FinalReport::Blocked { .. } | FinalReport::Routed { .. } | FinalReport::Synthetic { .. } => false,
     }
 }
 

@@ -1,7 +1,7 @@
 //! One role's conversation with a model, from the first message to a final report: always.
 //!
 //! Owns the turn loop (`turns`), the search for a usable reply (`target_rotation`), one attempt and its accounting (`exchange`), what replies come to (`reading`,
-//! `text_protocol`), the tools (`tool`, `action`, `toolroom`), the context guard (`context_guard`) and the report (`end`). It knows
+//! `text_protocol`), the tools (`tool`, `action`, `router`, `toolroom`), the context guard (`context_guard`) and the report (`end`). It knows
 //! nothing of tasks, tiers or prompts beyond the text protocol's.
 //! Invariant: no call is made without a reservation, no call that was made is left without its receipt, and no session ends
 //! without a report (S1-12).
@@ -20,6 +20,7 @@ mod outputs;
 mod outside;
 mod ports;
 mod reading;
+mod router;
 mod spec;
 mod target_rotation;
 mod text_protocol;
@@ -33,7 +34,7 @@ pub use end::{FailureReason, FinalReport, SessionEnd};
 pub use meta::{MetaRead, prompt as meta_prompt, read as read_meta};
 pub use outside::{CallOutside, OutsideCall, OutsideError, OutsideFuture, OutsideTools};
 pub use ports::{Book, Memory, Ports, Replay, RunCommand, RunTests, ToolFuture, Toolbox};
-pub use spec::{Limits, Lineage, SessionSpec};
+pub use spec::{Destination, Limits, Lineage, SessionSpec};
 pub use turns::SNAPSHOT_KIND;
 
 use tracing::Instrument as _;

@@ -150,7 +150,8 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Keeps what a session that was held beside or below found out about targets.
+    /// Takes over what a session that was held beside or below found out about targets. Whether an account answers it does not say: the
+    /// roles find that out by themselves.
     pub fn learn(&mut self, found: Self) {
         self.refused.extend(found.refused);
         self.heard.extend(found.heard);

@@ -8,6 +8,8 @@ use serde_json::Value;
 use super::action::Action;
 use super::conversation::{Conversation, Protocol};
 use super::meta::{self, Asked};
+use super::router;
+use super::spec::Destination;
 use super::text_protocol::{self, Heed, Item};
 use super::tool::{Offer, Tool};
 use crate::domain::chat::{Reply, StopReason};
@@ -73,6 +75,8 @@ pub(super) struct Rules<'a> {
     pub(super) turn: u32,
     /// Names of the tools of other servers.
     pub(super) outside: &'a [String],
+    /// The agents to which the task may be handed over.
+    pub(super) destinations: &'a [Destination],
     /// Whether blocks of data are read beside the report, or alone.
     pub(super) meta: Asked,
     /// The conversation so far, for ids that repeat.
@@ -145,7 +149,10 @@ fn without_use(reply: &Reply, wishes: &[Wish], rules: &Rules<'_>) -> Option<Unus
         return invalid("cut off at the output limit", advice.to_owned());
     }
     if rules.final_turn {
-        let reported = wishes.iter().find(|wish| wish.name == Tool::FinalReport.name());
+        // A task may be handed over on the last turn, too (S1-11).
+        let ends =
+            |wish: &&Wish| wish.name == Tool::FinalReport.name() || matches!(wish.action, Ok(Action::HandOver { .. }));
+        let reported = wishes.iter().find(ends);
         return match reported.map(|wish| &wish.action) {
             Some(Ok(_)) => None,
             Some(Err(why)) => invalid("an unsound final report", format!("Your final report was not accepted: {why}")),
@@ -212,9 +219,13 @@ fn of_call(index: usize, call: &ToolCall, cut: Option<usize>, rules: &Rules<'_>)
             None if rules.outside.contains(&call.name) => {
                 (Ok(Action::Outside { name: call.name.clone(), arguments: call.arguments.clone() }), None)
             }
+            None if call.name == Tool::HandOver.name() && !rules.destinations.is_empty() => {
+                (router::read(rules.destinations, &call.arguments), None)
+            }
             None => {
                 let mut known: Vec<&str> = tools.into_iter().map(Tool::name).collect();
                 known.extend(rules.outside.iter().map(String::as_str));
+                known.extend((!rules.destinations.is_empty()).then_some(Tool::HandOver.name()));
                 (Err(format!("there is no tool `{}`. Tools: {}", call.name, known.join(", "))), None)
             }
             Some(tool) => match Action::of_call(tool, rules.offer.role, &call.arguments) {

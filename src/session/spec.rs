@@ -7,6 +7,7 @@ use crate::domain::foreign::Mark;
 use crate::domain::ladder::Role;
 use crate::domain::meta::MetaBlock;
 use crate::domain::model_id::ModelId;
+use crate::domain::units::MicroUsd;
 use crate::policy::rotation::Patience;
 
 /// One session to be held.
@@ -38,6 +39,17 @@ pub struct SessionSpec {
     pub temperature: Option<f64>,
     /// The blocks of data that the role is asked for beside its report.
     pub meta: Vec<MetaBlock>,
+    /// The agents to which the session may hand its task over instead of reporting.
+    pub destinations: Vec<Destination>,
+}
+
+/// An agent to which a session may hand its task over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Destination {
+    /// Its name.
+    pub name: String,
+    /// When it is the right one, in the configuration's words.
+    pub when: String,
 }
 
 impl SessionSpec {
@@ -73,6 +85,8 @@ pub struct Limits {
     pub max_result_bytes: usize,
     /// The most bytes all tool results of the session may have together.
     pub max_tool_bytes: usize,
+    /// The money that replies which bring blocks of data alone leave for the sessions after this one.
+    pub kept_for_others: MicroUsd,
 }
 
 impl Default for Limits {
@@ -88,6 +102,7 @@ impl Default for Limits {
             max_result_bytes: 12_288,
             // About 100,000 tokens: what a 200,000 window can hold beside everything else.
             max_tool_bytes: 400_000,
+            kept_for_others: MicroUsd::ZERO,
         }
     }
 }

@@ -280,6 +280,7 @@ impl Bench {
             effort: None,
             temperature: None,
             meta: self.meta.clone(),
+            destinations: Vec::new(),
         };
         let end = converse(spec, &mut ports).await;
         drop(ports);

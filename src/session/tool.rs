@@ -25,6 +25,8 @@ pub(super) enum Tool {
     FinalReport,
     /// Any tool from outside. Its name and its parameters are its source's.
     Outside,
+    /// The router's. Its parameters hold the names of the configuration.
+    HandOver,
 }
 
 /// The type of a parameter.
@@ -134,6 +136,7 @@ impl Tool {
             Self::ReadOutput => "read_output",
             Self::FinalReport => "final_report",
             Self::Outside => "",
+            Self::HandOver => "router__handoff_to",
         }
     }
 
@@ -160,7 +163,7 @@ impl Tool {
                 Role::Artisan => &REPORT,
                 Role::Advisor => &ADVICE,
             },
-            Self::Outside => &[],
+            Self::Outside | Self::HandOver => &[],
         }
     }
 
@@ -176,7 +179,7 @@ impl Tool {
             Self::RunCommand => return format!("Run one of: {}.", commands.join(", ")),
             Self::ReadOutput => "Read a long output by its handle.",
             Self::FinalReport => "End your work. Call it once, last.",
-            Self::Outside => "",
+            Self::Outside | Self::HandOver => "",
         };
         fixed.to_owned()
     }
@@ -229,7 +232,7 @@ impl Offer {
                 Tool::RunTests => writes && self.tests,
                 Tool::RunCommand => writes && self.commands,
                 Tool::ListFiles | Tool::ReadFile | Tool::Search | Tool::ReadOutput | Tool::FinalReport => true,
-                Tool::Outside => false,
+                Tool::Outside | Tool::HandOver => false,
             })
             .collect()
     }

@@ -140,15 +140,26 @@ impl Toolroom {
                 round.answers.push(report_answer(wish, None));
                 continue;
             }
+            if let Ok(Action::HandOver { to, message }) = &wish.action {
+                let reports = wishes.iter().any(|wish| matches!(wish.action, Ok(Action::Report(_))));
+                let refused = round.report.is_some() || round.halt.is_some() || reports;
+                round.answers.push(report_answer(wish, refused.then(|| "not accepted: there is a report.".to_owned())));
+                let routed = FinalReport::Routed { to: to.clone(), message: message.clone() };
+                round.report = round.report.take().or((!refused).then_some(routed));
+                continue;
+            }
             if let Ok(Action::Report(report)) = &wish.action {
                 let accepted = round.report.is_none() && round.halt.is_none();
                 // Whoever says that a test is wrong may just have been refused its correction.
                 let is_done = !matches!(report, FinalReport::Blocked { .. });
                 let refusal = failed_write.as_ref().filter(|_| !turn.is_final && accepted && is_done);
-                round.answers.push(report_answer(wish, refusal));
+                let refusal = refusal.map(|name| {
+                    format!("not accepted: {name} failed in the same reply. See to it, then report again.")
+                });
                 if accepted && refusal.is_none() {
                     round.report = Some(report.clone());
                 }
+                round.answers.push(report_answer(wish, refusal));
                 continue;
             }
             round.unsound_report |= wish.name == Tool::FinalReport.name();
@@ -268,7 +279,7 @@ impl Toolroom {
                 done
             }
             Action::ReadOutput { handle, start, end } => Ok(self.outputs.read(handle, *start, *end)),
-            Action::Report(_) | Action::Meta => Ok(Err("the report comes last.".to_owned())),
+            Action::Report(_) | Action::HandOver { .. } | Action::Meta => Ok(Err("the report comes last.".to_owned())),
         }
     }
 
@@ -409,13 +420,10 @@ const fn on_threads(tool: Tool) -> bool {
     matches!(tool, Tool::ListFiles | Tool::ReadFile | Tool::Search)
 }
 
-fn report_answer(wish: &Wish, failed_write: Option<&String>) -> Answer {
-    let content = failed_write.map_or_else(
-        || "accepted".to_owned(),
-        |name| format!("not accepted: {name} failed in the same reply. See to it, then report again."),
-    );
-    let subject = String::new();
-    Answer { call_id: wish.call_id.clone(), name: wish.name.clone(), subject, content, ok: failed_write.is_none() }
+fn report_answer(wish: &Wish, refusal: Option<String>) -> Answer {
+    let (subject, ok) = (String::new(), refusal.is_none());
+    let content = refusal.unwrap_or_else(|| "accepted".to_owned());
+    Answer { call_id: wish.call_id.clone(), name: wish.name.clone(), subject, content, ok }
 }
 
 fn sorted(result: Result<String, ToolError>) -> Done {
@@ -451,6 +459,7 @@ fn read(workspace: &Workspace, action: &Action) -> Result<String, ToolError> {
         | Action::RunCommand { .. }
         | Action::ReadOutput { .. }
         | Action::Outside { .. }
+        | Action::HandOver { .. }
         | Action::Report(_)
         | Action::Meta => Err(ToolError::Fatal("not a read".to_owned())),
     }

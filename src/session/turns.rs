@@ -8,10 +8,11 @@ use super::end::{FailureReason, FinalReport, SessionEnd};
 use super::meta::{Asked, Desk, META_TURNS};
 use super::ports::Ports;
 use super::reading::{self, Rules, Wish};
+use super::router;
 use super::spec::SessionSpec;
 use super::tool::{Offer, Tool};
 use super::toolroom::{Answer, Halt, Round, Toolroom, Turn};
-use crate::audit::Snapshot;
+use crate::audit::{Cap, Snapshot};
 use crate::domain::account::{Account, Unavailability};
 use crate::domain::blocker::BlockerKind;
 use crate::domain::chat::{Reply, Usage};
@@ -20,7 +21,7 @@ use crate::domain::model_id::ModelId;
 use crate::domain::session_exit::SessionExit;
 use crate::domain::stop::StopCause;
 use crate::domain::tool::{ToolCall, ToolResult, ToolSpec};
-use crate::domain::units::Charge;
+use crate::domain::units::{Charge, MicroUsd};
 use crate::policy::rotation::{Identity, Rotation};
 use crate::policy::smart_zone::{ContextMonitor, Level};
 
@@ -130,6 +131,7 @@ impl<'s, 'a> Session<'s, 'a> {
         let others = ports.toolbox.outside.as_ref().map(|outside| outside.specs.clone()).unwrap_or_default();
         let outside = others.iter().map(|spec| spec.name.clone()).collect();
         tool_specs.extend(others);
+        tool_specs.extend(router::spec(&spec.destinations));
         let meta = Desk::of(spec.meta.clone());
         meta.describe(&mut tool_specs);
         let first = ports.redactor.redact(&spec.first_message).into_owned();
@@ -263,8 +265,16 @@ impl<'s, 'a> Session<'s, 'a> {
 
     /// Whether there is money for a reply that brings blocks alone: the review and the next iteration come first.
     fn may_ask_for_meta(&self) -> bool {
-        let left = self.ports.journal.left(&self.ports.caps);
+        let left = self.ports.journal.left(&self.ports.caps).saturating_sub(self.spec.limits.kept_for_others);
         left.0 >= self.cost.total().0.saturating_mul(2)
+    }
+
+    /// The caps that the next call must fit under. One that is to bring blocks alone leaves the others their money.
+    pub(super) fn caps(&self) -> Vec<Cap> {
+        let kept = self.spec.limits.kept_for_others;
+        let kept = if self.meta.asked() == Asked::Alone { kept } else { MicroUsd::ZERO };
+        let less = |cap: &Cap| Cap { scope: cap.scope.clone(), max: cap.max.saturating_sub(kept) };
+        self.ports.caps.iter().map(less).collect()
     }
 
     /// A locked report stands, whatever keeps its blocks away. Only a stop goes before it.
@@ -334,6 +344,7 @@ impl<'s, 'a> Session<'s, 'a> {
             max_calls: self.spec.limits.max_calls_per_reply,
             turn: self.turn,
             outside: &self.outside,
+            destinations: &self.spec.destinations,
             meta: self.meta.asked(),
             conversation: &self.conversation,
         }

@@ -206,6 +206,7 @@ impl Bench {
             effort: None,
             temperature: None,
             meta: Vec::new(),
+            destinations: Vec::new(),
         };
         let end = converse(spec, &mut ports).await;
         self.ended.set(Some((tokio::time::Instant::now(), Instant::now())));

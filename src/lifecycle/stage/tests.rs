@@ -212,3 +212,20 @@ fn a_saved_plan_with_keys_and_words_of_a_later_version_is_read() {
         assert!(serde_json::from_value::<RunState>(state).is_ok(), "{place}");
     }
 }
+
+#[test]
+fn a_block_whose_schema_says_what_this_program_does_not_check_is_not_asked_for() {
+    let block =
+        |name: &str, schema: Value| json!({"name": name, "role": "artisan", "required": true, "schema": schema});
+    let mut state: Value = serde_json::from_str(SAVED).unwrap();
+    state["plan"]["agent"]["meta"] =
+        json!([block("later", json!({"type": "string", "pattern": "^a"})), block("known", json!({"type": "string"}))]);
+    let state: RunState = serde_json::from_value(state).unwrap();
+    let names: Vec<&str> = state.plan.agent.meta.iter().map(|block| block.name.as_str()).collect();
+    assert_eq!(names, ["known"]);
+    let told = state.plan.warnings.join("\n");
+    assert!(
+        told.contains("`agent.meta.later`, which is not asked for: `pattern` in its schema is no keyword"),
+        "{told}"
+    );
+}

@@ -316,6 +316,9 @@ fn answer_of(name: &str, end: &SessionEnd, limit: Duration) -> Result<String, Ou
         FinalReport::Blocked { reason, .. } => {
             Err(failed(SessionExit::ToolFailure, format!("`{name}` is blocked: {reason}. Do without it.")))
         }
+        FinalReport::Routed { .. } => {
+            Err(failed(SessionExit::ToolFailure, format!("`{name}` gave no answer. Do without it.")))
+        }
         FinalReport::Synthetic { reason: FailureReason::Stopped { cause: StopCause::TimeUp } } => Err(failed(
             SessionExit::ToolTimeout,
             format!("`{name}` gave no answer within {} s. Do without it.", limit.as_secs()),

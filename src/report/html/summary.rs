@@ -62,6 +62,7 @@ pub(super) fn attention(view: &RunView) -> Markup {
     let blocks: Vec<_> = words::meta(view)
         .into_iter()
         .chain(words::advice(view))
+        .chain(words::handoff(view))
         .chain(words::reused(view).into_iter().map(Sentence::plain))
         .collect();
     let corrections: Vec<_> = words::corrections(view).map(words::correction_sentence).collect();

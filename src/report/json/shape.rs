@@ -133,6 +133,10 @@ pub struct Document<'a> {
     /// where none was asked.
     #[serde(skip_serializing_if = "<[Advice]>::is_empty")]
     pub advice: &'a [Advice],
+    /// The texts about a proven change: `name`, `session_id`, whether it was `given`, and what was `said` (the reason where none was). Absent
+    /// where none was asked for.
+    #[serde(skip_serializing_if = "<[Advice]>::is_empty")]
+    pub handoff: &'a [Advice],
     /// Reports that were used again: the `role`, its `session_id`, the `key` of the question, and `from`, where another run kept it. Absent
     /// where there are none.
     #[serde(skip_serializing_if = "<[ReusedReport]>::is_empty")]

@@ -19,7 +19,7 @@ const DIED: &str = SessionExit::UncaughtException.as_str();
 /// The end of one that the log does not tell.
 const UNKNOWN: &str = SessionExit::Unknown.as_str();
 /// Ends of a session with a report of its model.
-const REPORTED: [&str; 4] = ["done", "blocked", "approve", "reject"];
+const REPORTED: [&str; 5] = ["done", "blocked", "approve", "reject", "routed"];
 
 /// Gathers operations from events.
 #[derive(Debug, Default)]

@@ -1,10 +1,9 @@
 //! Coding agents in the progress: who is asked in whose place, the agents that agents start, and advisors.
 
 use super::phrases::{model, speech};
-use crate::domain::advice::Advice;
 use crate::domain::agents::{AgentRecovery, AgentSwitch, AllLimited, SubAgentChange};
 use crate::domain::clock::Timestamp;
-use crate::domain::kept_report::ReusedReport;
+use crate::domain::event::Event;
 use crate::report::words::reused_report;
 
 /// Levels of sub-agents that are shown by more room at the left.
@@ -25,15 +24,26 @@ pub(super) fn recovery(recovery: &AgentRecovery) -> String {
     format!("    ◆ {} {came}", model(&recovery.target))
 }
 
-/// A line for each advisor that gave no advice.
-pub(super) fn unadvised(blocks: &[Advice]) -> impl Iterator<Item = String> {
+/// A line for each advisor that gave no advice, and for each text that was not written.
+#[expect(clippy::wildcard_enum_match_arm, reason = "two events tell of such agents")]
+pub(super) fn unsaid(event: &Event) -> impl Iterator<Item = String> {
+    let (blocks, who, what) = match event {
+        Event::Advised { blocks } => (blocks.as_slice(), "advisor", "gave no advice"),
+        Event::HandedOff { blocks } => (blocks.as_slice(), "text", "was not written"),
+        _ => (&[][..], "", ""),
+    };
     let failed = blocks.iter().filter(|block| !block.given);
-    failed.map(|block| format!("advisor {} gave no advice: {}", block.name, block.said))
+    failed.map(move |block| format!("{who} {} {what}: {}", block.name, block.said))
 }
 
-/// The line for a report that was used again.
-pub(super) fn reused(reused: &ReusedReport) -> String {
-    format!("    {}", reused_report(reused))
+/// The line for whoever speaks in the place of a role: a specialist, or an earlier report of its own.
+#[expect(clippy::wildcard_enum_match_arm, reason = "two events tell of them")]
+pub(super) fn instead(event: &Event) -> String {
+    match event {
+        Event::Routed { role, to, .. } => format!("    {}: hands over to {to}", role.as_str()),
+        Event::ReportReused(reused) => format!("    {}", reused_report(reused)),
+        _ => String::new(),
+    }
 }
 
 pub(super) fn sub_agent(change: &SubAgentChange) -> String {

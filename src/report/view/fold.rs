@@ -64,6 +64,7 @@ struct Fold {
     named_blockers: Vec<Blocker>,
     meta: Vec<MetaReported>,
     advice: Vec<Advice>,
+    handoff: Vec<Advice>,
     reused: Vec<ReusedReport>,
     tool_failures: Vec<ToolFailureView>,
     invocations: u32,
@@ -106,6 +107,7 @@ impl Fold {
                 // What was remarked on an earlier change says nothing of the next one.
                 self.remarks.clear();
                 self.proof.clear();
+                self.handoff.clear();
                 self.position = Some(Position { tier_index: *tier_index, iteration: *iteration });
             }
             Event::CallReserved { call_id, scope, reserved } => {
@@ -130,6 +132,7 @@ impl Fold {
             Event::CorrectionProposed(correction) => self.propose(correction),
             Event::MetaReported(meta) => self.report_meta(meta),
             Event::Advised { blocks } => self.advise(blocks),
+            Event::HandedOff { blocks } => self.handoff.clone_from(blocks),
             Event::ReportReused(reused) => self.reused.push(reused.clone()),
             Event::ToolFailureReplaced(failure) => tool_failures::count(&mut self.tool_failures, failure),
             Event::Warning { message } => self.warn(message),
@@ -151,6 +154,7 @@ impl Fold {
             Event::AttemptCounted { .. }
             | Event::FailureCounted { .. }
             | Event::ReportKept(_)
+            | Event::Routed { .. }
             | Event::StateSaved
             | Event::TreeRecorded { .. }
             | Event::ModelsUnavailable { .. }
@@ -341,6 +345,7 @@ impl Fold {
             named_blockers: self.named_blockers,
             meta: self.meta,
             advice: self.advice,
+            handoff: self.handoff,
             reused: self.reused,
             tool_failures: self.tool_failures,
             invocations: self.invocations,

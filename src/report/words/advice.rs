@@ -15,6 +15,16 @@ pub fn advice(view: &RunView) -> Vec<Sentence> {
     view.advice.iter().map(one).collect()
 }
 
+/// A sentence for each text about the proven change.
+#[must_use]
+pub fn handoff(view: &RunView) -> Vec<Sentence> {
+    let one = |text: &crate::domain::advice::Advice| {
+        let gave = if text.given { ": " } else { " was not written: " };
+        Sentence::plain("Text ").name(&text.name).ours(gave).speech(&text.said)
+    };
+    view.handoff.iter().map(one).collect()
+}
+
 /// A sentence for each report that was used again.
 #[must_use]
 pub fn reused(view: &RunView) -> Vec<String> {

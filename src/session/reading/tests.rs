@@ -28,6 +28,7 @@ fn read_with(reply: &Reply, protocol: Protocol, final_turn: bool) -> Reading {
             max_calls: 3,
             turn: 2,
             outside: &[],
+            destinations: &[],
             meta: Asked::No,
             conversation: &conversation,
         },
@@ -108,6 +109,7 @@ fn repeated_missing_and_known_ids_are_made_unique() {
         max_calls: 9,
         turn: 4,
         outside: &[],
+        destinations: &[],
         meta: Asked::No,
         conversation: &conversation,
     };

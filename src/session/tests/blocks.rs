@@ -94,6 +94,18 @@ async fn a_block_is_not_asked_for_with_the_last_of_the_money() {
     assert_eq!((end.exit, bench.requests().len()), (SessionExit::FinalMetaMissing, 1));
 }
 
+/// What is kept for a review is not asked for, and no such call takes of it.
+#[tokio::test(start_paused = true)]
+async fn a_block_is_not_asked_for_with_the_money_of_those_who_come_after() {
+    for (kept, asked) in [(9_990_000, 1), (9_000_000, 3)] {
+        let mut bench = bench(vec![done(), says("No."), says("No.")]);
+        bench.limits.kept_for_others = MicroUsd(kept);
+        let end = bench.run().await;
+        assert!(is_done(&end), "{end:?}");
+        assert_eq!((end.exit, bench.requests().len()), (SessionExit::FinalMetaMissing, asked));
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn who_is_blocked_owes_no_block() {
     let blocked = json!({"summary": "No key.", "status": "blocked", "reason": "no key is set"});

@@ -1,12 +1,14 @@
-//! Kept reports over jobs that share nothing but the forge (S1-20): from the log that the count of runs fetches, where a resume would
+//! What sessions leave for other jobs and for reviewers: kept reports over jobs that share nothing but the forge (S1-20): from the log that the count of runs fetches, where a resume would
 //! believe it, too.
 
 use serde_json::json;
 
 use super::attempts;
+use super::delivery::mends;
 use super::gate::labelled_by;
 use super::reentry::Repository;
 use crate::orchestration::cache::{TIERS, asked, script};
+use crate::world::model_server::Say;
 
 const WRONG: (&str, &str, &str) = ("shop/cart.py", "sum(prices) - 1", "sum(prices) - 2");
 
@@ -42,4 +44,26 @@ fn only_a_log_of_the_default_branch_that_our_comment_quotes_gives_reports() {
         assert_eq!(asked(&second.requests), expected, "{branch}: {}", second.said.all());
         repository.github.finish();
     }
+}
+
+/// The text that a model wrote for the pull request stands in it as text: it closes no issue, tells nobody, and silences no CI.
+#[test]
+fn the_text_of_a_pull_request_is_the_models_in_a_block() {
+    let said = "The sign was wrong. Closes #1, @ada.\n````\n[skip ci]";
+    let mut repository = Repository::with_models(&["success"], move |request| {
+        if request.system().contains("You write about a change") {
+            return Say::call("final_report", json!({ "summary": said, "status": "done" })).usage(500, 20).into();
+        }
+        mends(request)
+    });
+    let payload = json!({ "schedule": "0 3 * * *", "repository": { "default_branch": "main" } });
+    let tiers = r#"{"tiers": [{"name": "one", "mode": "simple", "maxIterations": 1, "models": {"artisan": "claude-haiku-4-5"}}],
+        "agent": {"handoff": {"pull_request": {}}}}"#;
+    let ended = repository.job_for("schedule", &payload, &[("UPSHIFT_PUSH", "pr"), ("UPSHIFT_TIERS", tiers)]);
+    let world = repository.finish();
+    let pull = world.pulls.last().expect("a pull request");
+    let block = "In a model's words:\n\n````text\nThe sign was wrong. Closes #1, @ada.\n";
+    assert!(pull.body.contains(block), "{}: {}", pull.body, ended.said());
+    assert!(!pull.body.contains("[skip ci]"), "{}", pull.body);
+    assert_eq!(pull.body.matches("````").count(), 4, "two blocks, and neither ends early: {}", pull.body);
 }

@@ -446,6 +446,29 @@ fn words_for_the_failure_of_a_tool_that_there_cannot_be_are_refused() {
 }
 
 #[test]
+fn a_specialist_and_a_text_say_what_is_wrong_with_them() {
+    for (agents, place, message) in [
+        ("router: {a: {}}", "agent.router.a.when", "is required"),
+        ("router: {a: {when: x, roles: [critic]}}", "agent.router.a.roles", "hands nothing over"),
+        ("router: {a: {when: x, roles: []}}", "agent.router.a.roles", "hands nothing over"),
+        ("router: {a: {when: x, models: cli/codex}}", "agent.router.a.models", "names a coding agent"),
+        ("router: {'a/b': {when: x}}", "agent.router.a/b", "is no name of a specialist"),
+        ("handoff: {note: {}}", "agent.handoff.note.instructions", "is required"),
+        ("handoff: {pull_request: {maxTurns: 0}}", "agent.handoff.pull_request.maxTurns", "1"),
+    ] {
+        let told = told(&configured(&format!("agent: {{{agents}}}\n")));
+        assert!(told.contains(place) && told.contains(message), "{agents}: {told}");
+    }
+    let plan = plan(&configured(
+        "agent: {router: {web: {when: x, models: claude-haiku-5-5}}, handoff: {pull_request: {}, mine: {instructions: y}}}\n",
+    ));
+    let names: Vec<&str> = plan.agent.handoff.iter().map(|text| text.name.as_str()).collect();
+    assert_eq!(names, ["mine", "pull_request"]);
+    assert_eq!(plan.agent.router[0].roles, [upshift::domain::ladder::Role::Librarian]);
+    assert!(plan.facts.of(&plan.agent.router[0].models[0]).price.is_some(), "its model is known and priced");
+}
+
+#[test]
 fn a_block_of_data_whose_schema_would_go_unchecked_is_refused() {
     for (meta, place, message) in [
         ("risk: {schema: {oneOf: []}}", "agent.meta.risk.schema", "`oneOf` is no keyword that is checked here"),

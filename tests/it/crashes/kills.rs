@@ -421,6 +421,7 @@ fn every_kind_of_event_is_killed_after() {
     let elsewhere =
         elsewhere.chain(&crate::targets::KILLS).chain(&crate::portable::KILLS).chain(&crate::action::nightly::KILLS);
     let elsewhere = elsewhere.chain(&crate::agents::KILLS).chain(&crate::orchestration::cache::KILLS);
+    let elsewhere = elsewhere.chain(&crate::orchestration::router::KILLS).chain(&crate::orchestration::handoff::KILLS);
     killed.extend(elsewhere.filter_map(|kill| kill.split_once(':')).map(|(kind, _)| kind.to_owned()));
     let mut kinds = kinds();
     // A link in the log for a state that comes with nothing else: it is told to nobody who could kill.

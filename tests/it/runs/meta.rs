@@ -67,3 +67,43 @@ fn a_fix_whose_blocks_never_come_is_a_fix_all_the_same() {
     assert_eq!(document["meta"][0]["missing"][0]["name"], "risk");
     assert_eq!(document["outcome"], "fixed");
 }
+
+/// Long replies without a block leave the critic its money.
+#[test]
+fn the_question_for_blocks_leaves_the_critic_its_money() {
+    let tiers = |cap: &str| {
+        format!(
+            r#"{{"tiers": [{{"name": "one", "mode": "full", "maxIterations": 1, "models": {{"artisan": "claude-haiku-4-5",
+            "librarian": "claude-haiku-4-5", "critic": "claude-opus-4-5"}}}}], "global": {{"maxTotalCostUsd": {cap}}},
+            "agent": {{"meta": {{"risk": {{}}}}}}}}"#
+        )
+    };
+    for (cap, expected) in [("2", 2), ("0.20", 0)] {
+        let project = Project::python();
+        let (source, wrong, right) = (project.source, project.wrong, project.right);
+        let server = ModelServer::start(move |request| {
+            let report = |report: Value, tokens| Say::call("final_report", report).usage(500, tokens).into();
+            if request.system().contains("You brief") {
+                return report(json!({ "summary": "the sum", "status": "done" }), 20);
+            }
+            if request.system().contains("You review") {
+                return report(json!({ "verdict": "approve", "summary": "right", "issues": [] }), 20);
+            }
+            match request.turn() {
+                0 => Say::call("edit_file", json!({ "path": source, "old_text": wrong, "new_text": right }))
+                    .usage(500, 20)
+                    .into(),
+                1 => report(json!({ "summary": "mended", "status": "done" }), 20),
+                _ => report(json!({ "meta": {} }), 15_000),
+            }
+        });
+        let program = Program::with_anthropic(&server.url());
+        let args = ["run", "--tiers", &tiers(cap), "--test-command", project.test_command, "--audit-db", "audit.db"];
+        let said = program.run(project.path(), &args);
+        let requests = server.requests();
+        server.finish();
+        assert_eq!(said.code, 0, "{cap}: {}", said.all());
+        let asked = |word: &str| requests.iter().filter(|request| request.system().contains(word)).count();
+        assert_eq!((asked("You repair"), asked("You review")), (2 + expected, 1), "{cap}: {}", said.all());
+    }
+}
