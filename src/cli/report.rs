@@ -60,7 +60,8 @@ enum Form {
 pub(super) fn run(args: &Args, environment: &Environment) -> anyhow::Result<u8> {
     let checkout = current_dir()?;
     let path = plan::audit_path(args.audit_db.as_deref(), environment, &checkout);
-    let reader = Reader::open(&setup::locate(&path, &checkout, environment)).map_err(|error| failure(&error))?;
+    let location = setup::locate(&path, &checkout, environment);
+    let reader = Reader::open(&location).map_err(|error| failure(&error))?;
     if args.list {
         return match args.format {
             Form::Json | Form::Jsonl => show::print_runs(&reader, super::form::Form::Json, environment),
@@ -79,12 +80,46 @@ pub(super) fn run(args: &Args, environment: &Environment) -> anyhow::Result<u8> 
     if args.format == Form::Jsonl {
         super::print(&events(&loaded, &reader.times(&run_id).map_err(|error| failure(&error))?))?;
     }
-    super::print(&render(&loaded, args.format, environment, &reader))
+    let opened = Opened { log: &path, live: location.live.as_path() };
+    super::print(&render(&loaded, args.format, environment, (&reader, opened)))
 }
 
-fn render(loaded: &LoadedRun, form: Form, environment: &Environment, reader: &Reader) -> String {
+/// A log as its reader named it, and where it is.
+#[derive(Debug, Clone, Copy)]
+struct Opened<'o> {
+    log: &'o str,
+    live: &'o Path,
+}
+
+impl Opened<'_> {
+    /// The run with the paths of where its log is now.
+    fn tell(self, view: RunView) -> RunView {
+        let patch = view.best_patch().and_then(|kept| self.kept(&view, kept));
+        view.read_from(self.log, patch)
+    }
+
+    /// A file that the run kept: where it was, or in the run's folder near the log, as an artifact has it.
+    fn kept(self, view: &RunView, kept: &str) -> Option<String> {
+        if Path::new(kept).is_file() {
+            return Some(kept.to_owned());
+        }
+        let short = view.run.as_ref()?.run_id.short();
+        let name = Path::new(kept).file_name()?;
+        // As it was named, so that a person in the same folder can use it; then as it is.
+        let folders = [Path::new(self.log), self.live].into_iter().flat_map(|log| log.ancestors().skip(1).take(3));
+        let found = folders.map(|folder| folder.join(short).join(name)).find(|path| path.is_file())?;
+        Some(found.display().to_string())
+    }
+}
+
+fn render(
+    loaded: &LoadedRun,
+    form: Form,
+    environment: &Environment,
+    (reader, opened): (&Reader, Opened<'_>),
+) -> String {
     let redactor = &Redactor::new(&environment.secrets());
-    let view = details::view_of(loaded);
+    let view = opened.tell(details::view_of(loaded));
     match form {
         Form::Text => read(&view, environment.console(), redactor),
         Form::Md => shown(&markdown::render(&view, Surface::Summary, LOCAL_KEY), redactor),

@@ -155,7 +155,10 @@ pub(super) fn keep(context: &Context<'_>, recorder: &mut Recorder<'_>, name: &st
     match written {
         Ok(()) => Some(path),
         Err(error) => {
-            recorder.warn(format!("{name} could not be kept at {path}: {error}"));
+            // Without its path, which means nothing to a reader who is elsewhere. The log has it all the same.
+            recorder.warn(format!(
+                "{name} could not be kept beside the log ({error}); `upshift show --last-patch` prints it"
+            ));
             None
         }
     }

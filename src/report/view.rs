@@ -290,6 +290,8 @@ pub struct RunView {
     pub more_leftovers: u32,
     /// Where a reader finds the log and the kept files. The events do not tell.
     pub kept_in: Whereabouts,
+    /// Whether the kept patch is in the log alone: its file is not where the reader is. The events do not tell.
+    pub patch_in_log: bool,
     /// How many records of the run its log lacks for good. The events do not tell.
     pub log_lacks: u64,
 }
@@ -299,6 +301,22 @@ impl RunView {
     #[must_use]
     pub fn kept_in(self, kept_in: Whereabouts) -> Self {
         Self { kept_in, ..self }
+    }
+
+    /// The same as it is read from a log that may have been fetched or moved since: commands name it where it is. `patch` is where the kept
+    /// patch was found. `None` where it is in the log alone.
+    #[must_use]
+    pub fn read_from(mut self, log: &str, patch: Option<String>) -> Self {
+        if let Some(run) = &mut self.run {
+            run.audit_db = Some(log.to_owned());
+        }
+        if let Ending::Finished(finished) = &mut self.ending
+            && finished.best_patch.is_some()
+        {
+            self.patch_in_log = patch.is_none();
+            finished.best_patch = patch.or(finished.best_patch.take());
+        }
+        self
     }
 
     /// The same of a run whose log lacks records.

@@ -355,6 +355,7 @@ impl Fold {
             billed: self.billed,
             more_leftovers: self.more_leftovers,
             kept_in: Whereabouts::Here,
+            patch_in_log: false,
             log_lacks: 0,
             tiers,
             run: self.run,

@@ -44,6 +44,10 @@ pub fn log_holds(view: &RunView) -> String {
 
 /// The command that puts a kept patch into the files, and the one before it that fetches it. `None` where it cannot be reached.
 pub(super) fn apply(view: &RunView, patch: &str) -> Option<String> {
+    if let (true, Some(run)) = (view.patch_in_log, &view.run) {
+        let db = reachable(view, run.audit_db.as_deref()?)?;
+        return Some(format!("upshift show {} --last-patch --audit-db {db} | git apply", plain_id(run.run_id.short())));
+    }
     let apply = format!("git apply {}", reachable(view, patch)?);
     Some(download(view).map(|download| format!("{download} && {apply}")).unwrap_or(apply))
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{locks, mend, priced};
 use crate::action::step::Job;
-use crate::world::model_server::ModelServer;
+use crate::world::model_server::{ModelServer, Say};
 use crate::world::project::Project;
 
 /// The files that `action.yml` keeps, as patterns below the runner's temporary folder.
@@ -83,5 +83,53 @@ fn a_log_that_the_artifact_does_not_have_is_not_promised() {
     assert!(summary.contains("its audit log is on the runner, and kept if the job uploads it"), "{summary}");
     assert!(!summary.contains("Every attempt") && !summary.contains("/audit.db"), "{summary}");
     drop(held.lock().expect("nobody panicked").take());
+    server.finish();
+}
+
+#[test]
+fn a_log_that_was_fetched_is_told_with_where_it_is() {
+    let project = Project::python();
+    let wrong = serde_json::json!({ "path": project.source, "old_text": project.wrong, "new_text": "    return 7" });
+    let server = ModelServer::start_with(priced(), move |request| match request.turn() {
+        0 => Say::call("edit_file", wrong.clone()).usage(1_000, 50).into(),
+        _ => {
+            Say::call("final_report", serde_json::json!({ "summary": "tried", "status": "done" })).usage(10, 10).into()
+        }
+    });
+    let job = Job::new(&server.url()).with("UPSHIFT_TIERS", "claude-haiku-4-5 x1").with("UPSHIFT_ACTION", "true");
+    let said = job.run(&project);
+    assert_eq!(said.code, 1, "{}", said.all());
+    let log = PathBuf::from(&job.outputs()["audit-db"]);
+    let was = job.file("temp").display().to_string();
+    let fetched = tempfile::tempdir().expect("a folder");
+    let there = fetched.path().join("upshift-1");
+    std::fs::create_dir(&there).expect("a folder");
+    std::fs::copy(&log, there.join("audit.db")).expect("copied");
+    let mut found = Vec::new();
+    files_below(&job.file("temp"), &mut found);
+    let patch = found.into_iter().find(|path| path.ends_with("best.patch")).expect("the patch");
+    std::fs::rename(job.file("temp"), job.file("gone")).expect("the runner is gone");
+    let look = |arguments: &[&str]| {
+        let program = crate::world::program::Program::new();
+        program.run(fetched.path(), &[arguments, &["--audit-db", "upshift-1/audit.db"]].concat())
+    };
+    // Where the patch was not fetched, it is taken from the log.
+    let text = look(&["report"]).out;
+    let apply = text.lines().find(|line| line.contains("git apply")).unwrap_or_else(|| panic!("{text}"));
+    assert!(apply.contains(" --last-patch --audit-db upshift-1/audit.db | git apply"), "{text}");
+    let printed = look(&["show", "--last-patch"]).out;
+    let kept = std::fs::read_to_string(patch.to_string_lossy().replace("/temp/", "/gone/")).expect("the patch");
+    assert_eq!(printed, kept);
+
+    let short = patch.parent().expect("a folder").file_name().expect("a name").to_owned();
+    std::fs::create_dir(there.join(&short)).expect("a folder");
+    std::fs::write(there.join(&short).join("best.patch"), &kept).expect("written");
+    for form in ["text", "md", "html", "json"] {
+        let report = look(&["report", "--format", form]).out;
+        assert!(!report.contains(&was), "{form}: {report}");
+        assert!(report.contains("upshift-1/audit.db"), "{form}: {report}");
+        let patch = format!("upshift-1/{}/best.patch", short.to_string_lossy());
+        assert!(report.contains(&patch), "{form}: {report}");
+    }
     server.finish();
 }
