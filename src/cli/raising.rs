@@ -30,11 +30,12 @@ impl Sources {
         };
         let cause = StopCause::Signal(signal);
         wrap_up.wish(cause);
-        let at_terminal = std::io::stderr().is_terminal();
-        if at_terminal {
-            say("The model is asked for its report, then the run ends; Ctrl-C again ends it now.");
-        }
-        let (patience, sources) = (if at_terminal { PATIENCE.0 } else { PATIENCE.1 }, self.clone());
+        let patience = if std::io::stderr().is_terminal() { PATIENCE.0 } else { PATIENCE.1 };
+        let seconds = patience.as_secs();
+        say(&format!(
+            "The model is asked for its report, then the run ends, in {seconds} seconds at the latest; Ctrl-C again ends it now."
+        ));
+        let sources = self.clone();
         tokio::spawn(async move {
             tokio::time::sleep(patience).await;
             if wrap_up.is_in_session() {

@@ -94,7 +94,7 @@ struct Opened<'o> {
 impl Opened<'_> {
     /// The run with the paths of where its log is now.
     fn tell(self, view: RunView) -> RunView {
-        let patch = view.best_patch().and_then(|kept| self.kept(&view, kept));
+        let patch = view.best_patch().or(view.unjudged_patch()).and_then(|kept| self.kept(&view, kept));
         view.read_from(self.log, patch)
     }
 

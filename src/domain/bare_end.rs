@@ -16,6 +16,7 @@ impl RunFinished {
             diff_stat: DiffStat::default(),
             kept: None,
             best_patch: None,
+            unjudged_patch: None,
             limited: None,
             active_ms: 0,
             finished_at,

@@ -465,6 +465,9 @@ pub struct RunFinished {
     pub kept: Option<Box<KeptChange>>,
     /// Where the best patch was kept when the run failed.
     pub best_patch: Option<String>,
+    /// Where the change was kept that the last iteration had made when it was cut short: nobody has judged it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unjudged_patch: Option<String>,
     /// The rate limit that a parked run waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limited: Option<Box<Limited>>,

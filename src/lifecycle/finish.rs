@@ -2,7 +2,7 @@
 
 use super::climb::Rows;
 use super::context::{Context, LifecycleError, paths};
-use super::kept::{KEPT_AT_THE_END, keep_patch as keep_in_log};
+use super::kept::{KEPT_AT_THE_END, KEPT_PATCH, keep_patch as keep_in_log, kept_under};
 use super::leftovers;
 use super::measured::Origin;
 use super::recorder::Recorder;
@@ -45,7 +45,10 @@ pub(super) async fn run(
     leftovers::sweep(context, recorder);
     let kept = (!fixed && !diff.stat.files.is_empty()).then(|| Box::new(KeptChange { stat: diff.stat.clone(), green }));
     let best_patch = if fixed || diff.text.is_empty() { None } else { keep_patch(context, recorder, &diff.text) };
-    keep_in_log(context, recorder, KEPT_AT_THE_END, &diff.text);
+    let unjudged = unjudged(recorder, ending).filter(|patch| *patch != context.world.redactor.redact_diff(&diff.text));
+    let unjudged_patch = unjudged.as_ref().and_then(|patch| keep(context, recorder, "unjudged.patch", patch));
+    let last = if diff.text.is_empty() { unjudged.as_ref().unwrap_or(&diff.text) } else { &diff.text };
+    keep_in_log(context, recorder, KEPT_AT_THE_END, last);
     // The start's failures, if they were ever known.
     let still_failing = if fixed { Some(Vec::new()) } else { climb.map(|climb| climb.failing_at_first().to_vec()) };
     let mended = fixed || green && *outcome != Outcome::Objected;
@@ -57,10 +60,20 @@ pub(super) async fn run(
         diff_stat: if fixed { diff.stat } else { DiffStat::default() },
         kept,
         best_patch,
+        unjudged_patch,
         limited: ending.limited.clone().filter(|_| *outcome == Outcome::Parked).map(Box::new),
         active_ms: context.active_ms(),
         finished_at: context.world.clock.timestamp(),
     }))
+}
+
+/// The change since the start that an interrupted iteration had made, as the log keeps it. `None` where it made none.
+fn unjudged(recorder: &Recorder<'_>, ending: &Ending) -> Option<String> {
+    let last = ending.climb()?.rows.all().next_back()?;
+    let is_cut_short =
+        matches!(ending.outcome, Outcome::Interrupted { .. }) && last.test_status == AttemptStatus::Error;
+    let body = recorder.kept(KEPT_PATCH, &kept_under(last.tier_index, last.iteration)).filter(|_| is_cut_short)?;
+    serde_json::from_str(&body).ok().filter(|patch: &String| !patch.is_empty())
 }
 
 /// The ending of a run whose files are elsewhere: what it changed is as it was told when it was parked.

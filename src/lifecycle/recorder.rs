@@ -57,6 +57,11 @@ impl<'j> Recorder<'j> {
         self.journal.save_snapshot(snapshot);
     }
 
+    /// A text that was kept. `None` where there is none, or the log cannot be read.
+    pub(super) fn kept(&self, kind: &str, under: &str) -> Option<String> {
+        self.journal.store().load_snapshot(&self.run, kind, under).ok().flatten()
+    }
+
     /// The part of the budget that is used after so many iterations.
     pub(super) fn spent(&self, context: &Context<'_>, iterations: u32) -> Spent {
         Spent { cost: self.cost(), unknown_cost: self.charge().unknown, iterations, active_ms: context.active_ms() }

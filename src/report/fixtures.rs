@@ -267,6 +267,7 @@ impl Script {
             diff_stat: DiffStat { files: if changed { vec![file, binary] } else { vec![] } },
             kept: None,
             best_patch: failed.then(|| ".upshift/best.patch".to_owned()),
+            unjudged_patch: None,
             limited: None,
             active_ms: 134_000,
             finished_at: at(),

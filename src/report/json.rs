@@ -108,6 +108,7 @@ pub fn document(view: &RunView) -> Document<'_> {
         reused: &view.reused,
         tool_failures: &view.tool_failures,
         best_patch: view.best_patch(),
+        unjudged_patch: view.unjudged_patch(),
         limited: view.limited(),
         recent_errors: &view.recent_errors,
         warnings: &view.warnings,

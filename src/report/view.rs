@@ -42,7 +42,7 @@ pub enum Ending {
     /// The process died. `upshift resume` may go on.
     Died,
     /// It ended.
-    Finished(RunFinished),
+    Finished(Box<RunFinished>),
 }
 
 impl Ending {
@@ -310,11 +310,12 @@ impl RunView {
         if let Some(run) = &mut self.run {
             run.audit_db = Some(log.to_owned());
         }
-        if let Ending::Finished(finished) = &mut self.ending
-            && finished.best_patch.is_some()
-        {
-            self.patch_in_log = patch.is_none();
-            finished.best_patch = patch.or(finished.best_patch.take());
+        if let Ending::Finished(finished) = &mut self.ending {
+            let kept = finished.best_patch.as_mut().or(finished.unjudged_patch.as_mut());
+            self.patch_in_log = kept.is_some() && patch.is_none();
+            if let (Some(kept), Some(patch)) = (kept, patch) {
+                *kept = patch;
+            }
         }
         self
     }
@@ -376,6 +377,15 @@ impl RunView {
     pub fn best_patch(&self) -> Option<&str> {
         match &self.ending {
             Ending::Finished(finished) => finished.best_patch.as_deref(),
+            Ending::Running | Ending::Died => None,
+        }
+    }
+
+    /// Where the change was kept that nobody has judged: the run was interrupted in the middle of it.
+    #[must_use]
+    pub fn unjudged_patch(&self) -> Option<&str> {
+        match &self.ending {
+            Ending::Finished(finished) => finished.unjudged_patch.as_deref(),
             Ending::Running | Ending::Died => None,
         }
     }

@@ -4,6 +4,7 @@ mod artifact;
 #[cfg(target_os = "linux")]
 mod disks;
 
+mod interrupted;
 mod ledger;
 mod looking;
 

@@ -104,6 +104,7 @@ fn finished(outcome: Outcome) -> Event {
         diff_stat: DiffStat::default(),
         kept: None,
         best_patch: None,
+        unjudged_patch: None,
         limited: None,
         active_ms: 5_000,
         finished_at: Timestamp("2026-02-17T14:30:00.000Z".to_owned()),

@@ -147,6 +147,9 @@ pub struct Document<'a> {
     pub tool_failures: &'a [ToolFailureView],
     /// Where the best patch of a failed run was kept.
     pub best_patch: Option<&'a str>,
+    /// Where the change was kept that an interrupted iteration had made: nobody has judged it. Absent for any other end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unjudged_patch: Option<&'a str>,
     /// The rate limit that a parked run waits for: its host, and until when by the host's own words (null where it does not say).
     /// Absent for any other end.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -91,7 +91,10 @@ fn a_ladder_of_one_tier_and_one_iteration_is_spoken_of_in_the_singular() {
 fn resuming_is_not_promised_without_an_audit_log_and_names_another_log() {
     for (audit_db, advice) in [
         (None, "Run upshift again: the audit log was off"),
-        (Some("my logs/a.db"), "Run `upshift resume f4a2c781 --audit-db 'my logs/a.db'` to go on"),
+        (
+            Some("my logs/a.db"),
+            "Run `upshift resume f4a2c781 --audit-db 'my logs/a.db'` to begin iteration 2 of Tier 1;",
+        ),
     ] {
         let mut run = fixtures::started(fixtures::ladder());
         run.audit_db = audit_db.map(str::to_owned);

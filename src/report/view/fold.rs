@@ -297,7 +297,7 @@ impl Fold {
 
     fn finish(mut self, liveness: Liveness) -> RunView {
         let ending = match (&self.finished, liveness) {
-            (Some(finished), _) => Ending::Finished(finished.clone()),
+            (Some(finished), _) => Ending::Finished(Box::new(finished.clone())),
             (None, Liveness::Alive) => Ending::Running,
             (None, Liveness::Dead | Liveness::Ended) => Ending::Died,
         };

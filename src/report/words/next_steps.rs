@@ -21,6 +21,7 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
     };
     steps.extend(super::corrections(view).filter_map(|correction| super::take_correction(view, correction)));
     steps.extend(view.best_patch().map(|patch| kept(view, patch)));
+    steps.extend(view.unjudged_patch().map(|patch| unjudged(view, patch)));
     steps
 }
 
@@ -94,9 +95,7 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
             );
             steps
         }
-        Outcome::Interrupted { .. } => {
-            vec![resume(view, "to go on where it stopped; what is finished is not paid for again.")]
-        }
+        Outcome::Interrupted { .. } => vec![interrupted(view)],
         Outcome::Parked if view.limited().is_some() => limited(view),
         Outcome::Parked if view.blocked_at().is_some() => blocked(view),
         Outcome::Parked if goes_on_by_itself(view) => {
@@ -287,6 +286,36 @@ fn limited(view: &RunView) -> Vec<Sentence> {
         Sentence::plain("Not to wait: name a model of another provider as a second target or as a next tier."),
     ]);
     steps
+}
+
+/// The way on from an interruption. The iteration that was cut short counts, and its change is not in the files.
+fn interrupted(view: &RunView) -> Sentence {
+    let Some(position) = view.position.filter(|_| view.blocked_at().is_none()) else {
+        let what = if view.baseline.is_some() { "to go on with the models" } else { "to begin with the tests again" };
+        return resume(view, &format!("{what}; what is finished is not paid for again."));
+    };
+    let tier = position.tier_index.saturating_add(1);
+    let most = view.tier(position.tier_index).map_or(0, |tier| tier.tier.max_iterations);
+    if position.iteration < most {
+        let next = position.iteration + 1;
+        return resume(
+            view,
+            &format!("to begin iteration {next} of Tier {tier}; what is finished is not paid for again."),
+        );
+    }
+    if view.tier(tier).is_some() {
+        return resume(view, &format!("to begin Tier {}; what is finished is not paid for again.", tier + 1));
+    }
+    Sentence::plain("Run upshift again: the iteration that was cut short was the last one of the ladder.")
+}
+
+/// How the change is taken that nobody has judged.
+fn unjudged(view: &RunView, patch: &str) -> Sentence {
+    let which = "The change that the model had made was not judged and is not in the files. It was kept";
+    match apply(view, patch) {
+        Some(command) => Sentence::plain(format!("{which}: ")).code(command),
+        None => Sentence::plain(format!("{which} on the runner, and in the log (upshift show --last-patch).")),
+    }
 }
 
 /// How the patch is taken that was kept.
