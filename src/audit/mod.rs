@@ -39,7 +39,7 @@ pub use error::AuditError;
 pub use journal::Journal;
 pub use location::{Location, locate};
 pub use orders::{BacklogLock, Holder, OrderAnswer, OrderRecord};
-pub use reader::Reader;
+pub use reader::{Reader, RecordedReplies};
 pub use segments::{Joined, Segment};
 pub use snapshots::Kept;
 pub use store::{Settings, Standing, Store};

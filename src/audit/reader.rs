@@ -162,10 +162,26 @@ impl Reader {
         query::snapshot(&self.db, run, kind, session_id).map_err(|error| told(&self.path, &run.0, error))
     }
 
+    /// The settled calls of one iteration in order, with their replies.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn recorded_replies(
+        &self,
+        run: &RunId,
+        tier_index: u32,
+        iteration: u32,
+    ) -> Result<RecordedReplies, AuditError> {
+        query::replies(&self.db, run, tier_index, iteration).map_err(|error| told(&self.path, &run.0, error))
+    }
+
     fn is_alive(&self, run: &RunId) -> bool {
         lock::is_held(&lock::of_run(&self.path, run))
     }
 }
+
+/// Receipts with their replies, where there was one.
+pub type RecordedReplies = Vec<(Receipt, Option<Reply>)>;
 
 impl Store {
     /// Calls of a run that were reserved and never settled: under way when its process died.
@@ -185,7 +201,7 @@ impl Store {
         run: &RunId,
         tier_index: u32,
         iteration: u32,
-    ) -> Result<Vec<(Receipt, Option<Reply>)>, AuditError> {
+    ) -> Result<RecordedReplies, AuditError> {
         self.asked(&run.0, query::replies(&self.db, run, tier_index, iteration))
     }
 

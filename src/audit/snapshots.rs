@@ -9,7 +9,7 @@ use super::batch::{Batch, SnapshotRow};
 use super::spool::Spool;
 use super::store::Store;
 use super::types::Sync;
-use super::{AuditError, Snapshot, query, scrub};
+use super::{AuditError, RecordedReplies, Snapshot, query, scrub};
 use crate::domain::units::RunId;
 
 /// The most that is kept of one snapshot.
@@ -33,6 +33,16 @@ impl Kept<'_> {
             Some(body) => Ok(Some(body.clone())),
             None => self.store.asked(&self.run.0, query::snapshot(&self.store.db, &self.run, kind, session_id)),
         }
+    }
+}
+
+impl Kept<'_> {
+    /// The settled calls of one iteration in order, with their replies.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn recorded_replies(&self, tier_index: u32, iteration: u32) -> Result<RecordedReplies, AuditError> {
+        self.store.recorded_replies(&self.run, tier_index, iteration)
     }
 }
 

@@ -1,7 +1,12 @@
 //! Records that the log holds of a run beside its events: conversations, outputs of tests, changes, and whether it goes on.
 
-use crate::audit::{AuditError, Journal, LoadedRun, RunStatus};
+use serde_json::json;
+
+use crate::audit::{AuditError, Journal, LoadedRun, RecordedReplies, RunStatus};
+use crate::domain::chat::Reply;
 use crate::domain::event::Event;
+use crate::domain::ladder::Role;
+use crate::domain::receipt::Receipt;
 use crate::domain::units::RunId;
 use crate::lifecycle::{KEPT_AT_THE_END, KEPT_PATCH, KEPT_TESTS, kept_under};
 use crate::redact::Redactor;
@@ -11,15 +16,22 @@ use crate::report::view::{Liveness, RunView};
 use crate::report::words::count;
 use crate::session::SNAPSHOT_KIND;
 
-/// Reads one snapshot of a run: its kind, and the session or place that it is kept under.
+/// Reads what a log holds of a run beside its events.
 pub(super) trait Snapshots {
-    /// The snapshot's body. `None` where the log holds none.
+    /// A snapshot's body, by its kind and the session or place that it is kept under. `None` where the log holds none.
     fn body(&self, run: &RunId, kind: &str, under: &str) -> Result<Option<String>, AuditError>;
+
+    /// The replies of an iteration, in order.
+    fn replies(&self, run: &RunId, step: &Step) -> Result<RecordedReplies, AuditError>;
 }
 
 impl Snapshots for crate::audit::Reader {
     fn body(&self, run: &RunId, kind: &str, under: &str) -> Result<Option<String>, AuditError> {
         self.load_snapshot(run, kind, under)
+    }
+
+    fn replies(&self, run: &RunId, step: &Step) -> Result<RecordedReplies, AuditError> {
+        self.recorded_replies(run, step.tier_index, step.iteration)
     }
 }
 
@@ -27,6 +39,10 @@ impl Snapshots for crate::audit::Kept<'_> {
     /// The run is the one whose snapshots these are.
     fn body(&self, _run: &RunId, kind: &str, under: &str) -> Result<Option<String>, AuditError> {
         self.load(kind, under)
+    }
+
+    fn replies(&self, _run: &RunId, step: &Step) -> Result<RecordedReplies, AuditError> {
+        self.recorded_replies(step.tier_index, step.iteration)
     }
 }
 
@@ -57,8 +73,12 @@ pub(super) fn view_of(loaded: &LoadedRun) -> RunView {
 /// When the log cannot be read.
 pub(super) fn of_step(log: &impl Snapshots, run: &RunId, step: &Step) -> Result<Details, AuditError> {
     let mut conversations = Vec::new();
-    for (_, session) in &step.sessions {
-        conversations.extend(log.body(run, SNAPSHOT_KIND, session)?);
+    for (role, session) in &step.sessions {
+        let conversation = match log.body(run, SNAPSHOT_KIND, session)? {
+            None => unfinished(*role, session, &log.replies(run, step)?),
+            whole => whole,
+        };
+        conversations.extend(conversation);
     }
     let under = kept_under(step.tier_index, step.iteration);
     Ok(Details {
@@ -67,6 +87,19 @@ pub(super) fn of_step(log: &impl Snapshots, run: &RunId, step: &Step) -> Result<
         patch: text(log, run, KEPT_PATCH, &under)?,
         trouble: None,
     })
+}
+
+/// What is left of the conversation of a session that did not end: its process was killed, or works on it still. The replies were kept
+/// when they came, since a resume replays them. `None` where none came.
+fn unfinished(role: Role, session: &str, replies: &RecordedReplies) -> Option<String> {
+    let of_session = replies.iter().filter(|(receipt, _)| receipt.scope.session_id == session);
+    let entry = |(receipt, reply): &(Receipt, Option<Reply>)| {
+        let Reply { text, tool_calls, .. } = reply.as_ref()?;
+        Some(json!({ "entry": "theirs", "target": receipt.target, "text": text, "calls": tool_calls }))
+    };
+    let entries: Vec<serde_json::Value> = of_session.filter_map(entry).collect();
+    let result = "not so far, these are its replies alone; a resume goes on behind them";
+    (!entries.is_empty()).then(|| json!({ "role": role, "result": result, "entries": entries }).to_string())
 }
 
 /// The change with which the run ended, be it in the files or kept beside the log.

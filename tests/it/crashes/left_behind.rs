@@ -468,3 +468,14 @@ fn b8_a_discarded_run_has_the_row_of_the_iteration_that_was_killed() {
     assert!(command.contains("tier_attempts"), "{command}");
     killed.server.finish();
 }
+
+#[test]
+fn c12_the_conversation_of_a_killed_run_has_the_replies_that_came() {
+    let killed = Killed::after_an_edit(Project::python());
+    let args = ["show", &killed.run, "--conversation", "--audit-db", &killed.database];
+    let shown = killed.program.run(killed.project.path(), &args);
+    assert!(shown.out.contains("calls edit_file:\n"), "{}", shown.all());
+    assert!(shown.out.contains("(artisan ended: not so far, these are its replies alone"), "{}", shown.all());
+    assert!(!shown.out.contains("holds no conversation"), "{}", shown.all());
+    killed.server.finish();
+}
