@@ -3,7 +3,7 @@
 //! Programs that run inside a checkout may write there, and Landlock has no deny rule (DESIGN §5). So a log that is wanted inside is
 //! written outside, and copies are published to the wanted place.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::batch::digest;
 use crate::files;
@@ -45,10 +45,10 @@ impl Published {
 /// under `state_home` in a folder that its canonical path decides, so that later invocations find it again.
 #[must_use]
 pub fn locate(configured: &Path, checkout: &Path, state_home: &Path) -> Location {
-    let named = lexical(&checkout.join(configured));
-    let root = canonical(&lexical(checkout));
-    let real = canonical(&named);
-    let relative = [(&named, lexical(checkout)), (&named, root.clone()), (&real, root.clone())]
+    let named = files::lexical(&checkout.join(configured));
+    let root = files::settled(checkout);
+    let real = files::settled(&named);
+    let relative = [(&named, files::lexical(checkout)), (&named, root.clone()), (&real, root.clone())]
         .into_iter()
         .find_map(|(path, base)| path.strip_prefix(base).ok().map(Path::to_owned));
     match relative {
@@ -77,35 +77,6 @@ impl Location {
     #[must_use]
     pub fn file(path: &Path) -> Self {
         Self { shown: path.to_owned(), live: path.to_owned(), published: None, refuge: None }
-    }
-}
-
-/// `.` and `..` resolved by name.
-fn lexical(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::Normal(_) | Component::RootDir | Component::Prefix(_) => plain.push(component),
-        }
-    }
-    plain
-}
-
-/// Links resolved as far as the path exists. The file itself may be missing.
-fn canonical(path: &Path) -> PathBuf {
-    let mut missing = Vec::new();
-    let mut existing = path;
-    loop {
-        if let Ok(real) = files::real_place(existing) {
-            return missing.into_iter().rev().fold(real, |path, name| path.join(name));
-        }
-        let (Some(parent), Some(name)) = (existing.parent(), existing.file_name()) else { return path.to_owned() };
-        missing.push(name);
-        existing = parent;
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Failure;
 use super::setup::{Setup, folder_name, locate};
-use crate::config::Plan;
+use crate::config::{Plan, Sandbox};
 use crate::domain::outcome::EXIT_REFUSED;
 use crate::files;
 use crate::process::confine::{self, Arranged, ConfineError, Wish};
@@ -60,13 +60,25 @@ impl Setup<'_> {
     /// Paths that are kept out of children's reach, and the folder for data that must survive a crash.
     ///
     /// # Errors
-    /// When the checkout cannot be found.
+    /// When the checkout cannot be found, or holds what must be kept from children (exit 2).
     pub(super) fn keeping(&self, plan: &Plan) -> anyhow::Result<Keeping> {
         let home = self.environment.state_home(self.checkout);
         let log = plan.audit.as_ref().map(|configured| locate(configured, self.checkout, self.environment).live);
         let log = log.as_deref().and_then(Path::parent).map(Path::to_owned);
-        let runner = self.environment.get("RUNNER_TEMP").map(PathBuf::from);
+        let runner = self.environment.get("RUNNER_TEMP").map(|path| files::settled(Path::new(path)));
         let checkout = files::real_place(self.checkout)?;
+        let is_inside = |path: &&PathBuf| path.starts_with(&checkout) && **path != checkout;
+        if let Some(inside) = runner.as_ref().filter(is_inside)
+            && plan.safety.sandbox != Sandbox::Off
+        {
+            // Beside it the tree could be granted file by file alone, and a file that is replaced is another one: tests would go on seeing
+            // what was there before a change, and a right one would be judged red.
+            return Err(Failure::usage(format!(
+                "RUNNER_TEMP ({}) lies in the checkout, and tests may not reach it\n→ Fix: set RUNNER_TEMP to a folder outside of the \
+                 checkout\nNo LLM calls were made.",
+                inside.display()
+            )));
+        }
         let state = home.join(GUARDS).join(folder_name(self.checkout));
         let kept_out = [Some(home), log, runner].into_iter().flatten().filter(|path| !checkout.starts_with(path));
         Ok(Keeping { kept_out: kept_out.collect(), checkout, state })

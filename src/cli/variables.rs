@@ -111,7 +111,7 @@ impl Variables {
         let homes =
             [runner, absolute("XDG_STATE_HOME"), windows, home].into_iter().flatten().map(|home| home.join("upshift"));
         let checkout = files::real_place(checkout).unwrap_or_else(|_gone| checkout.to_owned());
-        let outside = |home: &PathBuf| !home.starts_with(&checkout);
+        let outside = |home: &PathBuf| !files::settled(home).starts_with(&checkout);
         // Other users of the machine have a folder of their own there.
         let temporary = || std::env::temp_dir().join(files::name_for_user("upshift"));
         homes.into_iter().find(outside).unwrap_or_else(temporary)

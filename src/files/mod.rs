@@ -9,7 +9,7 @@
 //!
 //! Invariant: no method of a [`Folder`] follows a link, or reaches what lies outside of it.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 pub mod names;
 #[cfg_attr(windows, path = "windows.rs")]
@@ -108,6 +108,38 @@ impl From<Refusal> for std::io::Error {
 pub fn slashed(path: &Path) -> String {
     let shown = path.display().to_string();
     if cfg!(windows) { shown.replace('\\', "/") } else { shown }
+}
+
+/// A path with `.` and `..` resolved by name.
+#[must_use]
+pub fn lexical(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::Normal(_) | Component::RootDir | Component::Prefix(_) => plain.push(component),
+        }
+    }
+    plain
+}
+
+/// The place that a path leads to: `.`, `..` and links resolved as far as it exists. The file itself may be missing.
+#[must_use]
+pub fn settled(path: &Path) -> PathBuf {
+    let path = lexical(path);
+    let mut missing = Vec::new();
+    let mut existing = path.as_path();
+    loop {
+        if let Ok(real) = real_place(existing) {
+            return missing.into_iter().rev().fold(real, |path, name| path.join(name));
+        }
+        let (Some(parent), Some(name)) = (existing.parent(), existing.file_name()) else { return path.clone() };
+        missing.push(name);
+        existing = parent;
+    }
 }
 
 /// The real place of a path, all links resolved. On Windows it is in the spelling that programs understand.

@@ -5,7 +5,12 @@ mod rooms;
 use std::path::Path;
 use std::process::Command;
 
+use serde_json::json;
+
+use crate::action::step::Job;
+use crate::world::model_server::{ModelServer, Say};
 use crate::world::program::Program;
+use crate::world::project::Project;
 
 /// Runs upshift's baseline on a folder, without any model: `read` the word that the tests leave.
 fn baseline(folder: &Path, command: &str, flags: &[&str]) -> crate::world::program::Said {
@@ -160,5 +165,34 @@ fn where_no_namespaces_can_be_made_the_report_and_the_doctor_say_why_and_what_fo
             assert!(said.out.contains(expected), "{expected}: {}", said.all());
         }
         assert!(!told.contains("No space left"), "{}", said.all());
+    }
+}
+
+#[test]
+fn a_runners_folder_in_the_checkout_is_refused_and_one_beside_it_makes_no_fix_red() {
+    for (temp, code) in [("temp", 2), ("../temp", 0)] {
+        let project = Project::python();
+        let edit = json!({ "path": project.source, "old_text": project.wrong, "new_text": project.right });
+        let server = ModelServer::start(move |request| match request.turn() {
+            0 => Say::call("edit_file", edit.clone()).usage(10, 10).into(),
+            _ => Say::call("final_report", json!({ "summary": "mended", "status": "done" })).usage(10, 10).into(),
+        });
+        let temp = project.path().join(temp);
+        std::fs::create_dir_all(&temp).expect("a folder");
+        let job = Job::new(&server.url())
+            .with("UPSHIFT_TIERS", "claude-haiku-4-5 x1")
+            .with("RUNNER_TEMP", temp.to_str().expect("text"));
+        let said = job.run(&project);
+        assert_eq!(said.code, code, "{}: {}", temp.display(), said.all());
+        let asked = server.requests().len();
+        if code == 2 {
+            assert_eq!(asked, 0, "nothing is paid: {}", said.all());
+            assert!(
+                said.err.contains("lies in the checkout") && said.err.contains("→ Fix: set RUNNER_TEMP"),
+                "{}",
+                said.all()
+            );
+        }
+        server.finish();
     }
 }
