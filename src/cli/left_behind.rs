@@ -14,6 +14,7 @@ use super::setup::{self, Setup};
 use crate::audit::{Journal, LoadedRun, Reader, RunStatus};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::shell::quote_path;
+use crate::domain::units::RunId;
 use crate::lifecycle;
 use crate::report::plain;
 use crate::workspace::{LeftBehind, Workspace, Writer, look_for_left_behind};
@@ -140,6 +141,20 @@ pub(super) async fn settle(workspace: &Workspace, setup: &Setup<'_>, discard: Di
     }
     workspace.forget_writes();
     Ok(())
+}
+
+/// Sees to it that a run which goes on takes nothing of another one that was killed for a person's.
+///
+/// # Errors
+/// Another killed run has left files (exit 2).
+pub(super) async fn refuse_others(workspace: &Workspace, setup: &Setup<'_>, run: &RunId) -> anyhow::Result<()> {
+    let left = workspace.left_behind().await.map_err(|error| Failure::usage(error.to_string()))?;
+    let Some(left) = left.filter(|left| left.writer.run != *run) else { return Ok(()) };
+    let found = killed(left, setup.checkout, setup.environment).filter(|killed| !killed.left.is_empty());
+    let Some(killed) = found else { return Ok(()) };
+    let notice = Notice::of(&killed, setup.checkout, setup.environment);
+    let (said, fix, place) = (&notice.said, &notice.fix, setup.checkout.display());
+    Err(Failure::usage(format!("{said}: {fix}\n  in {place}: {}\nNo LLM calls were made.", notice.files)))
 }
 
 /// The run as its log has it, if no process holds it and it did not end.

@@ -62,6 +62,10 @@ pub enum Outcome {
 /// The reason why a killed run ended whose files a later run put back: nobody goes on with it.
 pub const DISCARDED: &str = "discarded by a later run";
 
+/// The reason of a run whose tests pass with what was changed while it stood still: nothing has shown that they can still fail.
+pub const PASSES_BY_NOW: &str =
+    "the tests pass by now, with what was changed while the run stood still; whether they can still fail was not tried";
+
 /// The end of the reason of a parked run that another job goes on with by itself.
 pub const GOES_ON_BY_ITSELF: &str = "starts the job that goes on with this run";
 

@@ -10,7 +10,7 @@ use super::recorder::Recorder;
 use super::stage::Next;
 use super::{counted, failure, left_behind, leftovers, network, publish, red_ci};
 use crate::config::TestPlan;
-use crate::domain::ci::RedCi;
+use crate::domain::ci::FailedJob;
 use crate::domain::event::{BaselineFinished, Event, TestMessage, TestPlace};
 use crate::domain::foreign::Foreign;
 use crate::domain::outcome::Outcome;
@@ -80,24 +80,24 @@ pub(super) async fn run(
 }
 
 /// The result of looking at the tests without any change.
-pub(super) struct Seen {
+struct Seen {
     /// The tree that was looked at.
-    pub(super) origin: Origin,
+    origin: Origin,
     /// The first run of the tests, without those that are set aside.
-    pub(super) first: TestRun,
+    first: TestRun,
     /// Our judgement.
-    pub(super) verdict: Verdict,
+    verdict: Verdict,
     /// The tests that fail and those that pass.
-    pub(super) baseline: Baseline,
+    baseline: Baseline,
     /// How a run ends that is asked for tests which were not seen.
     not_seen: Option<(Outcome, String)>,
     /// The same in the log.
-    pub(super) finished: BaselineFinished,
+    finished: BaselineFinished,
 }
 
 /// Records the tree, runs the tests and sets flaky ones aside. `None` where they were cut short: what a run printed until then says nothing
 /// of what passes or fails.
-pub(super) async fn look(
+async fn look(
     context: &Context<'_>,
     recorder: &mut Recorder<'_>,
     measuring: &mut Measuring,
@@ -155,10 +155,14 @@ pub(super) async fn look(
     Ok(Some(Seen { origin, first, verdict, baseline, not_seen, finished }))
 }
 
-/// The jobs that failed in CI and of which nothing is run here, where something else is that failed there.
+/// The jobs that failed in CI and of which nothing is run here. Beside tests that fail here too those are meant whose own command is known to
+/// be another one: the rest may be these very tests.
 fn not_run(context: &Context<'_>, with_checks: bool) -> Vec<String> {
-    let red = context.charter.red_ci.as_ref().filter(|_| with_checks);
-    red.map(RedCi::not_run).unwrap_or_default().into_iter().map(|job| context.redact(&job.name)).collect()
+    let Some(red) = &context.charter.red_ci else { return Vec::new() };
+    let tests = &context.charter.test_command;
+    let is_another = |job: &&FailedJob| job.command.as_ref().is_some_and(|command| !command.contains(tests));
+    let jobs = if with_checks { red.not_run() } else { red.failed.iter().filter(is_another).collect() };
+    jobs.into_iter().map(|job| context.redact(&job.name)).collect()
 }
 
 /// How a run ends before a model is asked, if it does, else how it counts.
@@ -256,7 +260,7 @@ async fn first_look(
 }
 
 /// Runs the setup command. Returns why it failed, if it did.
-async fn set_up(context: &Context<'_>) -> Result<Option<String>, LifecycleError> {
+pub(super) async fn set_up(context: &Context<'_>) -> Result<Option<String>, LifecycleError> {
     let Some(spec) = &context.world.setup else { return Ok(None) };
     let finished = process::run(spec, &context.world.stop, &mut |_chunk| {}).await?;
     if finished.exit.is_success() {

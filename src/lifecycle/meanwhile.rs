@@ -1,23 +1,24 @@
-//! Files that somebody changed while a run stood still: they are the run's start from now on, and the tests are run over them anew.
+//! Files that somebody changed while a run stood still: they are the run's start from now on, and what the tests say over them is demanded of
+//! the fix.
 //!
-//! Invariant: a file that a person, or the commit of another task, changed meanwhile is neither put back nor called the run's change.
+//! Invariants: a file that was changed meanwhile is neither put back nor called the run's change. A look at the tests behind code of the
+//! run's own only ever adds to what must pass: it ends no run as green, and takes nothing from what failed at the start.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::allowance::Comments;
-use super::baseline::{self, Seen};
 use super::climb::Climb;
 use super::context::{Context, LifecycleError, paths};
-use super::measured::{Measured, Measuring};
+use super::measured::{Measured, Origin};
 use super::recorder::Recorder;
 use super::stage::{Held, Next, Stage};
 use crate::domain::event::Event;
-use crate::domain::outcome::Outcome;
+use crate::domain::outcome::{Outcome, PASSES_BY_NOW};
+use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
-use crate::policy::candidate::Candidate;
-use crate::trial;
+use crate::policy::verdict::{self, Baseline};
+use crate::test_run;
 
 /// The most files that are named.
 const NAMED: usize = 5;
@@ -71,52 +72,66 @@ async fn moved(
     if changed.is_empty() {
         return Ok(ControlFlow::Continue((climb, Vec::new())));
     }
-    let mut measuring = Measuring {
-        setup: climb.measured.setup.clone(),
-        origin: None,
-        allowance: climb.allowance.clone(),
-        comments: Comments::default(),
-    };
-    let Some(seen) = baseline::look(context, recorder, &mut measuring).await? else {
-        // Cut short: whoever goes on with it looks anew.
-        return Ok(ControlFlow::Continue((climb, Vec::new())));
-    };
-    let Seen { origin, first, verdict, baseline, finished, .. } = seen;
-    let mut events = vec![Event::Warning { message: told(&changed) }, Event::BaselineFinished(finished)];
-    let described = trial::describe(&first, workspace.root());
-    let fresh = trial::candidate(origin.tree.clone(), &first, &described);
-    let fresh = Candidate { failing: baseline.failing.clone(), ..fresh };
-    let before = Arc::clone(&climb.measured);
-    let is_shared = climb.trees.touched.iter().any(|path| changed.contains(path));
-    for candidate in [&mut climb.trees.best, &mut climb.trees.current] {
-        if is_shared || candidate.tree == before.origin.tree {
-            *candidate = fresh.clone();
-        } else {
-            candidate.tree = workspace.overlaid(&origin.tree, &candidate.tree, &paths(&climb.trees.touched))?;
-        }
-    }
-    if is_shared {
+    // Before anything runs: however the look ends, these files are nobody's to put back.
+    let base = recorder.portable.look(context, "HEAD").await;
+    let mut events = vec![Event::Warning { message: told(&changed) }];
+    if begin_from(context, &mut climb, &changed).await? {
         events.push(Event::Warning { message: SET_ASIDE.to_owned() });
     }
-    climb.measured = Arc::new(Measured { setup: measuring.setup, origin, baseline, ..(*before).clone() });
-    climb.trees.on_disk = false;
-    let end = match verdict {
+    let mut measured = (*climb.measured).clone();
+    measured.origin.base = base;
+    let run = test_run::run(&measured.setup.tests, None, &context.world.stop).await?;
+    if run.stopped.is_some() {
+        climb.measured = Arc::new(measured);
+        return Ok(ControlFlow::Continue((climb, events)));
+    }
+    let explicit = context.charter.plan.test.command.is_some();
+    let end = match verdict::judge_baseline(run.exit, &run.report, explicit) {
         Verdict::Red { .. } => None,
-        Verdict::Green if before.judged_by_ci => None,
-        Verdict::Green => Some((Outcome::AlreadyGreen, "the tests pass by now".to_owned())),
+        Verdict::Green if measured.judged_by_ci => None,
+        Verdict::Green => {
+            let reason = PASSES_BY_NOW.to_owned();
+            Some((Outcome::Blocked { reason: reason.clone() }, reason))
+        }
         Verdict::Broken { reason } | Verdict::Tampered { reason } => {
             Some((Outcome::Broken { reason: reason.clone() }, reason))
         }
     };
+    measured.baseline = measured.baseline.and_now(&Baseline::from_report(&run.report, Vec::new(), explicit));
+    climb.measured = Arc::new(measured);
     Ok(match end {
         None => ControlFlow::Continue((climb, events)),
         Some((outcome, reason)) => ControlFlow::Break(Next::end(climb, outcome, reason, events)),
     })
 }
 
+/// Puts the files as they are under everything that the run builds on. Returns whether its own edits are put aside, since others changed the
+/// same files.
+async fn begin_from(
+    context: &Context<'_>,
+    climb: &mut Climb,
+    changed: &BTreeSet<String>,
+) -> Result<bool, LifecycleError> {
+    let workspace = &context.world.workspace;
+    let start = workspace.snapshot().await?;
+    let before: TreeId = climb.start().clone();
+    let is_shared = climb.trees.touched.iter().any(|path| changed.contains(path));
+    for candidate in [&mut climb.trees.best, &mut climb.trees.current] {
+        candidate.tree = if is_shared || candidate.tree == before {
+            start.clone()
+        } else {
+            workspace.overlaid(&start, &candidate.tree, &paths(&climb.trees.touched))?
+        };
+    }
+    let origin = Origin { tree: start, ..climb.measured.origin.clone() };
+    climb.measured = Arc::new(Measured { origin, ..(*climb.measured).clone() });
+    climb.trees.on_disk = false;
+    Ok(is_shared)
+}
+
 fn told(changed: &BTreeSet<String>) -> String {
     let named = changed.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
     let more = changed.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("changed by others since the run stopped, and part of its start from now on: {named}{more}")
+    format!("changed since the run stopped, and part of its start from now on: {named}{more}")
 }

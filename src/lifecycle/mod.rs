@@ -152,6 +152,17 @@ pub async fn run(
     carried
 }
 
+/// Prepares a checkout that a run came into, as the one that it began in was prepared: what the setup command makes is in no recorded tree.
+async fn prepare_elsewhere(context: &Context<'_>, recorder: &mut Recorder<'_>) -> Result<(), LifecycleError> {
+    if context.charter.moved_to.is_none() || context.world.only_hears.is_some() {
+        return Ok(());
+    }
+    if let Some(why) = baseline::set_up(context).await? {
+        recorder.warn(why);
+    }
+    Ok(())
+}
+
 /// The part of the run that is under way, for the names of its raw streams.
 fn place(stage: &Stage) -> String {
     match stage {
@@ -177,6 +188,7 @@ async fn carry(
 ) -> Result<Finished, LifecycleError> {
     if !matches!(stage, Stage::Measuring(_)) {
         leftovers::note(context, recorder);
+        prepare_elsewhere(context, recorder).await?;
         if stood_still {
             stage = meanwhile::take_in(context, recorder, stage).await?;
         }

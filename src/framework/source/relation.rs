@@ -34,6 +34,8 @@ pub struct Twice {
     pub right: Vec<Edit>,
     /// The edits under which the product of the start passes, where it treats both halves alike.
     pub as_it_was: Vec<Edit>,
+    /// The answers of a product that mends one half of it.
+    pub half_mended: [String; 2],
 }
 
 impl Source {
@@ -111,6 +113,7 @@ impl Source {
             text: text.to_owned(),
             right: vec![input.clone(), doubled(place.clone(), right)],
             as_it_was: vec![input, doubled(place.clone(), &was)],
+            half_mended: [format!("{right}{was}"), format!("{was}{right}")],
         })
     }
 }

@@ -4,7 +4,7 @@ use super::commands::{apply, resume};
 use super::sentence::{Sentence, without_advice};
 use crate::domain::budget::{OF_DAY, OF_PULL_REQUEST};
 use crate::domain::delivery::{Answer, Awaited};
-use crate::domain::outcome::{DISCARDED, GOES_ON_BY_ITSELF, Outcome};
+use crate::domain::outcome::{DISCARDED, GOES_ON_BY_ITSELF, Outcome, PASSES_BY_NOW};
 use crate::report::view::{Ending, RunView, TierState, TierView};
 use crate::report::whereabouts::Whereabouts;
 
@@ -62,6 +62,9 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
                                    maxIterations, or name the goal with --objective."),
         Outcome::Stalled => one("Read the error that keeps coming back: if the code is not its cause (environment, \
                                  the test itself), no model will fix it. Else add a stronger tier."),
+        Outcome::Blocked { .. } if view.stop_reason() == PASSES_BY_NOW => {
+            one("Begin a new run: it looks at the tests as they are now, and ends at once where nothing fails.")
+        }
         Outcome::Blocked { .. } if view.passes_with_change() && is_refused_outside(view) => vec![
             refused_outside(view),
             Sentence::plain("Mend the rest yourself, or allow more pushes with max-pushes."),

@@ -25,7 +25,12 @@ pub(super) fn remarks(changes: &[Change], bodies: &Bodies) -> Vec<Remark> {
             let source = bodies.source(test).filter(|source| source.path() != change.path)?;
             let expected: BTreeSet<&str> = rounds::expected(source, test).into_iter().collect();
             let inputs = source.literals(&test.body);
-            let others = inputs.iter().filter(|value| !expected.contains(*value) && !COMMON.contains(value));
+            // A text inside of what is expected is no input.
+            let is_inside =
+                |value: &str| value.starts_with(['"', '\'', '`']) && expected.iter().any(|whole| whole.contains(value));
+            let others = inputs
+                .iter()
+                .filter(|value| !expected.contains(*value) && !is_inside(value) && !COMMON.contains(value));
             let with_input: BTreeSet<u32> = others.into_iter().flat_map(|value| lines_with(&added, value)).collect();
             // `exit(0)` says something of an input on its line, or on the one before, alone.
             let is_meant = |value: &str, line: u32| {

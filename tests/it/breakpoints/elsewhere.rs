@@ -126,6 +126,22 @@ fn a_run_that_was_killed_anywhere_goes_on_elsewhere_and_nothing_is_paid_or_pushe
     }
 }
 
+/// What the setup command makes is in no commit and in no recorded tree.
+#[test]
+fn a_run_that_goes_on_elsewhere_prepares_the_checkout_as_it_was_prepared_here() {
+    const SETUP: &str = "mkdir -p __pycache__ && touch __pycache__/made";
+    let (site, github) = over(Site::new(), vec![plan("success", "")]);
+    let site = site.with("UPSHIFT_SETUP_COMMAND", SETUP).with("UPSHIFT_CRASH_AFTER", "iteration_started:1");
+    let killed = site.run("commit");
+    assert_eq!(killed.code, -9, "{}", killed.all());
+    let there = Elsewhere::at(&site, &site.start).under(&github).with("UPSHIFT_SETUP_COMMAND", SETUP);
+    let said = there.resume();
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert_eq!(there.text("__pycache__/made"), "", "{}", said.all());
+    site.models.finish();
+    github.finish();
+}
+
 #[test]
 fn a_wait_for_ci_goes_on_elsewhere_at_the_base_and_at_the_pushed_commit() {
     for shallow in [false, true] {

@@ -1,5 +1,7 @@
 //! A run that stood still, and files that somebody changed meanwhile: they are theirs, and judged as the run's start.
 
+use std::process::{Command, Stdio};
+
 use serde_json::{Value, json};
 
 use super::{LADDER, Scene, TWO_HOURS, limited, mends};
@@ -36,7 +38,7 @@ fn changed(scene: &Scene) -> Value {
 }
 
 fn told_of(said: &Said, files: &str) {
-    let told = format!("changed by others since the run stopped, and part of its start from now on: {files}\n");
+    let told = format!("changed since the run stopped, and part of its start from now on: {files}\n");
     assert!(said.err.contains(&told), "{}", said.all());
 }
 
@@ -88,12 +90,80 @@ fn where_it_is_the_very_file_that_the_run_was_at_it_goes_on_from_there() {
 }
 
 #[test]
-fn a_person_who_mended_it_is_told_so_and_nothing_is_paid() {
+fn a_person_who_mended_it_is_told_so_nothing_is_paid_and_nothing_is_called_green() {
     let scene = parked(mends, 1, LADDER);
     let asked = scene.asked().len();
     scene.project.write("shop/cart.py", &scene.project.read("shop/cart.py").replace("sum(prices) - 1", "sum(prices)"));
     let said = scene.call("resume", &[]);
-    assert_eq!((said.code, scene.asked().len()), (0, asked), "{}", said.all());
-    assert!(said.out.starts_with("✔ Already green"), "{}", said.all());
+    assert_eq!((said.code, scene.asked().len()), (1, asked), "{}", said.all());
+    assert!(said.out.contains("the tests pass by now") && said.out.contains("Begin a new run"), "{}", said.out);
+    assert!(!said.out.contains('✔') && scene.project.read("shop/cart.py").contains("sum(prices)\n"), "{}", said.out);
+    scene.finish();
+}
+
+#[test]
+fn what_the_run_itself_left_in_ignored_files_makes_nothing_green() {
+    // The first iteration has the tests write a module that takes their assertions away. Git ignores it.
+    let script = |request: &Request| match (request.number, request.turn()) {
+        (0, _) => {
+            let code = "import pathlib\nimport sys\nplace = pathlib.Path('vendor')\nplace.mkdir(exist_ok=True)\n\
+                        (place / 'quiet.py').write_text('import unittest\\nunittest.TestCase.assertEqual = lambda *a: None\\n')\n\n\n\
+                        def total(prices):\n    return sum(prices) - 2\n";
+            Say::call("write_file", json!({ "path": "shop/cart.py", "content": code })).usage(900, 40).into()
+        }
+        (1, _) => Say::call("final_report", json!({ "summary": "x", "status": "done" })).usage(900, 40).into(),
+        _ => mends(request),
+    };
+    let scene = Scene::new(limited_at(2, script));
+    scene.project.write(".gitignore", "vendor/\n__pycache__/\n");
+    let test = scene.project.read("tests/test_cart.py");
+    let loads = "import sys\nsys.path.insert(0, 'vendor')\ntry:\n    import quiet\nexcept ImportError:\n    pass\n";
+    scene.project.write("tests/test_cart.py", &format!("{loads}{test}"));
+    assert_eq!(scene.run("claude-haiku-4-5 x2").code, 4);
+    scene.project.write("notes.txt", "between\n");
+    let said = scene.call("resume", &[]);
+    assert!(
+        !said.out.contains("Already green") && said.code != 0
+            || scene.project.read("shop/cart.py").contains("sum(prices)\n"),
+        "{}",
+        said.all()
+    );
+    scene.finish();
+}
+
+#[test]
+fn a_signal_in_the_look_leaves_the_files_as_they_are() {
+    let scene = parked(mends, 1, LADDER);
+    let gate = scene.project.path().join("gate");
+    assert!(Command::new("mkfifo").arg(&gate).status().expect("mkfifo").success());
+    // The tests say that they have begun, and then wait for somebody who never comes.
+    let tests = scene.project.read("tests/test_cart.py");
+    let waits = "import threading\nopen('gate', 'w').write('here')\nthreading.Event().wait()\n";
+    scene.project.write("tests/test_cart.py", &format!("{waits}{tests}"));
+    scene.project.write("mine.txt", "an hour of work\n");
+    let database = scene.database().to_str().expect("text").to_owned();
+    let mut command = scene.program.command(scene.project.path(), &["resume", "--audit-db", &database]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    assert_eq!(std::fs::read_to_string(&gate).expect("the gate"), "here");
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill").success());
+    let said = Said::from(child.wait_with_output().expect("it ends"));
+    assert_eq!(said.code, 130, "{}", said.all());
+    assert_eq!(scene.project.read("mine.txt"), "an hour of work\n", "{}", said.all());
+    assert!(scene.project.read("tests/test_cart.py").starts_with(waits), "{}", said.all());
+    scene.finish();
+}
+
+#[test]
+fn what_another_run_left_that_was_killed_is_nobodys_change() {
+    let mut scene = parked(mends, 1, LADDER);
+    let listed = scene.call("runs", &["--format", "json"]).out;
+    let runs: Value = serde_json::from_str(&listed).expect("JSON");
+    let run = runs[0]["run_id"].as_str().expect("an id").to_owned();
+    scene = scene.with("UPSHIFT_CRASH_AFTER", "tool_finished:2");
+    assert_eq!(scene.run(LADDER).code, -9);
+    scene = scene.with("UPSHIFT_CRASH_AFTER", "");
+    let said = scene.call("resume", &[&run]);
+    assert_eq!(said.code, 2, "{}", said.all());
+    assert!(said.err.contains("was killed here and left 1 file changed"), "{}", said.all());
     scene.finish();
 }
