@@ -6,10 +6,10 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::router;
+use super::router::{self, Compose};
 use super::table::Table;
 use super::tools;
-use crate::agent::{Material, Prompt};
+use crate::agent::Material;
 use crate::domain::chat::Usage;
 use crate::domain::event::Event;
 use crate::domain::foreign::{Foreign, Mark};
@@ -36,7 +36,7 @@ pub(super) struct Question<'q> {
     /// Everything it is given.
     pub(super) material: &'q Material,
     /// Composes the prompt of it.
-    pub(super) compose: &'q dyn Fn(&Material, &Mark) -> Prompt,
+    pub(super) compose: Compose<'q>,
 }
 
 /// The report of a role: a kept one where there is one for the same question, else that of its session.

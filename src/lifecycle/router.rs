@@ -15,11 +15,14 @@ use crate::domain::foreign::{Foreign, Mark};
 use crate::domain::ladder::Role;
 use crate::session::{FailureReason, FinalReport, Lineage, SessionEnd};
 
+/// Composes a role's prompt of its material.
+pub(super) type Compose<'c> = &'c dyn Fn(&Material, &Mark) -> Prompt;
+
 /// Holds a role's session, and that of the specialist it hands over to, if it does.
 pub(super) async fn hold(
     table: &mut Table<'_, '_, '_>,
     role: Role,
-    (material, compose): (&Material, &dyn Fn(&Material, &Mark) -> Prompt),
+    (material, compose): (&Material, Compose<'_>),
     lineage: Option<Lineage>,
 ) -> SessionEnd {
     let first = hosts::hold(table, role, compose(material, &Mark::random()), lineage.clone()).await;

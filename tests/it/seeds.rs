@@ -2,10 +2,18 @@
 
 use crate::action::file;
 use crate::agents::rows;
-use crate::{backlog, breakpoints, tidy};
+use crate::{backlog, breakpoints, rules, tidy};
 
 /// The variable with which the page is written anew.
 const WRITE: &str = "UPSHIFT_WRITE_PAGES";
+
+/// What the document of sessions names beside its numbered rows.
+const HISTORY: &str = "Beside these rows the document names two things. *Conversation history*: a session begins fresh, and what is \
+    remembered from one to the next is the tree, the results of the tests and the log (S0-30); a run that was killed goes on with the \
+    conversations that it paid for (`recorded_replies_are_replayed_free_of_charge_and_their_tools_run_again`). *Prompt variables*: those of a \
+    person's own request are the variables of `--task-template` \
+    (`each_objective_is_the_template_of_the_commit_and_progress_is_told_across_tasks`), and they end up in the objective; the roles' \
+    instructions are fixed for each version and hold none.\n";
 
 /// A row of the specification: its number, what it says, what of it is settled otherwise and where, and its tests.
 pub(crate) struct Row(
@@ -27,13 +35,14 @@ fn table(section: &str, rows: &[Row]) -> String {
 #[test]
 fn the_page_of_rows_names_the_tests_of_each() {
     let page = format!(
-        "# What shows it\n\nThe lifecycle between a run and its CI, the work on many tasks, and coding agents, row by row as the specification numbers them. Each test \
+        "# What shows it\n\nThe lifecycle between a run and its CI, the work on many tasks, coding agents and sessions with models, row by row as the specification numbers them. Each test \
          fails where the program falls short of its row.\n\nThis page is written by `{WRITE}=1 cargo test --test it -- seeds::` from the \
-         lists in `tests/it`, and compared with them by the same test.\n\n## Waiting and going on\n\n{}\n## Many tasks\n\n{}\n## Coding agents\n\n{}\n### What is promised of them\n\n{}",
+         lists in `tests/it`, and compared with them by the same test.\n\n## Waiting and going on\n\n{}\n## Many tasks\n\n{}\n## Coding agents\n\n{}\n### What is promised of them\n\n{}\n## Sessions\n\n{}\n{HISTORY}",
         table("S4", &breakpoints::ROWS),
         table("S3", &backlog::ROWS),
         table("S3", &rows::ROWS),
-        table("A", &rows::PROMISES)
+        table("A", &rows::PROMISES),
+        table("S1", &rules::ROWS)
     );
     if std::env::var_os(WRITE).is_some() {
         std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/requirements.md"), &page).expect("written");
@@ -44,9 +53,13 @@ fn the_page_of_rows_names_the_tests_of_each() {
 #[test]
 fn every_row_has_its_tests_or_its_settlement() {
     let sources = tidy::text_of_everything();
-    for (section, rows) in
-        [("S4", &breakpoints::ROWS[..]), ("S3", &backlog::ROWS[..]), ("S3", &rows::ROWS), ("A", &rows::PROMISES)]
-    {
+    for (section, rows) in [
+        ("S4", &breakpoints::ROWS[..]),
+        ("S3", &backlog::ROWS[..]),
+        ("S3", &rows::ROWS),
+        ("A", &rows::PROMISES),
+        ("S1", &rules::ROWS),
+    ] {
         for Row(number, row, settled, tests) in rows {
             assert!(!tests.is_empty() || !settled.is_empty(), "{section}-{number}, {row}: neither shown nor settled");
             for name in *tests {
@@ -56,5 +69,9 @@ fn every_row_has_its_tests_or_its_settlement() {
     }
     assert_eq!(breakpoints::ROWS.map(|row| row.0).to_vec(), (1..=11).collect::<Vec<_>>());
     assert_eq!(rows::ROWS.map(|row| row.0).to_vec(), (7..=12).collect::<Vec<_>>());
+    assert_eq!(rules::ROWS.map(|row| row.0).to_vec(), (1..=20).collect::<Vec<_>>());
+    for name in HISTORY.split('`').filter(|part| part.contains('_')) {
+        assert!(sources.contains(&format!("fn {name}(")), "no test is named {name}");
+    }
     assert_eq!(backlog::ROWS.map(|row| row.0), [1, 2, 3, 4, 5, 6, 13, 14, 15, 16, 17, 18, 19, 20]);
 }

@@ -105,9 +105,7 @@ impl Fold {
                 // An interrupted tier that goes on has not ended.
                 (tier.exit, tier.reason) = (None, None);
                 // What was remarked on an earlier change says nothing of the next one.
-                self.remarks.clear();
-                self.proof.clear();
-                self.handoff.clear();
+                self.forget_the_change();
                 self.position = Some(Position { tier_index: *tier_index, iteration: *iteration });
             }
             Event::CallReserved { call_id, scope, reserved } => {
@@ -177,6 +175,12 @@ impl Fold {
     fn report_meta(&mut self, meta: &MetaReported) {
         self.meta.retain(|earlier| earlier.role != meta.role);
         self.meta.push(meta.clone());
+    }
+
+    fn forget_the_change(&mut self) {
+        self.remarks.clear();
+        self.proof.clear();
+        self.handoff.clear();
     }
 
     /// The last word of each advisor counts.

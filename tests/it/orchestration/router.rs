@@ -136,3 +136,15 @@ fn who_has_nobody_to_hand_over_to_is_not_offered_it() {
     assert_eq!(held.said.code, 0, "{}", held.said.all());
     assert!(held.requests.iter().all(|one| !one.tools().iter().any(|tool| tool.contains("router"))));
 }
+
+/// The last turn leaves a report or somebody who will give one (S1-11).
+#[test]
+fn a_task_may_be_handed_over_on_the_last_turn() {
+    let config =
+        "agent: { maxTurns: 1, router: { sums: { when: A sum is wrong., models: claude-sonnet-4-5, maxTurns: 2 } } }\n";
+    let librarian = |request: &Request| if is_specialist(request) { brief() } else { hands_over() };
+    let held = Held::run(TIERS, config, "", full_mode(CART, librarian));
+    held.assert_money_adds_up();
+    assert_eq!(held.log.number("SELECT COUNT(*) FROM events WHERE kind = 'routed'"), 1, "{}", held.said.all());
+    assert!(artisan(&held).contains("look at the sum"));
+}
