@@ -199,9 +199,9 @@ fn set_aside(measure: &mut Baseline, tests: &BTreeSet<String>) {
 /// Whether a result file's name may be that of a printed test: `tests/test_a.py::T::test_b` or `test_b (tests.test_a.T.test_b)` is `test_b`
 /// or `tests.test_a.T.test_b` there.
 fn is_same_test(printed: &str, filed: &str) -> bool {
-    let parts = printed.split(|letter: char| ":() /".contains(letter)).filter(|part| !part.is_empty());
+    let mut parts = printed.split(|letter: char| ":() /".contains(letter)).filter(|part| !part.is_empty());
     let ends = |one: &str, other: &str| one == other || one.ends_with(&format!(".{other}"));
-    printed == filed || parts.last().is_some_and(|own| ends(filed, own) || ends(own, filed))
+    printed == filed || parts.next_back().is_some_and(|own| ends(filed, own) || ends(own, filed))
 }
 
 /// Tests that fail at the head, and failed before it with the base's own tests as well: they say nothing of the change. Empty where no other

@@ -139,6 +139,16 @@ impl Bench {
         self.converse_at(&server.url()).await
     }
 
+    fn store(&self) -> Store {
+        let redactor = Arc::new(Redactor::default());
+        let mut store = match &self.locked_log {
+            Some(_) => Store::open(&Location::file(&self.log()), redactor).unwrap(),
+            None => Store::in_memory(redactor).unwrap(),
+        };
+        store.begin_run(&started(&self.run), 1, "{}").unwrap();
+        store
+    }
+
     async fn converse_at(&self, url: &str) -> (SessionEnd, Vec<Receipt>) {
         let http = Http::new(HttpSettings::default());
         let tape = self.tape.as_ref().map(|path| Tape::create(path, Arc::new(Redactor::default())).unwrap());
@@ -161,12 +171,7 @@ impl Bench {
             source: "test".to_owned(),
         };
         let facts = ModelFacts(self.targets.iter().map(|target| (target.clone(), info.clone())).collect());
-        let redactor = Arc::new(Redactor::default());
-        let mut store = match &self.locked_log {
-            Some(_) => Store::open(&Location::file(&self.log()), redactor).unwrap(),
-            None => Store::in_memory(redactor).unwrap(),
-        };
-        store.begin_run(&started(&self.run), 1, "{}").unwrap();
+        let store = self.store();
         let listeners = self.at_events.iter().map(|told| -> Box<dyn EventSink> { Box::new(Told(Rc::clone(told))) });
         let mut journal = Journal::new(store, listeners.collect());
         let shadow = self.dir.path().join("shadow");

@@ -17,6 +17,9 @@ use crate::framework::source::{Edit, Numbers};
 use crate::policy::guard::Guard;
 use crate::policy::tamper::Change;
 
+/// Whether a test, by its number, fails in certain words.
+type Says<'s> = &'s dyn Fn(usize, &str) -> bool;
+
 /// Treated tests, by their number.
 type Treated = BTreeMap<usize, Vec<Edit>>;
 
@@ -94,7 +97,7 @@ impl Court<'_> {
         &mut self,
         base: &TreeId,
         treated: &Treated,
-        (shown, says): (Shown, &dyn Fn(usize, &str) -> bool),
+        (shown, says): (Shown, Says<'_>),
     ) -> Result<Vec<usize>, TrialError> {
         if treated.is_empty() {
             return Ok(Vec::new());

@@ -110,8 +110,8 @@ fn a2_a_full_disk_costs_neither_the_report_nor_what_is_told_later_anything() {
     }
     let elsewhere = |_disk: &Path, large: &Path| large.to_owned();
     let on_it_too = |disk: &Path, _large: &Path| disk.to_owned();
-    let homes: [(&str, fn(&Path, &Path) -> PathBuf); 2] = [("elsewhere", elsewhere), ("on it, too", on_it_too)];
-    for (where_else, home) in homes {
+    let homes: [fn(&Path, &Path) -> PathBuf; 2] = [elsewhere, on_it_too];
+    for (where_else, home) in ["elsewhere", "on it, too"].into_iter().zip(homes) {
         let project = Project::python();
         let ran = Full::run(home, "4m", mend(&project), project);
         let (said, report) = (&ran.said, &ran.report);
