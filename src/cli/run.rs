@@ -57,7 +57,8 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
     }
     // The gate has read from the API what the payload did not tell; only now is the head known.
     let destination = delivery::destination(&mut plan, context.as_ref(), &checkout, environment)?;
-    waiting::settle(&mut plan, context.as_ref(), environment);
+    let pull_request = destination.as_ref().and_then(|destination| destination.pull_request);
+    waiting::settle(&mut plan, context.as_ref(), pull_request, environment);
     // From the day itself on: before it, a look at the configuration says so.
     plan.warnings.extend(retirement::notices(&plan, environment, 0));
     warn(&plan, 0);

@@ -154,7 +154,16 @@ fn pull_request(context: &CiContext, facts: &Facts, skip_label: &str, stage: Sta
 fn own_commit(context: &CiContext, facts: &Facts) -> Option<Refusal> {
     let asked = context.comment.is_some() || context.action.as_deref() == Some("labeled");
     let message = facts.head_message.as_deref().or(context.head_message.as_deref())?;
-    (!asked && is_ours(message)).then_some(Refusal::OwnCommit)
+    (!asked && is_ours(message) && !is_merged(context, message)).then_some(Refusal::OwnCommit)
+}
+
+/// Whether a commit of ours stands on the default branch as a merged pull request, squashed into one: what fails there is not its first fix's
+/// to mend. GitHub puts the pull request's number behind the title, and keeps the trailer of a single commit.
+fn is_merged(context: &CiContext, message: &str) -> bool {
+    let is_default = context.head_branch.is_some() && context.head_branch == context.default_branch;
+    let title = message.lines().next().unwrap_or_default().trim_end();
+    let number = title.strip_suffix(')').and_then(|title| title.rsplit_once(" (#")).map(|(_, number)| number);
+    is_default && number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Whether the last paragraph of a commit's message holds our trailer.

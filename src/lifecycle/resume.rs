@@ -2,7 +2,7 @@
 
 use super::context::LifecycleError;
 use super::state::{Phase, RunState, STATE_VERSION};
-use crate::audit::{AuditError, CallReservation, Journal, LoadedRun};
+use crate::audit::{AuditError, CallReservation, Journal, LoadedRun, RunStatus};
 use crate::domain::clock::Clock;
 use crate::domain::event::Event;
 use crate::domain::outcome::{DISCARDED, Outcome};
@@ -30,7 +30,8 @@ pub fn load(run: &LoadedRun) -> Result<RunState, LifecycleError> {
     if is_discarded(run) {
         return Err(LifecycleError::State(format!("the run was {DISCARDED}; start a new one with `upshift run`")));
     }
-    state.stood_still = matches!(state.phase, Phase::Ended { .. });
+    // A process that took it up since and was killed may have left half-made edits.
+    state.stood_still = matches!(state.phase, Phase::Ended { .. }) && matches!(run.status, RunStatus::Ended(_));
     match &state.phase {
         Phase::Baseline
         | Phase::Ready

@@ -287,6 +287,21 @@ fn our_own_commit_does_not_trigger_us_unless_a_person_asks() {
 }
 
 #[test]
+fn a_fix_of_ours_that_was_merged_by_squashing_keeps_nobody_from_mending_what_fails_next() {
+    let squashed = "fix: make the tests pass (#12)\n\nUpshift-Run-Id: 1f".to_owned();
+    let own = Facts { head_message: Some(squashed), ..facts(&[("ada", RepoRole::Write)]) };
+    let red = |branch: &str| CiContext {
+        head_branch: Some(branch.to_owned()),
+        default_branch: Some("main".to_owned()),
+        ..by("ada")
+    };
+    let own_of = |branch: &str| begins(&red(branch), &own, "upshift:skip").is_some_and(|why| why == Refusal::OwnCommit);
+    assert!(!own_of("main") && own_of("topic"), "{:?}", begins(&red("main"), &own, "upshift:skip"));
+    let pushed = Facts { head_message: Some("fix: total\n\nUpshift-Run-Id: 1f".to_owned()), ..own.clone() };
+    assert_eq!(begins(&red("main"), &pushed, "upshift:skip"), Some(Refusal::OwnCommit));
+}
+
+#[test]
 fn who_pushes_or_dispatches_had_the_right_to() {
     for event in [EventKind::Push, EventKind::Schedule, EventKind::WorkflowDispatch, EventKind::RepositoryDispatch] {
         assert!(!asks(&job(event)));

@@ -97,7 +97,7 @@ async fn a_block_is_not_asked_for_with_the_last_of_the_money() {
 /// What is kept for a review is not asked for, and no such call takes of it.
 #[tokio::test(start_paused = true)]
 async fn a_block_is_not_asked_for_with_the_money_of_those_who_come_after() {
-    for (kept, asked) in [(9_990_000, 1), (9_000_000, 3)] {
+    for (kept, asked) in [(9_999_900, 1), (9_000_000, 3)] {
         let mut bench = bench(vec![done(), says("No."), says("No.")]);
         bench.limits.kept_for_others = MicroUsd(kept);
         let end = bench.run().await;

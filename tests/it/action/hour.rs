@@ -58,7 +58,7 @@ fn an_hour_of_waiting_costs_at_most_twenty_requests_and_one_for_each_page_that_c
         }
         happens(github, polls, &mut done);
     });
-    assert!(said.out.contains("Parked") && said.out.contains("waited for 60 minutes"), "{}", said.all());
+    assert!(said.out.contains("; parked") && said.out.contains("waited for 60 minutes"), "{}", said.all());
     let seen = github.seen();
     let first = seen.iter().position(is_poll).expect("CI was asked");
     let waiting = &seen[first..];
@@ -85,7 +85,7 @@ fn without_etags_an_hour_costs_no_more() {
     }
     let stage = Stage::labelled(site, mends).with("UPSHIFT_CI_TIMEOUT_MINUTES", "60");
     let said = stage.call("run");
-    assert!(said.out.contains("Parked") && said.out.contains("waited for 60 minutes"), "{}", said.all());
+    assert!(said.out.contains("; parked") && said.out.contains("waited for 60 minutes"), "{}", said.all());
     let seen = stage.github().seen();
     let first = seen.iter().position(is_poll).expect("CI was asked");
     let counted: Vec<String> =

@@ -453,6 +453,23 @@ fn where_nothing_would_go_on_the_run_waits_in_its_job() {
     }
 }
 
+/// The next job finds the run by the comment that holds it.
+#[test]
+fn where_no_comment_holds_the_run_it_waits_in_its_job() {
+    for comment in ["off", "on-failure"] {
+        let mut repository = Repository::new(&["success"]);
+        let payload = repository.told("failure");
+        let ended = repository.job_for("workflow_run", &payload, &[("UPSHIFT_COMMENT", comment)]);
+        assert!(
+            ended.said().contains("needs a comment of upshift's that holds the run"),
+            "{comment}: {}",
+            ended.said()
+        );
+        assert!(!ended.said().contains("starts the job that goes on"), "{comment}: {}", ended.said());
+        let _world = repository.finish();
+    }
+}
+
 #[test]
 fn behind_a_push_nobody_is_paid_to_guess_either() {
     let mut repository = Repository::new(&["failure"]);
