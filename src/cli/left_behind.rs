@@ -125,10 +125,7 @@ pub(super) async fn settle(workspace: &Workspace, setup: &Setup<'_>, discard: Di
     match (found, discard) {
         (Some(killed), Discard::Yes) => throw_away(workspace, setup, &killed).await?,
         (Some(killed), Discard::No) if !killed.left.is_empty() => {
-            let notice = Notice::of(&killed, setup.checkout, setup.environment);
-            let (said, fix, place) = (&notice.said, &notice.fix, setup.checkout.display());
-            let message = format!("{said}: {fix}\n  in {place}: {}\nNo LLM calls were made.", notice.files);
-            return Err(Failure::usage(message));
+            return Err(in_the_way(&killed, setup));
         }
         (Some(killed), Discard::No) => {
             super::say(&format!(
@@ -151,10 +148,14 @@ pub(super) async fn refuse_others(workspace: &Workspace, setup: &Setup<'_>, run:
     let left = workspace.left_behind().await.map_err(|error| Failure::usage(error.to_string()))?;
     let Some(left) = left.filter(|left| left.writer.run != *run) else { return Ok(()) };
     let found = killed(left, setup.checkout, setup.environment).filter(|killed| !killed.left.is_empty());
-    let Some(killed) = found else { return Ok(()) };
-    let notice = Notice::of(&killed, setup.checkout, setup.environment);
-    let (said, fix, place) = (&notice.said, &notice.fix, setup.checkout.display());
-    Err(Failure::usage(format!("{said}: {fix}\n  in {place}: {}\nNo LLM calls were made.", notice.files)))
+    found.map_or(Ok(()), |killed| Err(in_the_way(&killed, setup)))
+}
+
+/// A killed run whose files nobody may take for a person's, with the two ways out.
+fn in_the_way(killed: &Killed, setup: &Setup<'_>) -> anyhow::Error {
+    let Notice { said, fix, files } = Notice::of(killed, setup.checkout, setup.environment);
+    let place = setup.checkout.display();
+    Failure::usage(format!("{said}: {fix}\n  in {place}: {files}\nNo LLM calls were made."))
 }
 
 /// The run as its log has it, if no process holds it and it did not end.

@@ -87,7 +87,7 @@ pub struct Document<'a> {
     pub cost_micro_usd: u64,
     /// The most that failed calls cost beyond that.
     pub unknown_cost: Money,
-    /// Set aside for calls that were never settled.
+    /// Set aside for calls that are not settled. Part of `unknown_cost` once the process is gone.
     pub unsettled: Money,
     /// Active milliseconds over all invocations.
     pub duration_ms: u64,

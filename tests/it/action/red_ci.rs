@@ -204,6 +204,27 @@ fn the_sixth_job_that_failed_is_run_here_too_and_those_that_are_not_are_counted(
     models.finish();
 }
 
+/// The commonest red pull request: its tests fail, and so does something else.
+#[test]
+fn what_is_red_beside_tests_that_fail_here_is_named_with_the_fix() {
+    let mut world = with_step("sh lint.sh");
+    world.jobs[0].conclusion = Some("failure".to_owned());
+    world.jobs[0].failed_step = Some("Run make test".to_owned());
+    let github = FakeGitHub::start_in_real_time(world);
+    let project = Project::python();
+    let models = ModelServer::start(replace_line(project.wrong, project.right));
+    let job = job(&github, &models, "workflow_run", &red_ci());
+    let said = job.run(&project);
+    assert_eq!((said.code, job.outputs()["outcome"].as_str()), (0, "fixed"), "{}", said.all());
+    let first = said.out.lines().find(|line| line.contains("1 test fixed")).expect("a first line");
+    assert!(
+        first.starts_with('⚠') && first.contains("nothing here ran what is red in CI: ") && first.contains("lint"),
+        "{first}"
+    );
+    models.finish();
+    github.finish();
+}
+
 #[test]
 fn the_check_that_judges_is_not_the_models_to_change() {
     let github = FakeGitHub::start_in_real_time(with_step("sh lint.sh"));
