@@ -223,7 +223,15 @@ fn it_mends_as(agent: &str, model: &str, tiers: &str, config: Option<&Value>, mo
     let billed = billed
         .filter(|request| ["anthropic", "chat", "responses", "gemini"].iter().any(|proto| request["proto"] == *proto))
         .count();
-    assert_eq!(i64::try_from(billed).expect("a number"), calls, "{agent}: each call has its receipt: {}", told());
+    let billed = i64::try_from(billed).expect("a number");
+    // An agent that hangs up at its end may do so before the vendor was asked: that call is settled at what was set aside for it.
+    let hung_up = log
+        .number("SELECT count(*) FROM events WHERE kind = 'call_settled' AND json_extract(body, '$.unknown_cost') > 0");
+    assert!(
+        (calls - hung_up..=calls).contains(&billed),
+        "{agent}: {calls} receipts, {hung_up} of them unbilled, for {billed} calls: {}",
+        told()
+    );
     let sum = |key: &str| {
         let known = format!("SELECT sum(json_extract(body, '$.{key}')) FROM events WHERE kind = 'call_settled'");
         u64::try_from(log.number(&known)).expect("an amount")
@@ -231,13 +239,18 @@ fn it_mends_as(agent: &str, model: &str, tiers: &str, config: Option<&Value>, mo
     let bill = one_call(agent, model).0 * u64::try_from(billed).expect("a number");
     let (known, unknown) = (sum("cost"), sum("unknown_cost"));
     // A call that its agent hung up on, when it ended, is settled at what was set aside for it.
-    let fits = if unknown == 0 { known == bill } else { known < bill && bill <= known + unknown };
+    let fits = known <= bill && bill <= known + unknown;
     assert!(fits, "{agent}: receipts of {known} and {unknown} for what the mock counts as {bill}: {}", told());
     let side = journal.iter().filter(|request| request["kind"] == "side" && request["proto"] != "count").count();
     let told_apart = log.number(
         "SELECT count(*) FROM events WHERE kind = 'call_settled' AND json_extract(body, '$.scope.session_id') LIKE '%-side'",
     );
-    assert_eq!(i64::try_from(side).expect("a number"), told_apart, "{agent}: side calls are told apart: {}", told());
+    let side = i64::try_from(side).expect("a number");
+    assert!(
+        (told_apart - hung_up..=told_apart).contains(&side),
+        "{agent}: {told_apart} of {side} side calls are told apart: {}",
+        told()
+    );
 }
 
 #[test]
