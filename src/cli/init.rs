@@ -143,7 +143,7 @@ fn put(target: &Path, text: &str) -> io::Result<()> {
 fn next_steps(schedule: Schedule) -> String {
     let last = match schedule {
         Schedule::No => {
-            "  5. To have runs that wait for a rate limit go on by themselves: upshift init --schedule --force\n"
+            "  7. To have runs go on by themselves that wait for a rate limit, or for what blocks them: upshift init --schedule --force\n"
         }
         Schedule::HalfHourly => "",
     };
@@ -153,8 +153,11 @@ fn next_steps(schedule: Schedule) -> String {
          Next:\n  \
          1. Put a key into the repository's secrets: gh secret set ANTHROPIC_API_KEY\n  \
          2. In {WORKFLOW_PATH}, replace OWNER by the owner of the action, and name your CI workflow.\n  \
-         3. Look at what a run would do and cost: upshift check\n  \
-         4. Try it on this machine (nothing is committed or pushed): upshift run\n"
+         3. If the tests need something installed (`npm ci`, say), name the command there as `setup-command`.\n  \
+         4. To have CI run on the fixes, and no job wait for it, put the token of an App or a fine-grained one there: \
+         gh secret set UPSHIFT_PUSH_TOKEN\n  \
+         5. Look at what a run would do and cost: upshift check\n  \
+         6. Try it on this machine (nothing is committed or pushed): upshift run\n"
     );
     steps + last
 }

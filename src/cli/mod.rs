@@ -67,6 +67,7 @@ mod trigger;
 mod variables;
 mod waiting;
 mod work;
+mod your_files;
 
 use std::process::ExitCode;
 

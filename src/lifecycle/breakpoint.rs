@@ -64,6 +64,10 @@ pub(super) async fn run(
         let (mut is_settling, blind) = (false, blind(context));
         let trouble = match look(context, &climb, &wait, waited()).await {
             Ok(Seen::Moving) => None,
+            Ok(Seen::RunsAgain(told)) => {
+                recorder.warn(told);
+                None
+            }
             Ok(Seen::Settling) => {
                 is_settling = true;
                 None
@@ -197,7 +201,7 @@ struct Answered {
 fn act(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, mut climb: Climb, answered: Answered) -> Next {
     let (charter, Answered { wait, seen, waited_ms }) = (&context.charter, answered);
     let (answer, detail, work) = match seen {
-        Seen::Moving | Seen::Settling => return later(context, climb, wait, None),
+        Seen::Moving | Seen::RunsAgain(_) | Seen::Settling => return later(context, climb, wait, None),
         Seen::Later(trouble) => return later(context, climb, wait, trouble.map(|trouble| context.redact(&trouble))),
         Seen::Answer(answer, detail) => (answer, context.redact(&detail), None),
         Seen::Work(answer, work) => (answer, context.redact(&work.detail), Some(work)),

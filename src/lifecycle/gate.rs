@@ -8,7 +8,7 @@ pub mod facts;
 mod refusal;
 
 use super::message::RUN_TRAILER;
-use crate::config::GithubPlan;
+use crate::config::{GithubPlan, Push};
 use crate::domain::ci::{Account, CiContext, EventKind, PullRequestRef, RepoName};
 use crate::domain::units::CommitSha;
 use crate::github::{PullState, RepoRole};
@@ -20,6 +20,9 @@ pub use refusal::Refusal;
 /// The beginning of the branches on which a merge queue tries commits.
 const QUEUE: &str = "gh-readonly-queue/";
 
+/// The beginning of the branches that upshift makes.
+const OUR_BRANCHES: &str = "upshift/";
+
 /// The decisions of a repository about its gate.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules<'a> {
@@ -27,11 +30,17 @@ pub struct Rules<'a> {
     pub skip_label: &'a str,
     /// The bots that may start a run on their own pull requests, by their exact names.
     pub allowed_bots: &'a [String],
+    /// Whether fixes are pushed onto the branch that failed itself (`push: commit`).
+    pub pushes_onto_branch: bool,
 }
 
 impl<'a> From<&'a GithubPlan> for Rules<'a> {
     fn from(plan: &'a GithubPlan) -> Self {
-        Self { skip_label: &plan.skip_label, allowed_bots: &plan.allowed_bots }
+        Self {
+            skip_label: &plan.skip_label,
+            allowed_bots: &plan.allowed_bots,
+            pushes_onto_branch: plan.push == Push::Commit,
+        }
     }
 }
 
@@ -94,7 +103,7 @@ pub fn judge(context: &CiContext, facts: &Facts, rules: Rules<'_>, stage: Stage<
         .filter(|person| !(answered && person.is_bot()))
         .find_map(|person| stranger(context, person, facts, rules, stage))
         .or_else(|| pull_request(context, facts, rules.skip_label, stage))
-        .or_else(|| if answered { None } else { own_commit(context, facts) })
+        .or_else(|| if answered { None } else { own_commit(context, facts, rules) })
 }
 
 /// Whether the event is what the run waited for: the end of CI of the commit that it pushed, or of its pull request.
@@ -151,10 +160,13 @@ fn pull_request(context: &CiContext, facts: &Facts, skip_label: &str, stage: Sta
 }
 
 /// A push of our own must not trigger us again (with a personal token it would). A person may ask for more on top of it.
-fn own_commit(context: &CiContext, facts: &Facts) -> Option<Refusal> {
+fn own_commit(context: &CiContext, facts: &Facts, rules: Rules<'_>) -> Option<Refusal> {
     let asked = context.comment.is_some() || context.action.as_deref() == Some("labeled");
     let message = facts.head_message.as_deref().or(context.head_message.as_deref())?;
-    (!asked && is_ours(message) && !is_merged(context, message)).then_some(Refusal::OwnCommit)
+    // With nobody's pull request and none of our branches it came there by a merge: by rebasing, say, which keeps the message.
+    let is_on_our_branch = context.head_branch.as_ref().is_none_or(|branch| branch.starts_with(OUR_BRANCHES));
+    let may_be_pushed = facts.pull.is_some() || rules.pushes_onto_branch || is_on_our_branch;
+    (!asked && is_ours(message) && may_be_pushed && !is_merged(context, message)).then_some(Refusal::OwnCommit)
 }
 
 /// Whether a commit of ours stands on the default branch as a merged pull request, squashed into one: what fails there is not its first fix's

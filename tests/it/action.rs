@@ -8,6 +8,7 @@ pub(crate) mod comment;
 mod cost;
 mod delivery;
 mod doctor;
+mod flaky;
 mod forged;
 mod forges;
 pub(crate) mod gate;

@@ -3,6 +3,7 @@
 mod blocked;
 mod caps;
 mod elsewhere;
+mod flaky;
 mod jobs;
 mod judging;
 mod ledger;

@@ -1,5 +1,7 @@
 //! The CI breakpoint: one look at what CI says of the pushed commit, and what of a red one a model is shown.
 
+use std::collections::BTreeSet;
+
 use super::super::climb::Climb;
 use super::super::context::Context;
 use super::super::outside::Outside;
@@ -10,10 +12,12 @@ use crate::domain::delivery::Answer;
 use crate::domain::foreign::Foreign;
 use crate::domain::units::CommitSha;
 use crate::github::checks::{self, CiState, Item, ItemKind, Question};
-use crate::github::{CheckOutput, GitHub, GithubError};
+use crate::github::{CheckOutput, GitHub, GithubError, Progress, WorkflowRun};
 
-/// The most failing checks that are looked into. The others are named.
+/// The most failing checks that a model is shown. The others are named.
 const MOST_CHECKS: usize = 3;
+/// The most failing checks that are looked into for those that tell why they failed.
+const MOST_LOOKED_AT: usize = 12;
 /// How much of a job's log is kept: its beginning and its end.
 const LOG_BYTES: usize = 512 * 1024;
 /// How many places the failures may name.
@@ -58,14 +62,15 @@ pub(super) async fn look(
         CiState::NeverAppeared => {
             Seen::Answer(Answer::Absent, format!("no check appeared for {} {SET_UP}", wait.commit.short()))
         }
-        CiState::ActionRequired { failing, .. }
-        | CiState::WaitingForEnvironment { failing, .. }
-        | CiState::Red { failing }
+        CiState::Red { failing } => match once_more(context, github, climb, &facts.runs, &failing).await {
+            Some(told) => Seen::RunsAgain(told),
+            None => red(context, github, wait, &failing).await?,
+        },
+        CiState::ActionRequired { failing, .. } | CiState::WaitingForEnvironment { failing, .. }
             if !failing.is_empty() =>
         {
             red(context, github, wait, &failing).await?
         }
-        CiState::Red { failing } => red(context, github, wait, &failing).await?,
         CiState::ActionRequired { runs, .. } => {
             Seen::Answer(Answer::NeedsApproval, format!("{} waits for an approval {APPROVE}", names(&runs)))
         }
@@ -106,6 +111,37 @@ fn names(items: &[Item]) -> String {
     names.join(", ")
 }
 
+/// Has failed workflow runs run their failed jobs once more, where all that is red is the first attempt of one: CI may be flaky, since the
+/// fix passed here. That costs no money. Returns the message about it, also where they run again already (a process may have been killed
+/// since it asked). `None` where there is nothing to run again, or the token does not allow it.
+async fn once_more(
+    context: &Context<'_>,
+    github: &GitHub,
+    climb: &Climb,
+    runs: &[WorkflowRun],
+    failing: &[Item],
+) -> Option<String> {
+    let run_of = |item: &Item| match item.kind {
+        ItemKind::Job { run, .. } | ItemKind::Run { run } => Some(run),
+        ItemKind::Check { .. } | ItemKind::Status => None,
+    };
+    let failed: BTreeSet<u64> = failing.iter().map(run_of).collect::<Option<_>>()?;
+    let is_first = |id: &u64| runs.iter().any(|run| run.id == *id && run.run_attempt == 1);
+    // Where CI alone judges, nothing has passed here.
+    if climb.measured.judged_by_ci || failed.is_empty() || !failed.iter().all(is_first) {
+        return None;
+    }
+    let mut any = false;
+    for run in failed {
+        let asked = github.run_failed_again(run).await.is_ok();
+        any |= asked || github.workflow_run(run).await.is_ok_and(|now| now.progress != Progress::Completed);
+    }
+    let names = context.redact(&names(failing));
+    any.then(|| {
+        format!("{names} failed in CI and runs once more, since the tests pass here: nobody is paid before that")
+    })
+}
+
 /// Red CI, reduced to the failures that matter.
 async fn red(context: &Context<'_>, github: &GitHub, wait: &Wait, failing: &[Item]) -> Result<Seen, GithubError> {
     Ok(Seen::Work(Answer::Red, work(context, github, &wait.commit, failing).await?))
@@ -123,21 +159,44 @@ pub(in crate::lifecycle) async fn work(
 ) -> Result<Work, GithubError> {
     let mut told = format!("The tests pass here, but CI is red on the commit {}.\n", commit.short());
     let (mut tests, mut named, mut signature, mut is_told) = (Vec::new(), Vec::new(), String::new(), false);
-    for item in failing.iter().take(MOST_CHECKS) {
-        let check = FailedCheck::of(context.world.workspace.root(), &fetch(github, item).await?);
+    let (shown, others) = most_telling(context, github, failing).await?;
+    for (item, check) in shown {
         told.push_str(&format!("\nFailing: {}\n{}\n", item.name, check.text));
         signature.push_str(&check.signature);
         is_told |= check.is_told;
         tests.extend(if check.failing.is_empty() { vec![format!("CI: {}", item.name)] } else { check.failing });
         named.extend(check.named);
     }
-    if failing.len() > MOST_CHECKS {
-        told.push_str(&format!("\nFailing too: {}\n", names(failing.get(MOST_CHECKS..).unwrap_or_default())));
+    if !others.is_empty() {
+        let others: Vec<&str> = others.iter().map(|item| item.name.as_str()).collect();
+        told.push_str(&format!("\nFailing too: {}\n", others.join(", ")));
     }
     named.truncate(MOST_PLACES);
     let detail = names(failing);
     let failures = Foreign::new(&told);
     Ok(Work { detail, failures, failing: tests, named, signature, is_told })
+}
+
+/// The checks that a model is shown, those that tell why they failed before those that do not, and the ones that are only named.
+async fn most_telling<'a>(
+    context: &Context<'_>,
+    github: &GitHub,
+    failing: &'a [Item],
+) -> Result<(Vec<(&'a Item, FailedCheck)>, Vec<&'a Item>), GithubError> {
+    let (mut telling, mut silent) = (Vec::new(), Vec::new());
+    let mut looked_at = 0;
+    for item in failing.iter().take(MOST_LOOKED_AT) {
+        let check = FailedCheck::of(context.world.workspace.root(), &fetch(github, item).await?);
+        looked_at += 1;
+        if check.is_told { &mut telling } else { &mut silent }.push((item, check));
+        if telling.len() == MOST_CHECKS {
+            break;
+        }
+    }
+    telling.append(&mut silent);
+    let unshown = telling.split_off(telling.len().min(MOST_CHECKS));
+    let others = unshown.into_iter().map(|(item, _)| item).chain(failing.iter().skip(looked_at));
+    Ok((telling, others.collect()))
 }
 
 /// Fetches what a failed check says: a job's log, another app's report, the remarks of both, a status's line.

@@ -7,6 +7,8 @@ use crate::domain::foreign::Foreign;
 pub(in crate::lifecycle) enum Seen {
     /// Nothing yet.
     Moving,
+    /// Nothing yet: what failed runs once more. Holds the message about it.
+    RunsAgain(String),
     /// All that showed is good, or nothing has shown, and soon nothing more can appear.
     Settling,
     /// Nothing yet, and another process is to go on. Holds the reason why the answer cannot be read, where there is one.

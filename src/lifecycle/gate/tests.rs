@@ -3,8 +3,10 @@ use crate::domain::ci::{AccountKind, Comment, CommentKind, Forge, JobRun, PullRe
 use crate::domain::units::CommitSha;
 use crate::github::{ACTIONS_BOT, Pull, PullEnd};
 
+const RULES: Rules<'static> = Rules { skip_label: "upshift:skip", allowed_bots: &[], pushes_onto_branch: false };
+
 fn begins(context: &CiContext, facts: &Facts, skip_label: &str) -> Option<Refusal> {
-    judge(context, facts, Rules { skip_label, allowed_bots: &[] }, Stage::Begins)
+    judge(context, facts, Rules { skip_label, ..RULES }, Stage::Begins)
 }
 
 pub(super) fn repo(full: &str) -> RepoName {
@@ -250,7 +252,7 @@ fn a_run_that_goes_on_may_find_its_own_commit_or_its_pull_request_merged() {
     let ours = CommitSha("f".repeat(40));
     let mut moved = facts(&[("ada", RepoRole::Write), ("eve", RepoRole::Read)]);
     let goes_on = |facts: &Facts, who: &str, delivered: Option<&CommitSha>| {
-        judge(&by(who), facts, Rules { skip_label: "upshift:skip", allowed_bots: &[] }, Stage::GoesOn { delivered })
+        judge(&by(who), facts, RULES, Stage::GoesOn { delivered })
     };
     if let Some(pull) = &mut moved.pull {
         pull.head.sha = ours.clone();
@@ -299,6 +301,24 @@ fn a_fix_of_ours_that_was_merged_by_squashing_keeps_nobody_from_mending_what_fai
     assert!(!own_of("main") && own_of("topic"), "{:?}", begins(&red("main"), &own, "upshift:skip"));
     let pushed = Facts { head_message: Some("fix: total\n\nUpshift-Run-Id: 1f".to_owned()), ..own.clone() };
     assert_eq!(begins(&red("main"), &pushed, "upshift:skip"), Some(Refusal::OwnCommit));
+}
+
+#[test]
+fn a_fix_of_ours_that_was_merged_by_rebasing_keeps_nobody_from_mending_what_fails_next() {
+    let message = "fix: make the tests pass\n\nUpshift-Run-Id: 1f".to_owned();
+    let own = Facts { head_message: Some(message), pull: None, ..facts(&[("ada", RepoRole::Write)]) };
+    let red = |branch: &str| CiContext {
+        head_branch: Some(branch.to_owned()),
+        default_branch: Some("main".to_owned()),
+        pull_request: PullRequestRef::Head,
+        ..by("ada")
+    };
+    let at = |branch: &str, rules| judge(&red(branch), &own, rules, Stage::Begins);
+    assert_eq!([at("main", RULES), at("release-2", RULES)], [None, None]);
+    // A branch that upshift pushed to itself: its pull request may be closed by now.
+    assert_eq!(at("upshift/fix-3f", RULES), Some(Refusal::OwnCommit));
+    let onto_branch = Rules { pushes_onto_branch: true, ..RULES };
+    assert_eq!(at("main", onto_branch), Some(Refusal::OwnCommit));
 }
 
 #[test]

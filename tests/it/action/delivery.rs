@@ -85,6 +85,8 @@ impl Site {
             ..World::default()
         };
         world.token.accepted = vec![TOKEN.to_owned(), PUSHER.to_owned()];
+        // As the workflow of `init` has it.
+        world.token.lacks = vec!["actions=write".to_owned()];
         let github = FakeGitHub::start_in_real_time(world);
         Self { server, github, start }
     }

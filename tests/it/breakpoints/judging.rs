@@ -80,6 +80,27 @@ fn a_change_for_what_failed_in_ci_alone_is_pushed_until_ci_is_green() {
     github.finish();
 }
 
+/// Three jobs of which nothing can be read come first: the fourth tells why.
+#[test]
+fn of_many_jobs_that_ci_alone_judges_those_that_tell_are_shown() {
+    let (site, github) = red_elsewhere(vec![plan("success", "")]);
+    {
+        let mut world = github.world();
+        let telling = world.jobs.remove(0);
+        for number in 0..3 {
+            let name = format!("leg {number}");
+            world.jobs.push(Job { id: 20 + number, name, log: None, ..telling.clone() });
+        }
+        world.jobs.push(telling);
+    }
+    let said = site.run("commit");
+    assert_eq!(said.code, 0, "{}", said.all());
+    let told = site.models.requests()[0].all_text();
+    assert!(told.contains("Failing: windows") && told.contains("Failing too: leg 2"), "{told}");
+    site.models.finish();
+    github.finish();
+}
+
 /// The recipe of the page: the leg's own command passes here, where there is another version of the language.
 #[test]
 fn a_leg_of_a_matrix_that_is_red_alone_is_mended_by_its_log_and_judged_by_ci() {

@@ -85,6 +85,7 @@ fn a_push_on_top_of_an_earlier_runs_commit_cancels_ci_of_that_and_of_no_commit_o
         git(&root, &["push", "--quiet", site.server.bare().to_str().expect("text"), "HEAD:refs/heads/main"]);
         let below = site.server.head("main");
         let (site, github) = over(site, vec![CiPlan { takes_ms: 0, ..plan("success", "") }]);
+        github.world().token.lacks.clear();
         let run = |id: u64, path: &str| {
             let run = json!({ "id": id, "sha": below, "path": path, "event": "pull_request", "status": "in_progress",
                 "attempt": 1, "name": path, "workflowId": id, "branch": "main" });

@@ -43,7 +43,7 @@ fn its_own(authors: &[Option<&str>]) -> Facts {
 
 fn judged(context: &CiContext, facts: &Facts) -> Option<Refusal> {
     let allowed_bots = &[RENOVATE.to_owned()];
-    judge(context, facts, Rules { skip_label: "upshift:skip", allowed_bots }, Stage::Begins)
+    judge(context, facts, Rules { allowed_bots, ..RULES }, Stage::Begins)
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn what_a_run_delivered_itself_is_no_strangers() {
     }
     let allowed_bots = &[RENOVATE.to_owned()];
     let goes_on = |delivered| {
-        let rules = Rules { skip_label: "x", allowed_bots };
+        let rules = Rules { skip_label: "x", allowed_bots, ..RULES };
         judge(&red(), &facts, rules, Stage::GoesOn { delivered })
     };
     assert_eq!(goes_on(Some(&ours)), None);

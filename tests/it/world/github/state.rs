@@ -58,6 +58,8 @@ pub(crate) struct World {
     pub(crate) later: Vec<Later>,
     pub(crate) limits: Limits,
     pub(crate) faults: Vec<Fault>,
+    /// How the runs end whose failed jobs begin again, in this order. Any more of them stay queued.
+    pub(crate) reruns: Vec<String>,
     /// Pushes seen so far.
     pub(crate) pushes: Vec<Push>,
     /// The commits that were made through the API and signed.
@@ -109,6 +111,7 @@ impl Default for World {
             later: Vec::new(),
             limits: Limits::default(),
             faults: Vec::new(),
+            reruns: Vec::new(),
             pushes: Vec::new(),
             signed: Vec::new(),
             last_id: 1_000,

@@ -8,7 +8,7 @@ use super::git;
 use super::openapi::object;
 use super::render::{Renderer, user};
 use super::routes::{Asked, Reply, reference};
-use super::state::{Comment, Commit, Pull, Reaction, World};
+use super::state::{Comment, Commit, Happening, Later, Pull, Reaction, World};
 
 fn text(asked: &Asked<'_>, key: &str) -> String {
     asked.body[key].as_str().unwrap_or_default().to_owned()
@@ -24,9 +24,23 @@ fn run_again(world: &mut World, asked: &Asked<'_>) -> Reply {
             run.attempt = run.attempt.max(1) + 1;
             "queued".clone_into(&mut run.status);
             run.conclusion = None;
+            end_again(world, id, asked.now_ms);
             Reply::json(201, json!({}))
         }
     }
+}
+
+/// Has the failed jobs of a run that begins again end as it is planned.
+fn end_again(world: &mut World, run: u64, now_ms: u64) {
+    if world.reruns.is_empty() {
+        return;
+    }
+    let conclusion = world.reruns.remove(0);
+    for job in world.jobs.iter_mut().filter(|job| job.run == run && job.conclusion.as_deref() != Some("success")) {
+        "in_progress".clone_into(&mut job.status);
+        job.conclusion = Some(conclusion.clone());
+    }
+    world.later.push(Later { at_ms: now_ms, what: Happening::RunEnds { run, conclusion } });
 }
 
 fn cancel(world: &mut World, asked: &Asked<'_>) -> Reply {
