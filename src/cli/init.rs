@@ -45,6 +45,26 @@ pub enum Overwrite {
     Yes,
 }
 
+/// The triggers that wake runs at the end of checks that are not of Actions.
+const OUTSIDERS: &str = include_str!("init/outsiders.yml");
+/// The part of the job's condition for them.
+const OUTSIDERS_IF: &str = "      (github.event_name == 'check_suite' &&
+        contains(github.event.check_suite.head_commit.message, 'Upshift-Run-Id: ')) ||
+      (github.event_name == 'status' && github.event.state != 'pending' &&
+        contains(github.event.commit.commit.message, 'Upshift-Run-Id: ')) ||
+";
+/// The part of the concurrency group for them.
+const OUTSIDERS_GROUP: &str = " || github.event.check_suite.pull_requests[0].number || github.event.check_suite.head_branch || github.event.branches[0].name }}";
+
+/// The parts of the workflow that not everybody needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Whether runs that wait for a rate limit go on by themselves.
+    pub schedule: Schedule,
+    /// Whether the end of other apps' checks and of statuses wakes runs that wait (`--external-checks`).
+    pub hears_outsiders: bool,
+}
+
 /// Whether runs that wait for a rate limit go on by themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Schedule {
@@ -56,11 +76,21 @@ pub enum Schedule {
 
 /// The workflow file.
 #[must_use]
-pub fn workflow(schedule: Schedule) -> String {
-    match schedule {
-        Schedule::No => WORKFLOW.to_owned(),
+pub fn workflow(options: Options) -> String {
+    let mut text = WORKFLOW.to_owned();
+    if options.hears_outsiders {
+        text = text.replacen("\non:\n", &format!("\non:\n{OUTSIDERS}"), 1);
+        text = text.replacen("    if: >-\n", &format!("    if: >-\n{OUTSIDERS_IF}"), 1);
+        text = text.replacen(
+            "github.event.workflow_run.head_branch }}",
+            &format!("github.event.workflow_run.head_branch{OUTSIDERS_GROUP}"),
+            1,
+        );
+    }
+    match options.schedule {
+        Schedule::No => text,
         Schedule::HalfHourly => {
-            let triggered = WORKFLOW.replacen("\non:\n", &format!("\non:\n{SCHEDULE}"), 1);
+            let triggered = text.replacen("\non:\n", &format!("\non:\n{SCHEDULE}"), 1);
             format!("{}\n\n{RESUME}", triggered.trim_end())
         }
     }
@@ -96,10 +126,10 @@ fn it(paths: &[&str]) -> &'static str {
 ///
 /// # Errors
 /// [`InitError::Exists`] before anything is written. [`InitError::Write`] when the file system refuses.
-pub fn write(root: &Path, overwrite: Overwrite, schedule: Schedule) -> Result<String, InitError> {
-    let workflow = workflow(schedule);
+pub fn write(root: &Path, overwrite: Overwrite, options: Options) -> Result<String, InitError> {
+    let workflow = workflow(options);
     put_all(root, overwrite, &[(WORKFLOW_PATH, workflow.as_str()), (REVIEW_PATH, REVIEW), (CONFIG_PATH, CONFIG)])?;
-    Ok(next_steps(schedule))
+    Ok(next_steps(options))
 }
 
 /// Writes the workflow that judges pull requests below `root` and says what to do next.
@@ -140,14 +170,8 @@ fn put(target: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-fn next_steps(schedule: Schedule) -> String {
-    let last = match schedule {
-        Schedule::No => {
-            "  7. To have runs go on by themselves that wait for a rate limit, or for what blocks them: upshift init --schedule --force\n"
-        }
-        Schedule::HalfHourly => "",
-    };
-    let steps = format!(
+fn next_steps(options: Options) -> String {
+    let mut steps = format!(
         "Wrote {WORKFLOW_PATH}, {REVIEW_PATH} and {CONFIG_PATH}.\n\
          \n\
          Next:\n  \
@@ -159,5 +183,10 @@ fn next_steps(schedule: Schedule) -> String {
          5. Look at what a run would do and cost: upshift check\n  \
          6. Try it on this machine (nothing is committed or pushed): upshift run\n"
     );
-    steps + last
+    if options.schedule == Schedule::No {
+        steps.push_str(
+            "  7. To have runs go on by themselves that wait for a rate limit, or for what blocks them: upshift init --schedule --force\n",
+        );
+    }
+    steps
 }

@@ -153,11 +153,14 @@ enum Command {
         /// Overwrite files that are already there
         #[arg(long)]
         force: bool,
+        /// Add triggers that go on with waiting runs at the end of other Apps' checks and of commit statuses
+        #[arg(long)]
+        external_checks: bool,
         /// Add a half-hourly schedule that resumes runs parked at a rate limit
         #[arg(long)]
         schedule: bool,
         /// Write a workflow that judges every pull request (forks too) instead: no model, no key
-        #[arg(long, conflicts_with = "schedule")]
+        #[arg(long, conflicts_with_all = ["schedule", "external_checks"])]
         judge: bool,
     },
     /// Watch a recorded model fix a broken project: no key, no network.
@@ -230,7 +233,10 @@ fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
         Command::Trace(args) => trace::run(&args, environment),
         Command::Stats(args) => stats::run(&args, environment),
         Command::Init { force, judge: true, .. } => write_judge(force),
-        Command::Init { force, schedule, judge: false } => write_starters(force, schedule),
+        Command::Init { force, schedule, external_checks, judge: false } => {
+            let schedule = if schedule { init::Schedule::HalfHourly } else { init::Schedule::No };
+            write_starters(force, init::Options { schedule, hears_outsiders: external_checks })
+        }
         Command::Demo { format } => demo::run(format, environment),
         Command::Schema => print(&schema::render()),
         Command::Completions { shell } => print(&completions(shell)),
@@ -271,10 +277,9 @@ fn write_judge(force: bool) -> anyhow::Result<u8> {
     print(&said.map_err(|error| Failure::usage(error.to_string()))?)
 }
 
-fn write_starters(force: bool, schedule: bool) -> anyhow::Result<u8> {
-    let schedule = if schedule { init::Schedule::HalfHourly } else { init::Schedule::No };
+fn write_starters(force: bool, options: init::Options) -> anyhow::Result<u8> {
     let overwrite = if force { init::Overwrite::Yes } else { init::Overwrite::No };
-    let said = init::write(&environment::current_dir()?, overwrite, schedule)
+    let said = init::write(&environment::current_dir()?, overwrite, options)
         .map_err(|error| Failure::usage(error.to_string()))?;
     print(&said)
 }

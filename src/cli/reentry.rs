@@ -181,6 +181,9 @@ pub(super) async fn admit(
     if let Some(entry) = visit(context, rules, marker, environment).await? {
         return Ok(entry);
     }
+    if context.event.only_wakes() {
+        return Err(Failure::refused(&Refusal::WakesOnly { event: context.event.as_str().to_owned() }));
+    }
     forge::admit(context, rules, environment).await?;
     Ok(blocked(context, marker, environment).await?.unwrap_or(Entry::Begins))
 }
@@ -307,6 +310,10 @@ fn waited_for(context: &CiContext) -> Option<CommitSha> {
             let message = context.head_message.as_deref()?;
             gate::run_of(message)?;
             context.upstream.as_ref().map(|upstream| upstream.head_sha.clone())
+        }
+        (EventKind::CheckSuite | EventKind::Status, _) => {
+            gate::run_of(context.head_message.as_deref()?)?;
+            context.head_sha.clone()
         }
         (EventKind::PullRequest, Some("closed")) | (EventKind::PullRequestReview, Some("submitted")) => {
             context.head_sha.clone()

@@ -125,6 +125,10 @@ events! {
     PullRequestReviewComment "pull_request_review_comment",
     /// Another workflow's run.
     WorkflowRun "workflow_run",
+    /// All checks of an app other than Actions are over.
+    CheckSuite "check_suite",
+    /// A commit got a status.
+    Status "status",
     /// An issue or pull request was commented.
     IssueComment "issue_comment",
     /// A branch moved.
@@ -135,6 +139,14 @@ events! {
     WorkflowDispatch "workflow_dispatch",
     /// A program's call with a payload of its own.
     RepositoryDispatch "repository_dispatch",
+}
+
+impl EventKind {
+    /// Whether it tells only that some check of a commit moved: it may wake a run that waits, and begins none.
+    #[must_use]
+    pub const fn only_wakes(&self) -> bool {
+        matches!(self, Self::CheckSuite | Self::Status)
+    }
 }
 
 /// A repository's full name. Only letters, digits, `.`, `_` and `-` in either part.

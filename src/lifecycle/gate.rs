@@ -106,12 +106,12 @@ pub fn judge(context: &CiContext, facts: &Facts, rules: Rules<'_>, stage: Stage<
         .or_else(|| if answered { None } else { own_commit(context, facts, rules) })
 }
 
-/// Whether the event is what the run waited for: the end of CI of the commit that it pushed, or of its pull request.
+/// Whether the event is what the run waited for: the end of CI of the commit that it pushed, a part of that, or the end of its pull request.
 fn is_answered(context: &CiContext, stage: Stage<'_>) -> bool {
     let Stage::GoesOn { delivered: Some(delivered) } = stage else { return false };
     let is_over = context.event == EventKind::PullRequest && context.action.as_deref() == Some("closed");
     context.upstream.as_ref().is_some_and(|upstream| upstream.head_sha == *delivered)
-        || (is_over && context.head_sha.as_ref() == Some(delivered))
+        || ((is_over || context.event.only_wakes()) && context.head_sha.as_ref() == Some(delivered))
 }
 
 fn stranger(

@@ -10,7 +10,7 @@ use super::blockers::{self, Way};
 use super::history;
 use crate::domain::clock::{Clock, Timestamp};
 use crate::domain::units::CommitSha;
-use crate::github::checks::{self, CiState, Item, Question};
+use crate::github::checks::{self, CiState, Item, ItemKind, Question};
 use crate::github::{CommentSlot, GitHub, GithubError, IssueComment, Progress, PullState, Review, ReviewState};
 use crate::report::markdown::{Stamp, Standing, with_note, with_stamp};
 
@@ -20,6 +20,8 @@ const PATIENCE_MS: u64 = 180_000;
 const PAUSE: Duration = Duration::from_secs(5);
 /// How long a claim lies before it is read back: another job that had read the comment before ours may still write its own.
 const SETTLES: Duration = Duration::from_secs(3);
+/// How long checks that start no job by their end are waited for, where nothing else is open: other apps' and statuses.
+const OUTSIDERS_MS: u64 = 60_000;
 /// How many open checks are named.
 const MOST_NAMED: usize = 3;
 
@@ -239,6 +241,7 @@ async fn is_over(door: Door<'_>, (run, attempt): (u64, u64), patience: u64) -> R
 
 /// The answer of all checks, once none of them may be yet to appear.
 async fn answer(door: Door<'_>, patience: u64) -> Result<CiState, GithubError> {
+    let outsiders = door.clock.monotonic_ms().saturating_add(OUTSIDERS_MS);
     loop {
         let facts = door.github.ci_facts(door.head).await?;
         let began = facts.runs.iter().filter_map(|run| Timestamp(run.created_at.clone()).unix_ms()).min();
@@ -253,7 +256,11 @@ async fn answer(door: Door<'_>, patience: u64) -> Result<CiState, GithubError> {
         let state = checks::decide(&facts, &question);
         let is_settling = match &state {
             CiState::NotYet => true,
-            CiState::Pending { unfinished, .. } => unfinished.is_empty(),
+            CiState::Pending { unfinished, .. } => {
+                let is_outsider = |item: &Item| matches!(item.kind, ItemKind::Check { .. } | ItemKind::Status);
+                let waits = door.clock.monotonic_ms() < outsiders && unfinished.iter().all(is_outsider);
+                unfinished.is_empty() || waits
+            }
             CiState::NeverAppeared
             | CiState::Green { .. }
             | CiState::Red { .. }

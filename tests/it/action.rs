@@ -17,6 +17,7 @@ mod hour;
 mod kept_reports;
 mod killed;
 pub(crate) mod nightly;
+mod outsiders;
 mod parked;
 mod queue;
 mod races;

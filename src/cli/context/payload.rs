@@ -106,6 +106,8 @@ pub(super) fn said(event: &EventKind, payload: &Payload<'_>, environment: &Envir
         }
         EventKind::IssueComment => of_issue_comment(payload, environment),
         EventKind::WorkflowRun => of_workflow_run(payload),
+        EventKind::CheckSuite => of_check_suite(payload),
+        EventKind::Status => of_status(payload),
         EventKind::Push => Ok(of_push(payload, environment)),
         EventKind::Schedule | EventKind::WorkflowDispatch | EventKind::RepositoryDispatch | EventKind::Other(_) => {
             Ok(of_checkout(environment))
@@ -166,13 +168,10 @@ fn of_workflow_run(payload: &Payload<'_>) -> Result<Said, ContextError> {
         head_branch: run.text("head_branch").and_then(branch),
         head_repository: run.repository("head_repository")?,
     };
-    let listed = run.get("pull_requests").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let number = |pull: &Value| pull.get("number").and_then(Value::as_u64);
-    let pull_request = match listed {
-        [] if upstream.event.starts_with("pull_request") => PullRequestRef::Head,
-        [] => PullRequestRef::None,
-        // One commit may be the head of several; all but the first are somebody else's business.
-        [first, ..] => number(first).map_or(PullRequestRef::Head, PullRequestRef::Number),
+    let pull_request = match listed(&run) {
+        None if upstream.event.starts_with("pull_request") => PullRequestRef::Head,
+        None => PullRequestRef::None,
+        Some(listed) => listed,
     };
     Ok(Said {
         pull_request,
@@ -181,6 +180,40 @@ fn of_workflow_run(payload: &Payload<'_>) -> Result<Said, ContextError> {
         head_message: run.text("head_commit.message").map(|text| cut(text, MAX_BODY_CHARS)),
         comment: None,
         upstream: Some(upstream),
+    })
+}
+
+/// The pull request that a run or a suite of checks names. One commit may be the head of several; all but the first are somebody else's
+/// business.
+fn listed(payload: &Payload<'_>) -> Option<PullRequestRef> {
+    let first = payload.get("pull_requests").and_then(Value::as_array)?.first()?;
+    Some(first.get("number").and_then(Value::as_u64).map_or(PullRequestRef::Head, PullRequestRef::Number))
+}
+
+fn of_check_suite(payload: &Payload<'_>) -> Result<Said, ContextError> {
+    let suite = payload.child("check_suite").ok_or_else(|| payload.missing("check_suite", "a suite of checks"))?;
+    Ok(Said {
+        pull_request: listed(&suite).unwrap_or(PullRequestRef::Head),
+        upstream: None,
+        head_sha: Some(suite.sha("head_sha")?),
+        head_branch: suite.text("head_branch").and_then(branch),
+        head_message: suite.text("head_commit.message").map(|text| cut(text, MAX_BODY_CHARS)),
+        comment: None,
+    })
+}
+
+/// A status names branches that hold its commit, ten at most: the one that has it as its head is meant.
+fn of_status(payload: &Payload<'_>) -> Result<Said, ContextError> {
+    let head = payload.sha("sha")?;
+    let branches = payload.get("branches").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let mut at_head = branches.iter().map(Payload::new).filter(|one| one.text("commit.sha") == Some(head.0.as_str()));
+    Ok(Said {
+        pull_request: PullRequestRef::Head,
+        upstream: None,
+        head_branch: at_head.find_map(|one| one.text("name").and_then(branch)),
+        head_message: payload.text("commit.commit.message").map(|text| cut(text, MAX_BODY_CHARS)),
+        head_sha: Some(head),
+        comment: None,
     })
 }
 

@@ -82,6 +82,11 @@ pub enum Refusal {
     },
     /// The head is a commit of upshift's own.
     OwnCommit,
+    /// The event wakes runs that wait, and none waits for its commit.
+    WakesOnly {
+        /// The event's name.
+        event: String,
+    },
     /// The pull request has had all the runs that it may have.
     AttemptsUsedUp {
         /// The pull request.
@@ -119,6 +124,7 @@ impl Refusal {
             | Self::NotOpen { .. }
             | Self::HeadMoved { .. }
             | Self::OwnCommit
+            | Self::WakesOnly { .. }
             | Self::MergeQueue { .. }
             | Self::AttemptsUsedUp { .. } => true,
             Self::PullRequestTarget
@@ -200,6 +206,11 @@ impl fmt::Display for Refusal {
             Self::OwnCommit => f.write_str(
                 "the commit is upshift's own: it does not run on its own fixes\n→ Fix: put the label or the comment that starts it, \
                  if it should try once more",
+            ),
+            Self::WakesOnly { event } => write!(
+                f,
+                "`{event}` begins no run, and none waits for this commit\n→ Fix: start one by `workflow_run`, a label or a comment, if it \
+                 should be mended"
             ),
             Self::AttemptsUsedUp { number, attempts, max } => write!(
                 f,

@@ -348,6 +348,7 @@ fn what_asks_nobody_to_do_anything_is_harmless_and_what_a_stranger_tries_is_not(
         Refusal::NotOpen { number: 7 },
         Refusal::HeadMoved { from: sha(), to: sha() },
         Refusal::OwnCommit,
+        Refusal::WakesOnly { event: login() },
         Refusal::AttemptsUsedUp { number: 7, attempts: 3, max: 3 },
     ];
     let harmful = [

@@ -3,10 +3,13 @@
 use std::fs;
 
 use upshift::cli::check::{Detected, render};
-use upshift::cli::init::{self, Overwrite, Schedule};
+use upshift::cli::init::{self, Options, Overwrite, Schedule};
 use upshift::config::{Setting, Sources};
 
 use super::{configured, file, flagged, keys, plan};
+
+const PLAIN: Options = Options { schedule: Schedule::No, hears_outsiders: false };
+const HALF_HOURLY: Options = Options { schedule: Schedule::HalfHourly, ..PLAIN };
 
 fn detected() -> Detected {
     Detected { command: "cargo test".to_owned(), framework: "cargo-test".to_owned(), why: "Cargo.toml".to_owned() }
@@ -66,7 +69,7 @@ fn check_shows_control_characters_and_does_not_send_them() {
 #[test]
 fn init_writes_files_that_load_and_says_what_is_next() {
     let root = tempfile::tempdir().unwrap();
-    let said = init::write(root.path(), Overwrite::No, Schedule::No).unwrap();
+    let said = init::write(root.path(), Overwrite::No, PLAIN).unwrap();
     insta::assert_snapshot!(said);
     let config = fs::read_to_string(root.path().join(init::CONFIG_PATH)).unwrap();
     plan(&Sources { config_file: Some(file(init::CONFIG_PATH, &config)), ..keys() });
@@ -91,7 +94,7 @@ fn init_writes_files_that_load_and_says_what_is_next() {
 #[test]
 fn init_offers_a_schedule_that_has_parked_runs_go_on_without_a_key() {
     let root = tempfile::tempdir().unwrap();
-    init::write(root.path(), Overwrite::No, Schedule::HalfHourly).unwrap();
+    init::write(root.path(), Overwrite::No, HALF_HOURLY).unwrap();
     let text = fs::read_to_string(root.path().join(init::WORKFLOW_PATH)).unwrap();
     let workflow: serde_json::Value = serde_yaml::from_str(&text).unwrap();
     assert_eq!(workflow["on"]["schedule"][0]["cron"], "17,47 * * * *");
@@ -119,19 +122,45 @@ fn init_offers_a_schedule_that_has_parked_runs_go_on_without_a_key() {
 }
 
 #[test]
+fn init_offers_triggers_for_checks_that_are_not_of_actions() {
+    let root = tempfile::tempdir().unwrap();
+    let options = Options { hears_outsiders: true, ..HALF_HOURLY };
+    init::write(root.path(), Overwrite::No, options).unwrap();
+    let text = fs::read_to_string(root.path().join(init::WORKFLOW_PATH)).unwrap();
+    let workflow: serde_json::Value = serde_yaml::from_str(&text).unwrap();
+    let plain: serde_json::Value = serde_yaml::from_str(init::WORKFLOW).unwrap();
+    assert_eq!(workflow["on"]["check_suite"]["types"], serde_json::json!(["completed"]));
+    assert!(workflow["on"].as_object().unwrap().contains_key("status") && workflow["on"].get("schedule").is_some());
+    let text_of = |document: &serde_json::Value, key: &str| document["jobs"]["fix"][key].as_str().unwrap().to_owned();
+    let condition = text_of(&workflow, "if");
+    assert!(condition.ends_with(&text_of(&plain, "if")), "the rest is as ever: {condition}");
+    for part in [
+        "contains(github.event.check_suite.head_commit.message, 'Upshift-Run-Id: ')",
+        "github.event.state != 'pending' &&\n  contains(github.event.commit.commit.message, 'Upshift-Run-Id: ')",
+    ] {
+        assert!(condition.contains(part), "{part}: {condition}");
+    }
+    let group =
+        |document: &serde_json::Value| document["jobs"]["fix"]["concurrency"]["group"].as_str().unwrap().to_owned();
+    let (group, before) = (group(&workflow), group(&plain));
+    assert!(group.starts_with(before.trim_end_matches(" }}")), "{group}");
+    assert!(group.ends_with("github.event.check_suite.head_branch || github.event.branches[0].name }}"), "{group}");
+}
+
+#[test]
 fn init_never_overwrites_unless_told_to() {
     let root = tempfile::tempdir().unwrap();
     let config = root.path().join(init::CONFIG_PATH);
     fs::create_dir_all(config.parent().unwrap()).unwrap();
     fs::write(&config, "mine").unwrap();
-    let refused = init::write(root.path(), Overwrite::No, Schedule::No).unwrap_err();
+    let refused = init::write(root.path(), Overwrite::No, PLAIN).unwrap_err();
     assert_eq!(
         refused.to_string(),
         ".github/upshift.yml is there already: nothing was written\n→ Fix: remove it, or run `upshift init --force` to replace it"
     );
     assert_eq!(fs::read_to_string(&config).unwrap(), "mine");
     assert!(!root.path().join(init::WORKFLOW_PATH).exists(), "nothing at all was written");
-    init::write(root.path(), Overwrite::Yes, Schedule::No).unwrap();
+    init::write(root.path(), Overwrite::Yes, PLAIN).unwrap();
     assert_eq!(fs::read_to_string(&config).unwrap(), init::CONFIG);
 }
 
@@ -144,8 +173,8 @@ fn init_replaces_a_link_and_does_not_write_through_it() {
     fs::write(&target, "kept").unwrap();
     fs::create_dir(root.path().join(".github")).unwrap();
     std::os::unix::fs::symlink(&target, root.path().join(init::CONFIG_PATH)).unwrap();
-    assert!(matches!(init::write(root.path(), Overwrite::No, Schedule::No), Err(init::InitError::Exists(_))));
-    init::write(root.path(), Overwrite::Yes, Schedule::No).unwrap();
+    assert!(matches!(init::write(root.path(), Overwrite::No, PLAIN), Err(init::InitError::Exists(_))));
+    init::write(root.path(), Overwrite::Yes, PLAIN).unwrap();
     assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
     assert_eq!(fs::read_to_string(root.path().join(init::CONFIG_PATH)).unwrap(), init::CONFIG);
 }
