@@ -194,8 +194,11 @@ fn budget(out: &mut String, plan: &Plan) {
 /// Why the worst case is what it is.
 fn worst_case_reason(plan: &Plan) -> String {
     let uncapped: MicroUsd = plan.uncapped.iter().copied().sum();
+    if plan.worst_case == MicroUsd::ZERO {
+        return "every model is free".to_owned();
+    }
     if uncapped == MicroUsd::ZERO {
-        return "every model of the ladder is free".to_owned();
+        return "the cap: the ladder is free, and agents beside it are not".to_owned();
     }
     if plan.worst_case < plan.budget.max_cost {
         return "less than the cap, whatever happens".to_owned();

@@ -9,6 +9,8 @@ use crate::domain::ladder::Tier;
 use crate::domain::units::MicroUsd;
 
 use super::plan::AgentPlan;
+use crate::backend;
+use crate::domain::model_id::ModelId;
 
 /// The most reply tokens of one call (DESIGN §4).
 const MAX_REPLY_TOKENS: u64 = 16_384;
@@ -32,8 +34,25 @@ pub(super) fn uncapped(tier: &Tier, facts: &ModelFacts, agent: &AgentPlan) -> Mi
     MicroUsd(turn.0.saturating_mul(calls))
 }
 
-/// The most the run can cost under its caps.
-pub(super) fn worst_case(tiers: &[Tier], uncapped: &[MicroUsd], budget: &Budget) -> MicroUsd {
+/// Whether agents beside the ladder's roles may cost something, or a coding agent is a target, which calls as often as it likes.
+pub(super) fn has_others(tiers: &[Tier], facts: &ModelFacts, agent: &AgentPlan) -> bool {
+    let costs = |id: &ModelId| facts.of(id).price.is_none_or(|price| price != Price::default());
+    let targets = || tiers.iter().flat_map(|tier| tier.roles().iter().flat_map(|role| tier.targets(*role)));
+    let advisors = agent.advisors.iter().map(|one| &one.models);
+    let sub_agents = agent.sub_agents.iter().map(|one| &one.models);
+    let specialists = agent.router.iter().map(|one| &one.models);
+    let handoffs = agent.handoff.iter().map(|one| &one.models);
+    let mut beside = advisors.chain(sub_agents).chain(specialists).chain(handoffs);
+    let costs_beside =
+        beside.any(|models| if models.is_empty() { targets().any(costs) } else { models.iter().any(costs) });
+    costs_beside || targets().any(|id| id.provider == backend::PROVIDER && costs(id))
+}
+
+/// The most the run can cost under its caps. Where agents are at work whose calls the ladder's iterations do not count, that is the cap.
+pub(super) fn worst_case(tiers: &[Tier], uncapped: &[MicroUsd], budget: &Budget, has_others: bool) -> MicroUsd {
+    if has_others {
+        return budget.max_cost;
+    }
     let of_tier = |(tier, &most): (&Tier, &MicroUsd)| tier.max_cost.map_or(most, |cap| cap.min(most));
     let of_ladder: MicroUsd = tiers.iter().zip(uncapped).map(of_tier).sum();
     of_ladder.min(budget.max_cost)

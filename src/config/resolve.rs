@@ -186,7 +186,8 @@ fn assemble(
     let record = picker.take_optional("record", picker.setting(Setting::Record), "none", String::clone);
     let format = picker.take("format", picker.setting(Setting::Format), Format::Text, Format::to_string);
     let uncapped: Vec<MicroUsd> = ladder.iter().map(|tier| estimate::uncapped(tier, &registry.facts, &agent)).collect();
-    let worst_case = estimate::worst_case(&ladder, &uncapped, &budget);
+    let worst_case =
+        estimate::worst_case(&ladder, &uncapped, &budget, estimate::has_others(&ladder, &registry.facts, &agent));
     warnings.append(&mut registry.warnings);
     warnings.extend(cap_warnings(&ladder, &budget));
     if github.sign_commits && github.commit_author.is_some() {

@@ -41,7 +41,7 @@ fn check_says_what_would_be_refused_and_what_has_no_effect() {
         "8,000",
         "free",
         "off: nothing is recorded",
-        "every model of the ladder is free",
+        "every model is free",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }

@@ -159,6 +159,16 @@ fn the_worst_case_is_the_cap_or_less() {
     // Three calls: 191,808 prompt tokens at the cache-write price of 1.25 and 8,192 reply tokens at 5 dollars per million.
     assert_eq!(turns.worst_case, MicroUsd(3 * (239_760 + 40_960)));
     assert_eq!(turns.uncapped, [turns.worst_case]);
+    // Beside a ladder that is free, or that costs less than the cap, others may be called.
+    let advisor = "agent: {maxTurns: 1, maxAttempts: 1, advisors: {types: {instructions: Look at the types., models: [MODEL]}}}\n";
+    let advised = |ladder: &str, model: &str| {
+        plan(&configured(&format!("{ladder}{}global: {{maxTotalCostUsd: 900}}\n", advisor.replace("MODEL", model))))
+            .worst_case
+    };
+    let free = "tiers: ollama/qwen3-coder x5\n";
+    assert_eq!(advised(free, "ollama/qwen3-coder"), MicroUsd::ZERO);
+    assert_eq!(advised(free, "claude-haiku-4-5"), MicroUsd(900_000_000));
+    assert_eq!(advised(ONE_TIER, "claude-haiku-4-5"), MicroUsd(900_000_000));
 }
 
 #[test]
