@@ -60,6 +60,8 @@ pub enum RemarkKind {
     LeavesTheLike,
     /// A test fails with other values of which the answer is known.
     FailsForOthers,
+    /// Loading a changed file changes what all code of the process shares.
+    ChangesForAll,
 }
 
 impl RemarkKind {
@@ -87,6 +89,7 @@ impl RemarkKind {
             Self::DropsAPart => "drops_a_part",
             Self::LeavesTheLike => "leaves_the_like",
             Self::FailsForOthers => "fails_for_others",
+            Self::ChangesForAll => "changes_for_all",
         }
     }
 
@@ -113,7 +116,8 @@ impl RemarkKind {
             | Self::KeepsState
             | Self::DropsAPart
             | Self::LeavesTheLike
-            | Self::FailsForOthers => false,
+            | Self::FailsForOthers
+            | Self::ChangesForAll => false,
         }
     }
 
@@ -128,6 +132,7 @@ impl RemarkKind {
                 | Self::DropsAPart
                 | Self::LeavesTheLike
                 | Self::FailsForOthers
+                | Self::ChangesForAll
         )
     }
 
@@ -168,6 +173,7 @@ impl RemarkKind {
                 "what the change takes out of another place still stands here: is it wrong here too?"
             }
             Self::FailsForOthers => "this test passes with its own values alone",
+            Self::ChangesForAll => "loading it changes what all code of the process shares, and did not before",
             Self::AddsTests => "it adds tests: they pass, and had no part in the proof",
         }
     }

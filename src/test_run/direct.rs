@@ -5,12 +5,14 @@
 //! is not called, and the outcome says so.
 
 pub mod cargo;
+pub mod shared;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::TestCommand;
@@ -124,18 +126,18 @@ pub async fn call(
     let Some(plan) = Plan::of(command) else { return Ok(None) };
     let elsewhere = surroundings == Surroundings::Other;
     let asked = Asked { name, elsewhere, runner: plan.runner, tests };
-    let Some((secret_dir, line)) = prepare(command, &plan, &asked) else { return Ok(None) };
+    let Some((secret_dir, line)) = prepare(command, &plan, serde_json::to_string(&asked).ok()) else { return Ok(None) };
     carry_out(command, &secret_dir, line, surroundings, stop).await
 }
 
-/// Runs a program that calls tests, and reads what it wrote.
-async fn carry_out(
+/// Runs a program that calls tests or loads files, and reads what it wrote.
+async fn carry_out<R: DeserializeOwned>(
     command: &TestCommand,
     secret_dir: &SecretDir,
     line: String,
     surroundings: Surroundings,
     stop: &Stop,
-) -> Result<Option<Vec<Outcome>>, ProcessError> {
+) -> Result<Option<Vec<R>>, ProcessError> {
     let spec = command.spec(line, &command.cwd, environment(command, surroundings), KEPT_OUTPUT);
     let finished = process::run(&spec, stop, &mut |_chunk| {}).await?;
     Ok(if finished.stopped.is_none() { read(secret_dir) } else { None })
@@ -227,10 +229,10 @@ fn shebang(script: &Path) -> Option<String> {
     (plain && !interpreter.is_empty()).then(|| interpreter.to_owned())
 }
 
-fn prepare(command: &TestCommand, plan: &Plan, asked: &Asked<'_>) -> Option<(SecretDir, String)> {
+fn prepare(command: &TestCommand, plan: &Plan, asked: Option<String>) -> Option<(SecretDir, String)> {
     let secret_dir = SecretDir::make(&command.env).ok()?;
     secret_dir.put(plan.script, plan.text).ok()?;
-    secret_dir.put("asked.json", &serde_json::to_string(asked).ok()?).ok()?;
+    secret_dir.put("asked.json", &asked?).ok()?;
     let script = secret_dir.path().join(plan.script);
     let line = format!("{} {}", plan.interpreter, shlex_quoted(script.to_str()?)?);
     Some((secret_dir, line))
@@ -241,7 +243,7 @@ fn shlex_quoted(path: &str) -> Option<&str> {
     path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte)).then_some(path)
 }
 
-fn read(secret_dir: &SecretDir) -> Option<Vec<Outcome>> {
+fn read<R: DeserializeOwned>(secret_dir: &SecretDir) -> Option<Vec<R>> {
     let mut text = Vec::new();
     secret_dir.open("results").ok()?.take(LONGEST).read_to_end(&mut text).ok()?;
     serde_json::from_slice(&text).ok()

@@ -1,7 +1,7 @@
 //! The court's input: the tree, the tests, and their results at the start.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::domain::clock::Clock;
 use crate::domain::printed_path;
@@ -70,6 +70,13 @@ impl Bench<'_> {
         let names = |printed: &str| printed_path::may_be_same(printed, path);
         baseline.failed_at.values().any(|(printed, _)| names(printed))
             || baseline.failing.iter().any(|name| name.split("::").next().is_some_and(names))
+    }
+
+    /// A path of the checkout as it is seen from the tests' working directory.
+    pub(super) fn from_tests(&self, path: &str) -> String {
+        let below = self.tests.cwd.strip_prefix(self.workspace.root()).unwrap_or(Path::new(""));
+        let inside = Path::new(path).strip_prefix(below).ok().and_then(|file| file.to_str());
+        inside.map_or_else(|| format!("{}{path}", "../".repeat(below.components().count())), str::to_owned)
     }
 
     /// The tests with the framework that the start's output gave away, so that single ones can be selected.

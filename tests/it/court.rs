@@ -13,6 +13,7 @@ mod honest_ledger;
 mod judged;
 mod python;
 mod scripts;
+mod shared;
 mod untouched;
 
 use std::path::Path;

@@ -125,6 +125,12 @@ impl Source {
         fit(test).is_some_and(|own| !self.tests.iter().any(|other| fit(other) > Some(own)))
     }
 
+    /// Whether it holds a test that a runner finds by itself. Functions of any name are tests to what they are asked for by.
+    #[must_use]
+    pub fn has_tests(&self) -> bool {
+        self.tests.iter().any(|test| self.is_collected(test))
+    }
+
     /// Whether a runner would collect a test without being told more: in some languages any function may be one.
     #[must_use]
     pub fn is_collected(&self, test: &TestBody) -> bool {

@@ -143,7 +143,8 @@ fn guard_of(kind: RemarkKind) -> Guard {
         | RemarkKind::KeepsState
         | RemarkKind::DropsAPart
         | RemarkKind::LeavesTheLike
-        | RemarkKind::FailsForOthers => Guard::Hooks,
+        | RemarkKind::FailsForOthers
+        | RemarkKind::ChangesForAll => Guard::Hooks,
     }
 }
 

@@ -155,7 +155,7 @@ fn read(bench: &Bench<'_>, tree: &TreeId) -> Result<Vec<Source>, TrialError> {
 /// The texts of the changed files that hold no test, in small letters.
 pub(super) fn product(changes: &[Change], sources: &[Source]) -> String {
     let holds_tests =
-        |change: &&Change| sources.iter().any(|source| source.path() == change.path && !source.tests().is_empty());
+        |change: &&Change| sources.iter().any(|source| source.path() == change.path && source.has_tests());
     let texts = changes.iter().filter(|change| !holds_tests(change)).flat_map(|change| [&change.before, &change.after]);
     texts.flatten().map(|text| text.to_ascii_lowercase()).collect::<Vec<_>>().join("\n")
 }

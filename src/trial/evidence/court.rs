@@ -173,6 +173,9 @@ impl<'b> Court<'b> {
             return Ok(());
         }
         // What leaves remarks alone comes last: it takes no time from what decides.
+        if self.has(Guard::Direct) {
+            self.shared(changes).await?;
+        }
         self.choices(green, changes).await?;
         self.other_inputs().await?;
         self.relations(changes).await?;

@@ -85,11 +85,7 @@ impl Calls {
 
     fn add(&mut self, bench: &Bench<'_>, bodies: &Bodies, source: usize, names: &[String]) {
         let path = bodies.sources.get(source).map_or("", Source::path);
-        let below = bench.tests.cwd.strip_prefix(bench.workspace.root()).unwrap_or(std::path::Path::new(""));
-        let up = "../".repeat(below.components().count());
-        let file = std::path::Path::new(path).strip_prefix(below).ok().and_then(|file| file.to_str());
-        let file = file.map_or_else(|| format!("{up}{path}"), str::to_owned);
-        self.tests.push(Called { at: self.tests.len(), file, names: names.to_vec() });
+        self.tests.push(Called { at: self.tests.len(), file: bench.from_tests(path), names: names.to_vec() });
         self.sources.push(source);
     }
 

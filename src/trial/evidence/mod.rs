@@ -22,6 +22,7 @@ mod relations;
 mod rounds;
 mod runs;
 mod shape;
+mod shared;
 mod starts_rules;
 mod tally;
 mod unread;

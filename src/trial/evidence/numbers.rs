@@ -65,8 +65,8 @@ impl Court<'_> {
     }
 
     /// Whether tests stand in a file.
-    fn is_judge(&self, path: &str) -> bool {
-        self.bodies.sources.iter().any(|source| source.path() == path && !source.tests().is_empty())
+    pub(super) fn is_judge(&self, path: &str) -> bool {
+        self.bodies.sources.iter().any(|source| source.path() == path && source.has_tests())
     }
 
     /// Whether a reviewer is sent to a line already.

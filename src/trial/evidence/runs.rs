@@ -10,6 +10,7 @@ use super::{outcome, tally};
 use crate::domain::test_report::RunKind;
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Exit;
+use crate::test_run::direct::shared::{self, Loaded};
 use crate::test_run::direct::{self, Called, Outcome, Surroundings, cargo};
 use crate::test_run::elsewhere::{self, Elsewhere};
 use crate::test_run::{self, TestCommand, TestRun};
@@ -229,6 +230,19 @@ impl<'b> Runs<'b> {
             self.took(Scale::Call, self.bench.clock.monotonic_ms().saturating_sub(began));
         }
         Ok(Some(became))
+    }
+
+    /// Loads files of a tree without any runner. `None` when the time is up or nothing came back.
+    pub(super) async fn load(&mut self, base: &TreeId, files: &[String]) -> Result<Option<Vec<Loaded>>, TrialError> {
+        if !self.has_time(Scale::Call) {
+            return Ok(None);
+        }
+        fresh::freshen(self.bench, base).await?;
+        self.count += 1;
+        let name = tally::word(uuid::Uuid::new_v4().as_u128());
+        let own = self.tests.clone();
+        let command = self.in_time(own, Scale::Call);
+        Ok(shared::load(&command, &name, files, self.bench.stop).await?)
     }
 
     /// Calls Rust's tests by an example of their crate.
