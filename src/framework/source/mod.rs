@@ -27,6 +27,7 @@ mod parse;
 mod parts;
 mod python;
 mod relation;
+mod repeated;
 mod rust;
 mod scan;
 mod tables;
@@ -48,6 +49,7 @@ pub use self::numbers::{Number, numbers};
 pub use self::outline::{Definition, Import, Outline};
 pub use self::parts::decides_when_built;
 pub use self::relation::{Numbers, Twice};
+pub use self::repeated::{Growth, Repeated};
 pub use self::scan::java_test;
 pub use self::test_body::{Expectation, Means, Place, Poison, TestBody};
 

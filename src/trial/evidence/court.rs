@@ -179,6 +179,7 @@ impl<'b> Court<'b> {
         self.choices(green, changes).await?;
         self.other_inputs().await?;
         self.relations(changes).await?;
+        self.repeated(changes).await?;
         self.numbers(green, changes).await?;
         if self.has(Guard::Direct) {
             self.elsewhere(changes).await?;

@@ -18,10 +18,10 @@ use crate::policy::guard::Guard;
 use crate::policy::tamper::Change;
 
 /// Whether a test, by its number, fails in certain words.
-type Says<'s> = &'s dyn Fn(usize, &str) -> bool;
+pub(super) type Says<'s> = &'s dyn Fn(usize, &str) -> bool;
 
 /// Treated tests, by their number.
-type Treated = BTreeMap<usize, Vec<Edit>>;
+pub(super) type Treated = BTreeMap<usize, Vec<Edit>>;
 
 impl Court<'_> {
     /// Tries the tests with values from which the answer must follow.
@@ -93,7 +93,7 @@ impl Court<'_> {
     }
 
     /// The tests that show this when they are treated. Those that fail do so in certain words.
-    async fn that_show(
+    pub(super) async fn that_show(
         &mut self,
         base: &TreeId,
         treated: &Treated,
@@ -127,7 +127,7 @@ impl Court<'_> {
         Ok(treated.keys().filter_map(shows).collect())
     }
 
-    fn remark_of_values(&mut self, test: usize, said: String) {
+    pub(super) fn remark_of_values(&mut self, test: usize, said: String) {
         let Some(located) = self.bodies.tests.get(test) else { return };
         let file = self.bodies.source(located).map(|source| source.path().to_owned()).unwrap_or_default();
         let (kind, lines) = (RemarkKind::FailsForOthers, Some(located.body.lines));
