@@ -323,6 +323,14 @@ fn item_of_run(run: &WorkflowRun) -> Item {
     Item { name, url: run.html_url.clone(), kind, conclusion: run.conclusion, said }
 }
 
+/// The names of checks and statuses at a commit that are not of Actions, each once: no end of a workflow tells of theirs.
+#[must_use]
+pub fn outsiders(facts: &CiFacts) -> BTreeSet<&str> {
+    let checks = facts.checks.iter().filter(|check| run_and_job(&check.details_url).is_none());
+    let statuses = facts.statuses.iter().map(|status| status.context.as_str());
+    checks.map(|check| check.name.as_str()).chain(statuses).collect()
+}
+
 /// The ids in `…/actions/runs/RUN/job/JOB` (GITHUB 30).
 fn run_and_job(url: &str) -> Option<(u64, Option<u64>)> {
     let rest = url.split_once("/actions/runs/")?.1;

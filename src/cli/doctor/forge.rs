@@ -5,12 +5,12 @@ use std::path::Path;
 use secrecy::ExposeSecret as _;
 
 use super::finding::Finding;
-use super::waits;
+use super::{waits, workflows};
 use crate::cli::environment::Environment;
 use crate::cli::{forge, left_credential};
 use crate::config::{Plan, Push, WaitFor};
 use crate::domain::ci::{CiContext, RepoName};
-use crate::github::{GitHub, GithubError, Repository};
+use crate::github::{GitHub, GithubError, Repository, checks};
 use crate::workspace::publish::{CheckedOut, checked_out};
 
 /// The beginning of every installation token of an App.
@@ -61,7 +61,7 @@ pub(super) async fn examine(
     findings.extend(rights(plan, &repository));
     findings.extend(super::bots::examine(plan, &github).await);
     let branch = place.branch.unwrap_or_else(|| repository.default_branch.clone());
-    findings.extend(reads(&github, &branch).await);
+    findings.extend(reads(plan, checkout, &github, &branch).await);
     if plan.github.push == Push::Pr {
         findings.extend(proposals(&github, environment).await);
     }
@@ -120,11 +120,20 @@ fn rights(plan: &Plan, repository: &Repository) -> Option<Finding> {
 }
 
 /// Reads as a run does: pull requests, checks, the actions' runs.
-async fn reads(github: &GitHub, branch: &str) -> Vec<Finding> {
+async fn reads(plan: &Plan, checkout: &Path, github: &GitHub, branch: &str) -> Vec<Finding> {
     let owner = github.repository().owner.clone();
     let mut findings = vec![access("pull requests", github.open_pulls_of(&owner, branch).await.map(|_pulls| ()))];
     match github.branch(branch).await {
-        Ok(found) => findings.push(access("checks", github.ci_facts(&found.sha).await.map(|_facts| ()))),
+        Ok(found) => match github.ci_facts(&found.sha).await {
+            Ok(facts) => {
+                findings.push(access("checks", Ok(())));
+                if plan.github.push != Push::None && plan.github.wait_for != WaitFor::None {
+                    let outsiders: Vec<&str> = checks::outsiders(&facts).into_iter().collect();
+                    findings.extend(workflows::deaf_to(checkout, &outsiders));
+                }
+            }
+            Err(error) => findings.push(access("checks", Err(error))),
+        },
         Err(error) => findings.push(Finding::told("branch", &error.to_string())),
     }
     findings

@@ -79,6 +79,25 @@ pub(super) fn examine(ours: &Workflow, all: &[Workflow]) -> Vec<Finding> {
     findings
 }
 
+/// The problem of a workflow whose pushes are judged by checks that are not of Actions, by their names, and whose job no end of theirs starts.
+pub(super) fn deaf_to(ours: &Workflow, outsiders: &[&str]) -> Option<Finding> {
+    let hears = |event: &str| ours.text.get("on").is_some_and(|on| on.get(event).is_some());
+    if outsiders.is_empty()
+        || !pushes(&ours.text)
+        || !uses_upshift(&ours.text)
+        || (hears("check_suite") && hears("status"))
+    {
+        return None;
+    }
+    let named: Vec<String> = outsiders.iter().take(MOST_NAMED).map(|name| format!("`{}`", shown(name))).collect();
+    let said = format!(
+        "{}: checks outside of Actions judge commits here ({}): where one ends last, it starts no job for a run that waits",
+        ours.file,
+        named.join(", ")
+    );
+    Some(Finding::problem(ABOUT, said, "add the triggers that `upshift init --external-checks` writes"))
+}
+
 /// Whether the end of another workflow starts it.
 pub(super) fn follows(workflow: &Value, other: &Workflow) -> bool {
     let followed = workflow.get("on").and_then(|on| on.get("workflow_run")?.get("workflows")?.as_sequence());

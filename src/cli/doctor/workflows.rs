@@ -30,12 +30,21 @@ const MAX_NAME: usize = 60;
 
 /// A line for each workflow that uses upshift on pull requests, or one for each of its problems.
 pub(super) fn examine(checkout: &Path, waits: Waits) -> Vec<Finding> {
+    let workflows = all(checkout);
+    workflows.iter().flat_map(|workflow| look(workflow, &workflows, waits)).collect()
+}
+
+/// A line for each workflow in which no job would go on once the last of these checks, none of Actions, has ended.
+pub(super) fn deaf_to(checkout: &Path, outsiders: &[&str]) -> Vec<Finding> {
+    all(checkout).iter().filter_map(|workflow| triggers::deaf_to(workflow, outsiders)).collect()
+}
+
+fn all(checkout: &Path) -> Vec<Workflow> {
     let folder = checkout.join(FOLDER);
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     files.sort();
-    let workflows: Vec<Workflow> = files.iter().filter_map(|file| read(file)).collect();
-    workflows.iter().flat_map(|workflow| look(workflow, &workflows, waits)).collect()
+    files.iter().filter_map(|file| read(file)).collect()
 }
 
 /// A workflow from a file. `None` where the file cannot be read as YAML, which is no workflow to GitHub either, and GitHub says so itself.

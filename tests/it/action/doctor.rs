@@ -1,7 +1,9 @@
 //! `upshift doctor` against a GitHub: a line for each thing, a fix for each problem, and nothing is written or paid.
 
-use super::gate::world;
-use crate::world::github::{FakeGitHub, World};
+use upshift::cli::init::{Options, Schedule};
+
+use super::gate::{BASE, world};
+use crate::world::github::{FakeGitHub, Status, World};
 use crate::world::program::{Program, Said};
 use crate::world::project::Project;
 
@@ -9,6 +11,11 @@ use crate::world::project::Project;
 type Case = (World, Vec<(&'static str, &'static str)>, &'static str);
 
 fn ask(world: World, more: &[(&str, &str)]) -> Said {
+    ask_in(world, more, &[])
+}
+
+/// The same in a checkout with these workflows.
+fn ask_in(world: World, more: &[(&str, &str)], workflows: &[(&str, &str)]) -> Said {
     let github = FakeGitHub::start_in_real_time(world);
     let mut program = Program::with_anthropic("http://127.0.0.1:1")
         .with("GITHUB_REPOSITORY", "acme/shop")
@@ -20,6 +27,9 @@ fn ask(world: World, more: &[(&str, &str)]) -> Said {
         program = program.with(name, value);
     }
     let project = Project::python();
+    for (name, text) in workflows {
+        project.write(&format!(".github/workflows/{name}"), text);
+    }
     project.commit();
     let said = program.run(project.path(), &["doctor", "--test-command", project.test_command]);
     let writes: Vec<_> = github.seen().into_iter().filter(|seen| seen.method != "GET").collect();
@@ -164,6 +174,34 @@ fn triggers_that_would_never_wake_a_run_are_named() {
     let [asleep] =
         lines_about("triggers", &[("upshift.yml", &old), ("ci.yml", "name: CI\n")]).try_into().expect("a line");
     assert!(asleep.contains("a run that waits for it never ends → Fix: add `contains("), "{asleep}");
+}
+
+#[test]
+fn checks_that_are_not_of_actions_and_would_wake_nobody_are_named() {
+    let told = |statuses: &[&str], workflow: &str, push: &str| {
+        let status = |context: &&str| Status {
+            sha: BASE.to_owned(),
+            context: (*context).to_owned(),
+            state: "success".to_owned(),
+            ..Status::default()
+        };
+        let world = World { statuses: statuses.iter().map(status).collect(), ..world() };
+        let ci = ("ci.yml", "name: CI\non: push\n");
+        let said = ask_in(world, &[("UPSHIFT_PUSH", push)], &[("upshift.yml", workflow), ci, REVIEW]);
+        assert!(said.out.contains("✔ checks: can be read"), "{}", said.all());
+        said.out.lines().filter(|line| line.contains(" triggers: ")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let plain = upshift::cli::init::WORKFLOW;
+    let [line] = told(&["vendor/preview"], plain, "pr").try_into().expect("a line");
+    assert!(
+        line.starts_with("✖ triggers: upshift.yml: checks outside of Actions judge commits here (`vendor/preview`)"),
+        "{line}"
+    );
+    assert!(line.contains("→ Fix: add the triggers that `upshift init --external-checks` writes"), "{line}");
+    assert_eq!(told(&[], plain, "pr"), Vec::<String>::new());
+    assert_eq!(told(&["vendor/preview"], plain, "none"), Vec::<String>::new());
+    let options = Options { schedule: Schedule::No, hears_outsiders: true };
+    assert_eq!(told(&["vendor/preview"], &upshift::cli::init::workflow(options), "pr"), Vec::<String>::new());
 }
 
 #[test]

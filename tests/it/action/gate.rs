@@ -9,7 +9,7 @@ use crate::world::program::{Program, Said};
 use crate::world::project::Project;
 
 pub(super) const HEAD: &str = "0123456789abcdef0123456789abcdef01234567";
-const BASE: &str = "89abcdef0123456789abcdef0123456789abcdef";
+pub(super) const BASE: &str = "89abcdef0123456789abcdef0123456789abcdef";
 
 /// acme/shop with pull request 7 by ada, who may write; eve may read.
 pub(crate) fn world() -> World {
