@@ -62,6 +62,8 @@ pub enum RemarkKind {
     FailsForOthers,
     /// Loading a changed file changes what all code of the process shares.
     ChangesForAll,
+    /// What the change takes out can stay, as far as the tests tell.
+    RemovalNotNeeded,
 }
 
 impl RemarkKind {
@@ -90,6 +92,7 @@ impl RemarkKind {
             Self::LeavesTheLike => "leaves_the_like",
             Self::FailsForOthers => "fails_for_others",
             Self::ChangesForAll => "changes_for_all",
+            Self::RemovalNotNeeded => "removal_not_needed",
         }
     }
 
@@ -117,7 +120,8 @@ impl RemarkKind {
             | Self::DropsAPart
             | Self::LeavesTheLike
             | Self::FailsForOthers
-            | Self::ChangesForAll => false,
+            | Self::ChangesForAll
+            | Self::RemovalNotNeeded => false,
         }
     }
 
@@ -133,6 +137,7 @@ impl RemarkKind {
                 | Self::LeavesTheLike
                 | Self::FailsForOthers
                 | Self::ChangesForAll
+                | Self::RemovalNotNeeded
         )
     }
 
@@ -174,6 +179,7 @@ impl RemarkKind {
             }
             Self::FailsForOthers => "this test passes with its own values alone",
             Self::ChangesForAll => "loading it changes what all code of the process shares, and did not before",
+            Self::RemovalNotNeeded => "the change takes this out, and the tests pass with it, too",
             Self::AddsTests => "it adds tests: they pass, and had no part in the proof",
         }
     }

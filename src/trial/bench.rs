@@ -73,7 +73,7 @@ impl Bench<'_> {
     }
 
     /// A path of the checkout as it is seen from the tests' working directory.
-    pub(super) fn from_tests(&self, path: &str) -> String {
+    pub(super) fn path_from_tests(&self, path: &str) -> String {
         let below = self.tests.cwd.strip_prefix(self.workspace.root()).unwrap_or(Path::new(""));
         let inside = Path::new(path).strip_prefix(below).ok().and_then(|file| file.to_str());
         inside.map_or_else(|| format!("{}{path}", "../".repeat(below.components().count())), str::to_owned)

@@ -27,6 +27,7 @@ mod parse;
 mod parts;
 mod python;
 mod relation;
+pub mod removed;
 mod repeated;
 mod rust;
 mod scan;

@@ -144,7 +144,8 @@ fn guard_of(kind: RemarkKind) -> Guard {
         | RemarkKind::DropsAPart
         | RemarkKind::LeavesTheLike
         | RemarkKind::FailsForOthers
-        | RemarkKind::ChangesForAll => Guard::Hooks,
+        | RemarkKind::ChangesForAll
+        | RemarkKind::RemovalNotNeeded => Guard::Hooks,
     }
 }
 

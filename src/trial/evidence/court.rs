@@ -181,6 +181,7 @@ impl<'b> Court<'b> {
         self.relations(changes).await?;
         self.repeated(changes).await?;
         self.numbers(green, changes).await?;
+        self.removals(green, changes).await?;
         if self.has(Guard::Direct) {
             self.elsewhere(changes).await?;
         }

@@ -85,7 +85,7 @@ impl Calls {
 
     fn add(&mut self, bench: &Bench<'_>, bodies: &Bodies, source: usize, names: &[String]) {
         let path = bodies.sources.get(source).map_or("", Source::path);
-        self.tests.push(Called { at: self.tests.len(), file: bench.from_tests(path), names: names.to_vec() });
+        self.tests.push(Called { at: self.tests.len(), file: bench.path_from_tests(path), names: names.to_vec() });
         self.sources.push(source);
     }
 

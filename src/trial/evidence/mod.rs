@@ -19,6 +19,7 @@ mod outcome;
 mod overfit;
 mod planted;
 mod relations;
+mod removals;
 mod repeated;
 mod rounds;
 mod runs;

@@ -23,7 +23,7 @@ impl Court<'_> {
     pub(super) async fn shared(&mut self, changes: &[Change]) -> Result<(), TrialError> {
         let files: Vec<&Change> = changes.iter().filter(|change| self.is_loaded(change)).take(MOST_FILES).collect();
         let named = |files: &[&Change]| -> Vec<String> {
-            files.iter().map(|change| self.runs.bench.from_tests(&change.path)).collect()
+            files.iter().map(|change| self.runs.bench.path_from_tests(&change.path)).collect()
         };
         let (now, before): (Vec<String>, Vec<&Change>) =
             (named(&files), files.iter().copied().filter(|change| change.before.is_some()).collect());
