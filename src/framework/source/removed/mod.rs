@@ -82,7 +82,8 @@ fn with(
     let mut edits = definitions(sides, statement)?;
     let (own, at) = match effect {
         Effect::Around => wrapped(sides, is, statement)?,
-        Effect::Refusal { .. } | Effect::Call { .. } => put_back(sides, was, is, statement)?,
+        Effect::Refusal { .. } => put_back(sides, (was, is), statement, true)?,
+        Effect::Call { .. } => put_back(sides, (was, is), statement, false)?,
     };
     // Tests need no more than what they find: a name that is still missing has them fail.
     edits.extend(own);

@@ -9,12 +9,13 @@ use super::super::edit::Edit;
 use super::super::nodes::{children, descendants, text_of};
 use super::function::{Function, Sides, functions, is_block, names, plain};
 
-/// The edits that put a statement where it was, and the place.
+/// The edits that put a statement where it was, and the place. Where nothing beside it is left, the function was written anew: `anew` says
+/// whether it belongs there all the same.
 pub(super) fn put_back(
     sides: &Sides<'_>,
-    was: &Function<'_>,
-    is: &Function<'_>,
+    (was, is): (&Function<'_>, &Function<'_>),
     statement: Node<'_>,
+    anew: bool,
 ) -> Option<(Vec<Edit>, usize)> {
     let ((_, before), (_, after)) = (sides.old, sides.new);
     let block = statement.parent()?;
@@ -42,7 +43,7 @@ pub(super) fn put_back(
     let is_text = |node: &Node<'_>| {
         node.kind() == "expression_statement" && node.named_child(0).is_some_and(|one| one.kind() == "string")
     };
-    match (is_outermost, at) {
+    match (is_outermost && anew, at) {
         (true, 0) => own.iter().find(|node| !is_text(node)).map(|first| above(sides, statement, *first)),
         (true, _) => {
             let last = *own.last()?;
@@ -104,7 +105,7 @@ pub(super) fn definitions(sides: &Sides<'_>, statement: Node<'_>) -> Option<Vec<
             Some((key, function, *function.statements.iter().find(gives)?))
         });
         if let Some((key, function, given)) = given {
-            edits.extend(put_back(sides, function, is.get(key)?, given)?.0);
+            edits.extend(put_back(sides, (function, is.get(key)?), given, true)?.0);
             open.extend(names(given, before).into_iter().filter(|name| known.insert(name)));
         }
         // Else it may be a part of something that is still there.

@@ -77,6 +77,15 @@ fn a_wait_and_a_handler_are_put_back() {
 }
 
 #[test]
+fn a_function_that_is_written_anew_has_no_place_for_a_call() {
+    let before =
+        "fn add(&self) {\n    let n = self.n.load();\n    std::thread::yield_now();\n    self.n.store(n + 1);\n}\n";
+    let after = "fn add(&self) {\n    *self.n.lock() += 1;\n}\n";
+    let in_impl = |text: &str| format!("impl A {{\n{text}}}\n");
+    assert_eq!(shown("a.rs", &in_impl(before), &in_impl(after)), Vec::<String>::new());
+}
+
+#[test]
 fn rusts_checks_are_put_back_too() {
     let before = "pub fn take(left: &mut u32, n: u32) -> u32 {\n    assert!(n > 0, \"n\");\n    if n > *left {\n        panic!(\"too little\");\n    }\n    *left -= n;\n    n\n}\n";
     let after = "pub fn take(left: &mut u32, n: u32) -> u32 {\n    *left -= n;\n    *left\n}\n";
