@@ -59,10 +59,8 @@ impl Setup<'_> {
         let ran = lifecycle::run(world, &mut journal, &state, replay).await;
         if let Err(error) = &ran {
             // Told as an event, so that comment, summary and outputs of what was paid for say it, too.
-            let message = format!(
-                "upshift could not go on: {error} → Fix: mend that, then `upshift resume {run_id}` in this folder"
-            );
-            journal.emit(&Event::Warning { message });
+            // Its next step says how the run goes on.
+            journal.emit(&Event::Warning { message: format!("upshift had to stop: {error}") });
         }
         if let Some(message) = prepared.streams.as_ref().and_then(|streams| streams.trouble()) {
             journal.emit(&Event::Warning { message });

@@ -14,6 +14,7 @@ pub use self::shape::{
 pub use self::steps::{StepsDocument, Wanted, steps};
 use crate::domain::attempt::{Attempt, AttemptStatus};
 use crate::domain::delivery::Answer;
+use crate::domain::diff_stat::KeptChange;
 use crate::domain::hidden::is_hidden;
 use crate::domain::outcome::Outcome;
 use crate::domain::remark::Remark;
@@ -93,8 +94,8 @@ pub fn document(view: &RunView) -> Document<'_> {
         framework: view.baseline.as_ref().map(|baseline| baseline.framework.as_str()),
         failing_before: &view.failing_before,
         failing_after: view.failing_after.as_deref(),
-        fixed_tests: view.fixed_by_the_change(),
-        kept: view.kept().map(|kept| KeptDocument { green: kept.green, diff_stat: &kept.stat.files }),
+        fixed_tests: view.fixed_tests(),
+        kept: view.kept().map(|kept| kept_change(view, kept)),
         flaky_tests: view.baseline.as_ref().map(|baseline| baseline.flaky.as_slice()).unwrap_or_default(),
         environment_tests: view.baseline.as_ref().map(|baseline| baseline.environment.as_slice()).unwrap_or_default(),
         diff_stat: view.diff_stat().files,
@@ -113,6 +114,7 @@ pub fn document(view: &RunView) -> Document<'_> {
         recent_errors: &view.recent_errors,
         warnings: &view.warnings,
         audit_db: run.and_then(|run| run.audit_db.as_deref()),
+        log_lacks: view.log_lacks,
         result_type: view.outcome().map(|outcome| result_type(outcome, view)),
         loop_result: view.outcome().map(|outcome| loop_result(outcome, view)),
         pushes: view.delivery.pushes.iter().map(push).collect(),
@@ -126,6 +128,11 @@ pub fn document(view: &RunView) -> Document<'_> {
         leftovers: &view.leftovers,
         more_leftovers: view.more_leftovers,
     }
+}
+
+fn kept_change<'v>(view: &'v RunView, kept: &'v KeptChange) -> KeptDocument<'v> {
+    let fixed_tests = kept.green.then(|| view.failing_before.as_slice()).unwrap_or_default();
+    KeptDocument { green: kept.green, fixed_tests, diff_stat: &kept.stat.files }
 }
 
 fn side(view: SideView) -> Option<SideDocument> {

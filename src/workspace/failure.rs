@@ -1,6 +1,7 @@
 //! Requests to a workspace and its answers: which paths may be written, a change, and why not.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use super::beneath::TouchError;
@@ -30,6 +31,15 @@ pub struct Diff {
     pub stat: DiffStat,
 }
 
+/// The way out for somebody whose disk is full.
+fn room(error: &std::io::Error) -> &'static str {
+    if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
+        " → Fix: make room on the disk of upshift's state folder"
+    } else {
+        ""
+    }
+}
+
 /// Why the workspace itself (not a model's request) failed.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
@@ -54,7 +64,7 @@ pub enum WorkspaceError {
         path: PathBuf,
     },
     /// The private folder cannot be read or written.
-    #[error("failed to keep a recorded state at {path}: {source}")]
+    #[error("failed to keep or read a recorded state: {path}: {source}{}", room(.source))]
     Store {
         /// Where.
         path: PathBuf,

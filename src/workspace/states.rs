@@ -410,7 +410,7 @@ impl States {
     }
 
     fn stored(&self, path: &RelPath, result: std::io::Result<Digest>) -> Result<Digest, WorkspaceError> {
-        result.map_err(|source| WorkspaceError::Store { path: self.store.folder().join(path.as_path()), source })
+        result.map_err(|source| WorkspaceError::Store { path: path.as_path().to_owned(), source })
     }
 }
 

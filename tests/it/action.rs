@@ -22,6 +22,7 @@ mod parked;
 mod queue;
 mod races;
 mod recipes;
+mod recorded;
 mod red_ci;
 mod red_elsewhere;
 mod reentry;

@@ -105,8 +105,10 @@ fn locks(
 ) -> (Arc<Mutex<Option<Connection>>>, impl FnMut(&Request) -> Scripted + Send + 'static) {
     let held: Arc<Mutex<Option<Connection>>> = Arc::default();
     let holder = Arc::clone(&held);
+    let mut is_locked = false;
     let script = move |request: &Request| {
-        if request.turn() == 1 {
+        // A second iteration has a second turn, too.
+        if request.turn() == 1 && !std::mem::replace(&mut is_locked, true) {
             let other = Connection::open(&path).expect("the log");
             other.execute_batch("PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE").expect("the lock");
             *holder.lock().expect("nobody panicked") = Some(other);

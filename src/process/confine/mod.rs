@@ -190,7 +190,9 @@ pub enum ConfineError {
     )]
     Unconfined(String),
     /// The private folder cannot be made.
-    #[error("the private folder for child processes cannot be made: {0}\n→ Fix: make room in the temporary folder")]
+    #[error(
+        "the private folder for child processes cannot be made: {0}\n→ Fix: make room for temporary files and on the disk of upshift's state folder"
+    )]
     Private(std::io::Error),
     /// The helper does not work although it should.
     #[error("child processes cannot be confined: {0}")]

@@ -101,7 +101,8 @@ pub struct Document<'a> {
     pub failing_before: &'a [String],
     /// Failing tests at the end. Null when they never ran again.
     pub failing_after: Option<&'a [String]>,
-    /// Tests of the first list that pass with the run's change, be it in the files or `kept`.
+    /// Tests of `failing_before` that do not fail at the end: none of `failing_after` is among them. Those that pass with a change that is not
+    /// in the files are in `kept`.
     pub fixed_tests: Vec<&'a str>,
     /// The change of a run that left none in the files. Absent where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -160,6 +161,8 @@ pub struct Document<'a> {
     pub warnings: &'a [String],
     /// The audit log as the user named it. Null when it is off.
     pub audit_db: Option<&'a str>,
+    /// Records of this run that no disk took, so that the log lacks them for good. 0 where it has all.
+    pub log_lacks: u64,
     /// `TASK_COMPLETE`, `PR_CREATED`, `BLOCKED`, `MAX_RETRIES`, `ERROR` or `SHUTDOWN` (S4-2). Null while under way.
     pub result_type: Option<&'static str>,
     /// The same for a loop around it, with what that needs to go on. Null while under way.
@@ -225,6 +228,8 @@ pub struct SideDocument {
 pub struct KeptDocument<'a> {
     /// Whether the tests pass with it.
     pub green: bool,
+    /// Tests of `failing_before` that pass with it. Empty where it is not green.
+    pub fixed_tests: &'a [String],
     /// The files that it changes. `added` and `removed` are null for binary ones.
     pub diff_stat: &'a [FileStat],
 }

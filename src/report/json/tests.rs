@@ -36,13 +36,17 @@ fn every_ending_says_its_outcome_and_exit_code() {
 fn a4_a_green_change_that_is_not_in_the_files_is_told_with_the_tests_that_it_fixes() {
     for (name, view) in fixtures::every_ending() {
         let json: serde_json::Value = serde_json::from_str(&render(&view)).unwrap();
+        let of = |key: &str| -> Vec<&str> {
+            json[key].as_array().into_iter().flatten().filter_map(|name| name.as_str()).collect()
+        };
+        let after = of("failing_after");
+        assert!(of("fixed_tests").iter().all(|test| !after.contains(test)), "{name}: {json:#}");
         let undelivered = matches!(name, "objected" | "not_pushed" | "interrupted_wait");
         assert_eq!(json.get("kept").is_some(), undelivered, "{name}");
         if undelivered {
-            assert_eq!(
-                (&json["fixed_tests"], &json["failing_after"]),
-                (&json["failing_before"], &json["failing_before"])
-            );
+            let both = json["failing_before"].clone();
+            assert_eq!((&json["kept"]["fixed_tests"], &json["failing_after"]), (&both, &both), "{name}");
+            assert_eq!(json["fixed_tests"], serde_json::json!([]), "{name}: they fail in the files");
             assert_eq!((&json["kept"]["green"], &json["diff_stat"]), (&true.into(), &serde_json::json!([])), "{name}");
             let file = serde_json::json!([{ "path": "src/math.rs", "added": 2, "removed": 1 }]);
             assert_eq!(json["kept"]["diff_stat"], file, "{name}");

@@ -149,15 +149,6 @@ impl RunView {
         without(&self.failing_before, after)
     }
 
-    /// Tests that failed at the start and pass with the run's change, be it in the files or kept elsewhere.
-    #[must_use]
-    pub fn fixed_by_the_change(&self) -> Vec<&str> {
-        if self.passes_with_change() {
-            return self.failing_before.iter().map(String::as_str).collect();
-        }
-        self.fixed_tests()
-    }
-
     /// The change that was kept beside the files, for a run whose change is not in them.
     #[must_use]
     pub fn kept(&self) -> Option<&KeptChange> {

@@ -32,6 +32,25 @@ fn may_mount() -> bool {
     Command::new("unshare").args(["-rm", "true"]).output().is_ok_and(|tried| tried.status.success())
 }
 
+/// Has the disk filled before the second turn is answered.
+fn fills(
+    mut answer: impl FnMut(&Request) -> Scripted + Send + 'static,
+    fill: PathBuf,
+    full: PathBuf,
+) -> impl FnMut(&Request) -> Scripted + Send + 'static {
+    move |request| {
+        if request.turn() == 1 && !full.exists() {
+            std::fs::write(&fill, "").expect("written");
+            let began = std::time::Instant::now();
+            while !full.exists() {
+                assert!(began.elapsed() < PATIENCE, "nobody fills the disk");
+                std::thread::yield_now();
+            }
+        }
+        answer(request)
+    }
+}
+
 /// A run whose log's disk is full from the second turn on.
 struct Full {
     said: Said,
@@ -46,7 +65,7 @@ impl Full {
     fn run(
         state_home: impl Fn(&Path, &Path) -> PathBuf,
         size: &str,
-        mut answer: impl FnMut(&Request) -> Scripted + Send + 'static,
+        answer: impl FnMut(&Request) -> Scripted + Send + 'static,
         project: Project,
     ) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
@@ -55,18 +74,7 @@ impl Full {
             std::fs::create_dir(made).expect("a folder");
         }
         let [fill, full] = ["fill", "full"].map(|name| folder.path().join(name));
-        let (wanted, done) = (fill.clone(), full.clone());
-        let server = ModelServer::start_with(priced(), move |request| {
-            if request.turn() == 1 {
-                std::fs::write(&wanted, "").expect("written");
-                let began = std::time::Instant::now();
-                while !done.exists() {
-                    assert!(began.elapsed() < PATIENCE, "nobody fills the disk");
-                    std::thread::yield_now();
-                }
-            }
-            answer(request)
-        });
+        let server = ModelServer::start_with(priced(), fills(answer, fill.clone(), full.clone()));
         let home = state_home(&disk, &large);
         let program = Program::with_anthropic(&server.url()).with("XDG_STATE_HOME", home.to_str().expect("text"));
         let log = disk.join("upshift/audit.db");
@@ -118,6 +126,7 @@ fn a2_a_full_disk_costs_neither_the_report_nor_what_is_told_later_anything() {
         assert_eq!((said.code, &report["outcome"]), (0, &json!("fixed")), "{where_else}: {}", said.all());
         assert_eq!((&report["model_calls"], &report["failing_after"]), (&json!(2), &json!([])), "{report:#}");
         assert_eq!(report["fixed_tests"], report["failing_before"], "{report:#}");
+        assert_eq!(report["log_lacks"], json!(0), "{report:#}");
         assert!(ran.billed > 0 && report["cost_micro_usd"] == json!(ran.billed), "{}: {report:#}", ran.billed);
         assert!(ran.project.read(ran.project.source).contains(ran.project.right));
 
@@ -158,10 +167,75 @@ fn a2_records_that_no_disk_takes_are_said_to_be_missing_and_the_end_is_kept() {
         let (later, text, md) =
             (ran.later_report(disk), ran.later(&format!("{disk}.text")), ran.later(&format!("{disk}.md")));
         assert_eq!(later["outcome"], json!("fixed"), "{disk}: {later:#}");
+        assert_eq!(later["log_lacks"].to_string(), lost, "{disk}: {later:#}");
         assert!(text.contains(&format!("  ! the audit log lacks {lost} records of this run")), "{disk}: {text}");
         assert!(md.contains(&format!("What could be written (no disk took {lost} records) is in")), "{disk}: {md}");
         assert!(!md.contains("Every attempt"), "{disk}: {md}");
         let verified = ran.later(&format!("{disk}.verify"));
         assert!(verified.starts_with('✖'), "{disk}: {verified}");
+    }
+}
+
+/// Runs a program in whose state folder nothing can be written from the second turn on, goes on with the run there, and once more by `$WAY` when
+/// there is room again.
+const ON_A_DISK_FOR_STATE: &str = r#"
+mount -t tmpfs -o size=16m none "$DISK"
+(while ! test -e "$FILL"; do sleep 0.02; done; dd if=/dev/zero of="$DISK/fill" bs=4k 2>/dev/null || true; touch "$FULL") &
+code=0; "$@" > "$OUT/first" 2> "$OUT/first.err" || code=$?
+echo $code > "$OUT/first.code"
+cp "$SOURCE" "$OUT/source"
+code=0; "$1" resume --audit-db "$LOG" > "$OUT/early" 2>&1 || code=$?
+echo $code > "$OUT/early.code"
+rm "$DISK/fill"
+if [ "$WAY" = discard ]; then "$@" --discard; else "$1" resume --format json --audit-db "$LOG"; fi
+"#;
+
+#[test]
+fn a2_trees_that_no_disk_takes_end_the_run_and_lose_nothing() {
+    if !may_mount() {
+        return;
+    }
+    for way in ["resume", "discard"] {
+        let (project, folder) = (Project::python(), tempfile::tempdir().expect("a folder"));
+        let [disk, out] = ["disk", "out"].map(|name| folder.path().join(name));
+        [&disk, &out].map(|made| std::fs::create_dir(made).expect("a folder"));
+        let [fill, full, log] = ["fill", "full", "audit.db"].map(|name| folder.path().join(name));
+        let server = ModelServer::start_with(priced(), fills(mend(&project), fill.clone(), full.clone()));
+        let program = Program::with_anthropic(&server.url()).with("XDG_STATE_HOME", disk.to_str().expect("text"));
+        let path = log.to_str().expect("text");
+        let args = ["run", "--audit-db", path, "--tiers", "claude-haiku-4-5 x1", "--format", "json", "--test-command"];
+        let run = program.command(project.path(), &[&args[..], &[project.test_command]].concat());
+        let mut command = Command::new("unshare");
+        command.args(["-rm", "sh", "-ec", ON_A_DISK_FOR_STATE, "sh"]);
+        command.arg(run.get_program()).args(run.get_args()).current_dir(project.path()).env_clear();
+        command.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.env("WAY", way).env("SOURCE", project.source);
+        for (name, value) in [("DISK", &disk), ("FILL", &fill), ("FULL", &full), ("LOG", &log), ("OUT", &out)] {
+            command.env(name, value);
+        }
+        let said = Said::from(command.output().expect("started"));
+        let billed = server.finish().0;
+        let kept = |name: &str| std::fs::read_to_string(out.join(name)).expect(name);
+        let first: Value = serde_json::from_str(&kept("first")).expect("a report");
+
+        // The run stops where its change can be recorded nowhere; it stays in the files, and the report tells all that was paid for.
+        assert_eq!((kept("first.code").trim(), kept("early.code").trim()), ("70", "2"), "{}", kept("first.err"));
+        for said in [first["warnings"].to_string(), kept("first.err"), kept("early")] {
+            let [why, fix] = ["No space left on device", "on the disk of upshift's state folder"];
+            assert!(said.contains(why) && said.contains(fix), "{way}: {said}");
+        }
+        assert!(kept("source").contains(project.right), "{way}: {}", kept("source"));
+        assert_eq!((&first["state"], &first["model_calls"]), (&json!("died"), &json!(2)), "{first:#}");
+
+        // With room again it is as if the disk had never been full.
+        let last: Value = serde_json::from_str(&said.out).unwrap_or_else(|error| panic!("{error}: {}", said.all()));
+        assert_eq!((said.code, &last["outcome"]), (0, &json!("fixed")), "{way}: {}", said.all());
+        assert!(project.read(project.source).contains(project.right), "{way}");
+        let both = [&first, &last].map(|report| report["cost_micro_usd"].as_u64().expect("a cost"));
+        match way {
+            "resume" => assert_eq!((both[0], &last["run_id"]), (both[1], &first["run_id"])),
+            _ => assert_ne!(last["run_id"], first["run_id"]),
+        }
+        assert_eq!(billed, if way == "resume" { both[1] } else { both[0] + both[1] }, "{way}: {last:#}");
     }
 }

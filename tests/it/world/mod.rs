@@ -9,6 +9,15 @@ pub(crate) mod ordinary;
 pub(crate) mod program;
 pub(crate) mod project;
 
+use regex::Regex;
+
+/// A report without what differs from run to run: ids, hashes and times.
+pub(crate) fn timeless(report: &str) -> String {
+    let ids = Regex::new(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{7,64}\b").expect("a pattern");
+    let times = Regex::new(r"\b(\d+m )?\d+(ms|s|m)\b").expect("a pattern");
+    times.replace_all(&ids.replace_all(report, "ID"), "TIME").into_owned()
+}
+
 /// Rows of a table that takes long: each third for every change, all of them at night (`UPSHIFT_TEST_ALL`).
 pub(crate) fn sampled<T>(rows: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
     let is_whole = std::env::var_os("UPSHIFT_TEST_ALL").is_some();
