@@ -67,7 +67,6 @@ mod trigger;
 mod variables;
 mod waiting;
 mod work;
-mod your_files;
 
 use std::process::ExitCode;
 

@@ -6,9 +6,8 @@ use super::forge;
 use crate::config::failed_command;
 use crate::domain::ci::{CiContext, FailedJob, PullRequestRef, RedCi, UpstreamRun};
 use crate::github::{Conclusion, GitHub, GithubError, Job, Progress, WorkflowRun};
+use crate::lifecycle::gate::RED;
 
-/// The conclusions of a workflow run by which it is red.
-const RED: [&str; 3] = ["failure", "timed_out", "startup_failure"];
 /// How many failed jobs are looked into: as many legs as two matrices have, at most.
 const MOST_JOBS: usize = 100;
 

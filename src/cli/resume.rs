@@ -10,7 +10,7 @@ use super::environment::{Environment, current_dir};
 use super::form::RunForm;
 use super::reentry::Visit;
 use super::setup::{self, Setup};
-use super::{Failure, context, forge, left_behind, models, parked, plan, report, tasks, your_files};
+use super::{Failure, context, forge, left_behind, models, parked, plan, report, tasks};
 use crate::audit::{AuditError, Journal, LoadedRun, Reader, RunStatus};
 use crate::config::UNCHECKED;
 use crate::domain::event::{Event, RunFinished, RunStarted};
@@ -116,9 +116,6 @@ async fn go_on(args: Args, source: Source<'_>, environment: &Environment) -> any
     let rebuilt = if way.moves_in { arrival.rebuild(&workspace, &state).await? } else { None };
     if rebuilt.is_none() {
         recall_start(&state, &workspace).await?;
-        if source.files == Files::Here && state.stood_still {
-            your_files::refuse(&state, &workspace).await?;
-        }
     }
     let mut prepared = setup.prepare(Arc::clone(&workspace), &state, &loaded.events)?;
     prepared.only_hears = last_told(&loaded.events).filter(|_| source.files == Files::Elsewhere);

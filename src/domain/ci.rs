@@ -4,6 +4,7 @@
 //! the environment and the event's payload. Invariant: a fact that the payload does not tell is a variant or `None`, never a guess. The
 //! head commit is the one of the moment of the trigger.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -330,11 +331,39 @@ impl RedCi {
         self.failed.iter().filter(|job| job.command.is_none()).collect()
     }
 
+    /// The failed jobs that do not run these tests, beside which they failed here too. Of jobs whose command is not known those of one name
+    /// may be these very tests, where no other job is known to run them: the legs of a matrix are one.
+    #[must_use]
+    pub fn beside(&self, tests: &str) -> Vec<&FailedJob> {
+        let runs_them = |job: &FailedJob| job.command.as_deref().map(|command| is_run_by(tests, command));
+        let are_known = self.failed.iter().any(|job| runs_them(job) == Some(true));
+        let unread: BTreeSet<&str> =
+            self.failed.iter().filter(|job| job.command.is_none()).map(|job| job.of_matrix()).collect();
+        let is_beside = |job: &&FailedJob| match runs_them(job) {
+            Some(runs_them) => !runs_them,
+            None => are_known || unread.len() > 1,
+        };
+        self.failed.iter().filter(is_beside).collect()
+    }
+
     /// The commands that failed, each once.
     #[must_use]
     pub fn commands(&self) -> Vec<&str> {
         self.checks().into_iter().map(|(_, command)| command).collect()
     }
+}
+
+impl FailedJob {
+    /// Its name without the leg of a matrix: `test (3.12)` is `test`.
+    fn of_matrix(&self) -> &str {
+        self.name.split_once(" (").map_or(self.name.as_str(), |(name, _)| name)
+    }
+}
+
+/// Whether a step's command runs this one, and with no more arguments.
+fn is_run_by(tests: &str, command: &str) -> bool {
+    let ends = |rest: &str| rest.trim_start_matches(' ').chars().next().is_none_or(|next| "'\n);&|".contains(next));
+    command.match_indices(tests).any(|(at, found)| command.get(at + found.len()..).is_some_and(ends))
 }
 
 /// A comment or a review that triggered the workflow.

@@ -390,7 +390,8 @@ impl GitHub {
     pub async fn run_failed_again(&self, id: u64) -> Result<(), GithubError> {
         let path = self.at(format!("/actions/runs/{id}/rerun-failed-jobs"));
         let doing = format!("run the failed jobs of workflow run {id} again");
-        let call = Call::write(Method::POST, path, &json!({}), doing, Permission::write("actions"));
+        // Where it runs already, once more is refused.
+        let call = Call::write(Method::POST, path, &json!({}), doing, Permission::write("actions")).repeatable();
         self.send(&call).await.map(|_answer| ())
     }
 

@@ -10,7 +10,6 @@ use super::recorder::Recorder;
 use super::stage::Next;
 use super::{counted, failure, left_behind, leftovers, network, publish, red_ci};
 use crate::config::TestPlan;
-use crate::domain::ci::FailedJob;
 use crate::domain::event::{BaselineFinished, Event, TestMessage, TestPlace};
 use crate::domain::foreign::Foreign;
 use crate::domain::outcome::Outcome;
@@ -155,13 +154,10 @@ async fn look(
     Ok(Some(Seen { origin, first, verdict, baseline, not_seen, finished }))
 }
 
-/// The jobs that failed in CI and of which nothing is run here. Beside tests that fail here too those are meant whose own command is known to
-/// be another one: the rest may be these very tests.
+/// The jobs that failed in CI and of which nothing is run here.
 fn not_run(context: &Context<'_>, with_checks: bool) -> Vec<String> {
     let Some(red) = &context.charter.red_ci else { return Vec::new() };
-    let tests = &context.charter.test_command;
-    let is_another = |job: &&FailedJob| job.command.as_ref().is_some_and(|command| !command.contains(tests));
-    let jobs = if with_checks { red.not_run() } else { red.failed.iter().filter(is_another).collect() };
+    let jobs = if with_checks { red.not_run() } else { red.beside(&context.charter.test_command) };
     jobs.into_iter().map(|job| context.redact(&job.name)).collect()
 }
 

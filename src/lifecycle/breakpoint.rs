@@ -16,13 +16,14 @@ use super::context::Context;
 use super::decision::{self, Decided};
 use super::leaving::{conclude, interrupt, leave_tier};
 use super::outside::Outside;
-use super::reached::reach;
+use super::reached::{left, reach};
 use super::recorder::Recorder;
 use super::snapshot::{Snapshot, Stand};
 use super::stage::{Ending, Leg, Next};
 use super::state::Wait;
 use super::superseded;
 use super::targets;
+use super::yours;
 use crate::config::{Push, WaitFor};
 use crate::domain::attempt::TierExit;
 use crate::domain::delivery::{Answer, Awaited};
@@ -59,13 +60,19 @@ pub(super) async fn run(
     let waited = || wait.waited_ms + world.clock.monotonic_ms().saturating_sub(since);
     let limit = limit_ms(context, wait.awaited);
     let before = if wait.awaited == Awaited::Ci { climb.delivered.ci_waited_ms } else { 0 };
-    let is_woken = is_woken(context, wait.awaited);
+    let mut is_woken = is_woken(context, wait.awaited);
+    climb.trees.left = match &wait.files {
+        Some(files) => Some(files.clone()),
+        None => left(context).await,
+    };
     let seen = loop {
         let (mut is_settling, blind) = (false, blind(context));
         let trouble = match look(context, &climb, &wait, waited()).await {
             Ok(Seen::Moving) => None,
             Ok(Seen::RunsAgain(told)) => {
                 recorder.warn(told);
+                // Whether the end of a second attempt starts a job, nobody has told so far.
+                is_woken = false;
                 None
             }
             Ok(Seen::Settling) => {
@@ -112,7 +119,7 @@ pub(super) async fn run(
     let waited_ms = waited();
     cancelled.into_iter().for_each(|message| recorder.warn(message));
     match seen {
-        Ok(seen) => act(context, recorder, memory, climb, Answered { wait, seen, waited_ms }),
+        Ok(seen) => act(context, recorder, memory, climb, Answered { wait, seen, waited_ms }).await,
         Err(signal) => interrupt(climb, Leg::Wait(Wait { waited_ms, ..wait }), signal),
     }
 }
@@ -198,7 +205,13 @@ struct Answered {
 }
 
 /// Carries out what an answer means.
-fn act(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, mut climb: Climb, answered: Answered) -> Next {
+async fn act(
+    context: &Context<'_>,
+    recorder: &Recorder<'_>,
+    memory: &Memory,
+    mut climb: Climb,
+    answered: Answered,
+) -> Next {
     let (charter, Answered { wait, seen, waited_ms }) = (&context.charter, answered);
     let (answer, detail, work) = match seen {
         Seen::Moving | Seen::RunsAgain(_) | Seen::Settling => return later(context, climb, wait, None),
@@ -213,11 +226,16 @@ fn act(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, mut clim
             // The cap of waiting holds for all of the run's breakpoints together.
             climb.delivered.ci_waited_ms = climb.delivered.ci_waited_ms.saturating_add(waited_ms);
         }
+        let files = yours::changed(context, &climb).await;
+        if !files.is_empty() {
+            let reason = yours::in_the_way(&files, &detail);
+            return Next::end(climb, Outcome::Blocked { reason: reason.clone() }, reason, vec![cleared]);
+        }
         return again(context, recorder, memory, climb, Found { wait, work, cleared });
     }
     match answer {
         Answer::Green if charter.plan.github.wait_for == WaitFor::Merge && climb.pull_request(charter).is_some() => {
-            reach(context, climb, wait.fix, Awaited::Merge, &wait.commit, vec![cleared])
+            reach(context, climb, wait.fix, Awaited::Merge, &wait.commit, vec![cleared]).await
         }
         Answer::TimedOut if wait.awaited == Awaited::Ci => {
             let stop_reason =

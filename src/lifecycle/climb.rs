@@ -38,6 +38,8 @@ pub(super) struct Trees {
     pub(super) touched: BTreeSet<String>,
     /// Whether the files on disk are those of the tier's tree. Unknown after a resume.
     pub(super) on_disk: bool,
+    /// The files as they were when the run began to wait for the outside. `None` where it is at work.
+    pub(super) left: Option<TreeId>,
 }
 
 impl Trees {
@@ -46,6 +48,7 @@ impl Trees {
         self.best = candidate.clone();
         self.current = candidate;
         self.on_disk = false;
+        self.left = None;
     }
 }
 
@@ -131,7 +134,7 @@ impl Climb {
             comments,
             position,
             run_iterations: 0,
-            trees: Trees { best: first.clone(), current: first, touched: BTreeSet::new(), on_disk: true },
+            trees: Trees { best: first.clone(), current: first, touched: BTreeSet::new(), on_disk: true, left: None },
             rows: Rows::default(),
             delivered: Delivery::default(),
             settled: Vec::new(),
@@ -148,7 +151,7 @@ impl Climb {
             comments: Comments::of(state),
             position: state.position.clone(),
             run_iterations: state.run_iterations,
-            trees: Trees { best, current, touched: state.touched.clone(), on_disk: false },
+            trees: Trees { best, current, touched: state.touched.clone(), on_disk: false, left: None },
             rows: Rows {
                 prior: state.prior.clone(),
                 attempts: state.attempts.clone(),

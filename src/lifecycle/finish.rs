@@ -8,9 +8,11 @@ use super::measured::Origin;
 use super::recorder::Recorder;
 use super::stage::Ending;
 use super::state::Phase;
+use super::yours;
 use crate::domain::attempt::AttemptStatus;
 use crate::domain::event::{DiffStat, Event, KeptChange, RunFinished};
 use crate::domain::outcome::Outcome;
+use crate::domain::units::TreeId;
 use crate::report::gist;
 use crate::workspace::Diff;
 
@@ -36,13 +38,15 @@ pub(super) async fn run(
     let tree =
         if fixed { climb.map(|climb| &climb.trees.current.tree) } else { ending.origin().map(|origin| &origin.tree) };
     // The tree first: whatever else fails, the user's files are in order.
-    if let (Some(tree), Some(climb)) = (tree, climb.filter(|climb| !climb.trees.touched.is_empty())) {
-        context.world.workspace.restore_paths(tree, &paths(&climb.trees.touched)).await?;
+    let yours = match climb {
+        Some(climb) => yours::changed(context, climb).await,
+        None => Vec::new(),
+    };
+    if yours.is_empty() {
+        put_in_order(context, recorder, ending, tree.filter(|_| climb.is_some())).await?;
+    } else {
+        recorder.warn(yours::left_alone(&yours));
     }
-    if let Some(origin) = ending.origin().filter(|_| !fixed) {
-        put_back_rewritten(context, recorder, origin).await?;
-    }
-    leftovers::sweep(context, recorder);
     let kept = (!fixed && !diff.stat.files.is_empty()).then(|| Box::new(KeptChange { stat: diff.stat.clone(), green }));
     let best_patch = if fixed || diff.text.is_empty() { None } else { keep_patch(context, recorder, &diff.text) };
     let unjudged = unjudged(recorder, ending).filter(|patch| *patch != context.world.redactor.redact_diff(&diff.text));
@@ -65,6 +69,25 @@ pub(super) async fn run(
         active_ms: context.active_ms(),
         finished_at: context.world.clock.timestamp(),
     }))
+}
+
+/// Has the files that models wrote as `tree` has them, and those of the start that code under test rewrote as they were, unless the run is
+/// green.
+async fn put_in_order(
+    context: &Context<'_>,
+    recorder: &mut Recorder<'_>,
+    ending: &Ending,
+    tree: Option<&TreeId>,
+) -> Result<(), LifecycleError> {
+    let touched = ending.climb().map(|climb| &climb.trees.touched).filter(|touched| !touched.is_empty());
+    if let (Some(tree), Some(touched)) = (tree, touched) {
+        context.world.workspace.restore_paths(tree, &paths(touched)).await?;
+    }
+    if let Some(origin) = ending.origin().filter(|_| !is_green(ending)) {
+        put_back_rewritten(context, recorder, origin).await?;
+    }
+    leftovers::sweep(context, recorder);
+    Ok(())
 }
 
 /// The change since the start that an interrupted iteration had made, as the log keeps it. `None` where it made none.

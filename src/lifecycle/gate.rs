@@ -20,6 +20,8 @@ pub use refusal::Refusal;
 /// The beginning of the branches on which a merge queue tries commits.
 const QUEUE: &str = "gh-readonly-queue/";
 
+/// The conclusions of a workflow run by which it is red.
+pub const RED: [&str; 3] = ["failure", "timed_out", "startup_failure"];
 /// The beginning of the branches that upshift makes.
 const OUR_BRANCHES: &str = "upshift/";
 
@@ -166,7 +168,11 @@ fn own_commit(context: &CiContext, facts: &Facts, rules: Rules<'_>) -> Option<Re
     // With nobody's pull request and none of our branches it came there by a merge: by rebasing, say, which keeps the message.
     let is_on_our_branch = context.head_branch.as_ref().is_none_or(|branch| branch.starts_with(OUR_BRANCHES));
     let may_be_pushed = facts.pull.is_some() || rules.pushes_onto_branch || is_on_our_branch;
-    (!asked && is_ours(message) && may_be_pushed && !is_merged(context, message)).then_some(Refusal::OwnCommit)
+    let is_merged = !may_be_pushed || is_merged(context, message);
+    // Green CI of our commit starts a job, too, for the run that waits for it.
+    let ended = context.upstream.as_ref().map(|upstream| upstream.conclusion.as_deref());
+    let is_green = ended.is_some_and(|end| end.is_none_or(|end| !RED.contains(&end)));
+    (!asked && is_ours(message) && (!is_merged || is_green)).then_some(Refusal::OwnCommit)
 }
 
 /// Whether a commit of ours stands on the default branch as a merged pull request, squashed into one: what fails there is not its first fix's

@@ -82,6 +82,7 @@ mod superseded;
 mod table;
 mod targets;
 mod tools;
+mod yours;
 
 pub use applied::{Applied, Claimed, Sum, apply, claimed, is_mended, sum};
 pub use commands::rank_of;
@@ -153,14 +154,25 @@ pub async fn run(
 }
 
 /// Prepares a checkout that a run came into, as the one that it began in was prepared: what the setup command makes is in no recorded tree.
-async fn prepare_elsewhere(context: &Context<'_>, recorder: &mut Recorder<'_>) -> Result<(), LifecycleError> {
-    if context.charter.moved_to.is_none() || context.world.only_hears.is_some() {
-        return Ok(());
+/// The run's end where that fails: nothing would be judged fairly there, and nobody is paid for it.
+async fn prepare_elsewhere(
+    context: &Context<'_>,
+    recorder: &mut Recorder<'_>,
+    stage: Stage,
+) -> Result<Stage, LifecycleError> {
+    let Some(why) = baseline::set_up(context).await? else { return Ok(stage) };
+    if context.world.stop.raised().is_some() {
+        // Cut short, not failed: the stage itself says how that ends.
+        return Ok(stage);
     }
-    if let Some(why) = baseline::set_up(context).await? {
-        recorder.warn(why);
-    }
-    Ok(())
+    let climb = match stage {
+        Stage::Ready(climb) | Stage::Iterating(climb) => *climb,
+        Stage::Delivering(delivering) => delivering.climb,
+        other @ (Stage::Measuring(_) | Stage::Held(_) | Stage::Ending(_)) => return Ok(other),
+    };
+    let Next { stage, events, .. } = Next::end(climb, Outcome::Broken { reason: why.clone() }, why, Vec::new());
+    recorder.record(context, &events, stage.saved(&context.charter));
+    Ok(stage)
 }
 
 /// The part of the run that is under way, for the names of its raw streams.
@@ -188,7 +200,6 @@ async fn carry(
 ) -> Result<Finished, LifecycleError> {
     if !matches!(stage, Stage::Measuring(_)) {
         leftovers::note(context, recorder);
-        prepare_elsewhere(context, recorder).await?;
         if stood_still {
             stage = meanwhile::take_in(context, recorder, stage).await?;
         }
@@ -196,7 +207,12 @@ async fn carry(
             left_behind::note(context, recorder, &start);
         }
     }
+    let mut is_unprepared = context.charter.moved_to.is_some() && context.world.only_hears.is_none();
     loop {
+        if is_unprepared && stage.works_with_files() {
+            is_unprepared = false;
+            stage = prepare_elsewhere(context, recorder, stage).await?;
+        }
         if let Some(streams) = &context.world.tests.streams {
             streams.enter(&place(&stage));
         }

@@ -94,7 +94,7 @@ pub(super) async fn run(context: &Context<'_>, mut climb: Climb, fix: Fix) -> Ne
             if charter.plan.github.push == Push::Pr && climb.delivered.pull_request.is_none() {
                 Next::deliver(climb, Leg::Propose(fix), events)
             } else {
-                wait_or_conclude(context, climb, fix, events)
+                wait_or_conclude(context, climb, fix, events).await
             }
         }
         Err(error) => failed(context, climb, fix, &error),
@@ -243,7 +243,7 @@ pub(super) async fn propose(context: &Context<'_>, recorder: &Recorder<'_>, mut 
             let number = opened.pull.number;
             let mut events = vec![Event::PullRequestReady { number, url: opened.pull.url, found }];
             events.extend(auto_merge(context, recorder, number).await);
-            wait_or_conclude(context, climb, fix, events)
+            wait_or_conclude(context, climb, fix, events).await
         }
         Err((_, Some(signal))) => interrupt(climb, Leg::Propose(fix), signal),
         Err((said, None)) => {
@@ -325,12 +325,12 @@ fn inert(text: &str) -> String {
 }
 
 /// After what was delivered: waits for what is to be waited for, or ends the run as fixed.
-fn wait_or_conclude(context: &Context<'_>, climb: Climb, fix: Fix, mut events: Vec<Event>) -> Next {
+async fn wait_or_conclude(context: &Context<'_>, climb: Climb, fix: Fix, mut events: Vec<Event>) -> Next {
     let charter = &context.charter;
     let has_api = context.world.outside.is_some_and(|outside| outside.github.is_some());
     match (charter.plan.github.wait_for, climb.delivered.commit.clone(), has_api) {
         (WaitFor::Ci | WaitFor::Event | WaitFor::Merge, Some(commit), true) => {
-            reach(context, climb, fix, Awaited::Ci, &commit, events)
+            reach(context, climb, fix, Awaited::Ci, &commit, events).await
         }
         (WaitFor::Ci | WaitFor::Event | WaitFor::Merge, _, false) => {
             let message = "CI is not waited for: there is no token for the API → Fix: set `github-token`".to_owned();

@@ -104,7 +104,7 @@ pub(super) async fn once_more(context: &Context<'_>, red: &RedCi) -> Option<(Out
         }
     }
     let reason = format!(
-        "{}, and runs once more, since the tests pass here; if it fails again, that starts a run, and if it passes there is nothing left to do",
+        "{}, and runs once more, since the tests pass here; if it fails again, that or `/upshift retry` starts a run, and if it passes there is nothing left to do",
         what_failed(red)
     );
     Some((Outcome::Parked, reason))

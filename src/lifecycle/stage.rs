@@ -129,6 +129,15 @@ impl Ending {
 }
 
 impl Stage {
+    /// Whether what follows is done with the files, in a checkout that is ready for it.
+    pub(super) fn works_with_files(&self) -> bool {
+        match self {
+            Self::Ready(_) | Self::Iterating(_) => true,
+            Self::Delivering(delivering) => matches!(delivering.leg, Leg::Rebase(_)),
+            Self::Measuring(_) | Self::Held(_) | Self::Ending(_) => false,
+        }
+    }
+
     /// A run that something is in the way of.
     pub(super) fn held(climb: Climb, hold: Hold) -> Self {
         Self::Held(Box::new(Held { climb, hold }))

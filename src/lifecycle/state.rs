@@ -111,6 +111,9 @@ pub struct Wait {
     pub key: String,
     /// How long earlier invocations waited.
     pub waited_ms: u64,
+    /// The files as they were left when the wait began. `None` where they are on another machine.
+    #[serde(default)]
+    pub files: Option<TreeId>,
 }
 
 /// The hold that keeps a run from its work: the `blocked` breakpoint that it stands at.
@@ -390,6 +393,12 @@ impl RunState {
 
     /// Gives recorded trees other names.
     pub fn rename_trees(&mut self, names: &BTreeMap<TreeId, TreeId>) {
+        for phase in std::iter::once(&mut self.phase).chain(self.resume_at.as_deref_mut()) {
+            // How they were left elsewhere says nothing of the files here.
+            if let Phase::Waiting { wait } = phase {
+                wait.files = None;
+            }
+        }
         let phases = std::iter::once(&mut self.phase).chain(self.resume_at.as_deref_mut());
         let fixes = phases.filter_map(Phase::fix_mut).map(|fix| &mut fix.tree);
         let candidates = [&mut self.best, &mut self.current].into_iter().flatten().map(|candidate| &mut candidate.tree);

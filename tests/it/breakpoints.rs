@@ -12,6 +12,7 @@ mod pushing;
 mod signing;
 mod superseded;
 mod waiting;
+mod yours;
 
 pub(crate) use ledger::ROWS;
 

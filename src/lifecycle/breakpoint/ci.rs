@@ -62,7 +62,7 @@ pub(super) async fn look(
         CiState::NeverAppeared => {
             Seen::Answer(Answer::Absent, format!("no check appeared for {} {SET_UP}", wait.commit.short()))
         }
-        CiState::Red { failing } => match once_more(context, github, climb, &facts.runs, &failing).await {
+        CiState::Red { failing } => match once_more(context, github, climb, &facts.runs, &failing).await? {
             Some(told) => Seen::RunsAgain(told),
             None => red(context, github, wait, &failing).await?,
         },
@@ -114,32 +114,38 @@ fn names(items: &[Item]) -> String {
 /// Has failed workflow runs run their failed jobs once more, where all that is red is the first attempt of one: CI may be flaky, since the
 /// fix passed here. That costs no money. Returns the message about it, also where they run again already (a process may have been killed
 /// since it asked). `None` where there is nothing to run again, or the token does not allow it.
+///
+/// # Errors
+/// The forge cannot be asked now.
 async fn once_more(
     context: &Context<'_>,
     github: &GitHub,
     climb: &Climb,
     runs: &[WorkflowRun],
     failing: &[Item],
-) -> Option<String> {
+) -> Result<Option<String>, GithubError> {
     let run_of = |item: &Item| match item.kind {
         ItemKind::Job { run, .. } | ItemKind::Run { run } => Some(run),
         ItemKind::Check { .. } | ItemKind::Status => None,
     };
-    let failed: BTreeSet<u64> = failing.iter().map(run_of).collect::<Option<_>>()?;
+    let failed: BTreeSet<u64> = failing.iter().map(run_of).collect::<Option<_>>().unwrap_or_default();
     let is_first = |id: &u64| runs.iter().any(|run| run.id == *id && run.run_attempt == 1);
     // Where CI alone judges, nothing has passed here.
     if climb.measured.judged_by_ci || failed.is_empty() || !failed.iter().all(is_first) {
-        return None;
+        return Ok(None);
     }
     let mut any = false;
     for run in failed {
-        let asked = github.run_failed_again(run).await.is_ok();
-        any |= asked || github.workflow_run(run).await.is_ok_and(|now| now.progress != Progress::Completed);
+        any |= match github.run_failed_again(run).await {
+            Ok(()) => true,
+            Err(error) if error.is_passing() => return Err(error),
+            Err(_) => github.workflow_run(run).await?.progress != Progress::Completed,
+        };
     }
     let names = context.redact(&names(failing));
-    any.then(|| {
-        format!("{names} failed in CI and runs once more, since the tests pass here: nobody is paid before that")
-    })
+    let told =
+        format!("{names} failed in CI and runs once more, since the tests pass here: nobody is paid before that");
+    Ok(any.then_some(told))
 }
 
 /// Red CI, reduced to the failures that matter.

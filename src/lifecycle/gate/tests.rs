@@ -317,6 +317,14 @@ fn a_fix_of_ours_that_was_merged_by_rebasing_keeps_nobody_from_mending_what_fail
     assert_eq!([at("main", RULES), at("release-2", RULES)], [None, None]);
     // A branch that upshift pushed to itself: its pull request may be closed by now.
     assert_eq!(at("upshift/fix-3f", RULES), Some(Refusal::OwnCommit));
+    // Its green CI starts a job as that of any commit of ours does: nothing is to be mended.
+    let ended = |conclusion: &str| {
+        let upstream =
+            after(Some("acme/shop")).upstream.map(|run| UpstreamRun { conclusion: Some(conclusion.to_owned()), ..run });
+        judge(&CiContext { upstream, ..red("main") }, &own, RULES, Stage::Begins)
+    };
+    assert_eq!([ended("failure"), ended("timed_out")], [None, None]);
+    assert_eq!([ended("success"), ended("cancelled")], [Some(Refusal::OwnCommit), Some(Refusal::OwnCommit)]);
     let onto_branch = Rules { pushes_onto_branch: true, ..RULES };
     assert_eq!(at("main", onto_branch), Some(Refusal::OwnCommit));
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{KILLS, Site, mends};
-use crate::world::git_server::{TOKEN, git};
+use crate::world::git_server::TOKEN;
 use crate::world::github::{CiPlan, FakeGitHub, JobPlan, Review, World};
 use crate::world::log::Log;
 use crate::world::model_server::{Request, Say, Scripted};
@@ -154,37 +154,6 @@ fn ci_that_takes_too_long_parks_the_run_and_a_resume_goes_on_waiting() {
     let resumed = site.resume();
     assert_eq!(resumed.code, 0, "{}", resumed.all());
     assert_eq!((site.server.pushes(), site.models.requests().len()), (1, 2), "nothing is done twice");
-    site.models.finish();
-    github.finish();
-}
-
-/// On somebody's own machine, whose folder is theirs while a run waits.
-#[test]
-fn what_a_person_changed_during_the_wait_is_named_and_never_put_back() {
-    let endless = CiPlan { takes_ms: 10_000_000, ..plan("success", "") };
-    let (site, github) = over(Site::new(), vec![endless]);
-    let site = site.with("UPSHIFT_CI_TIMEOUT_MINUTES", "1");
-    let said = site.run("pr");
-    assert_eq!(said.code, 4, "{}", said.all());
-    github.world().later.iter_mut().for_each(|later| later.at_ms = 0);
-    let cart = site.root().join("shop/cart.py");
-    let fixed = std::fs::read_to_string(&cart).expect("text");
-    assert!(fixed.contains("sum(prices)\n"), "the fix is in the files: {fixed}");
-    std::fs::write(&cart, format!("# mine\n{fixed}")).expect("written");
-    std::fs::write(site.root().join("notes.txt"), "mine\n").expect("written");
-    let refused = site.resume();
-    assert_eq!(refused.code, 2, "{}", refused.all());
-    assert!(
-        refused.err.contains("files were changed since: notes.txt, shop/cart.py; going on could"),
-        "{}",
-        refused.all()
-    );
-    assert!(std::fs::read_to_string(&cart).expect("text").starts_with("# mine\n"), "{}", refused.all());
-    // As the message says: all of it is put aside, the fix too.
-    git(&site.root(), &["stash", "--quiet", "--include-untracked"]);
-    let resumed = site.resume();
-    assert_eq!(resumed.code, 0, "{}", resumed.all());
-    assert!(resumed.out.contains("CI green"), "{}", resumed.all());
     site.models.finish();
     github.finish();
 }

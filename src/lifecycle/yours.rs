@@ -1,0 +1,45 @@
+//! Files that a person changed while a run waited for the outside: they stay as they are, and no model works over them.
+//!
+//! Invariant: while a run waits nothing of it changes a file, so that whatever differs from how it left them is somebody else's.
+
+use super::climb::Climb;
+use super::context::Context;
+
+/// The most files that are named.
+const MOST_NAMED: usize = 5;
+
+/// The files that are neither as the run left them when it began to wait nor as they were at its start. Sorted.
+pub(super) async fn changed(context: &Context<'_>, climb: &Climb) -> Vec<String> {
+    let Some(left) = climb.trees.left.as_ref().filter(|_| context.world.only_hears.is_none()) else {
+        return Vec::new();
+    };
+    let workspace = &context.world.workspace;
+    // A tree that is not on this machine tells nothing.
+    let (Ok(since), Ok(from_start)) =
+        (workspace.changed_since(left).await, workspace.changed_since(climb.start()).await)
+    else {
+        return Vec::new();
+    };
+    let by_products = &climb.measured.origin.by_products;
+    since.into_iter().filter(|path| from_start.contains(path) && !by_products.contains(path)).collect()
+}
+
+/// The warning where they stay.
+pub(super) fn left_alone(files: &[String]) -> String {
+    format!("files were changed here while the run waited, and stay as they are: {}", named(files))
+}
+
+/// How a run ends that would have to work over them.
+pub(super) fn in_the_way(files: &[String], red: &str) -> String {
+    format!(
+        "the answer is no ({red}), and files were changed here while the run waited: {}; no model works over them. Commit them or put \
+         them aside, and begin a new run",
+        named(files)
+    )
+}
+
+fn named(files: &[String]) -> String {
+    let named = files.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = files.len().saturating_sub(MOST_NAMED);
+    if more > 0 { format!("{named} and {more} more") } else { named }
+}
