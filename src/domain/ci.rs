@@ -407,3 +407,31 @@ pub struct JobRun {
     /// The id of the job within the workflow.
     pub job: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{FailedJob, RedCi};
+
+    fn beside(jobs: &[(&str, Option<&str>)]) -> Vec<String> {
+        let failed = jobs.iter().map(|(name, command)| FailedJob {
+            name: (*name).to_owned(),
+            command: command.map(str::to_owned),
+            ..FailedJob::default()
+        });
+        let red = RedCi { failed: failed.collect(), ..RedCi::default() };
+        red.beside("python3 -m unittest").into_iter().map(|job| job.name.clone()).collect()
+    }
+
+    #[test]
+    fn jobs_that_fail_beside_the_tests_are_those_that_do_not_run_them() {
+        let tests = Some("(bash -ec 'python3 -m unittest')");
+        assert_eq!(beside(&[("test", tests), ("lint", Some("(bash -ec 'sh lint.sh')"))]), ["lint"]);
+        let more = Some("(bash -ec 'python3 -m unittest discover -s integration')");
+        assert_eq!(beside(&[("test", tests), ("integration", more)]), ["integration"]);
+        assert_eq!(beside(&[("test", tests), ("deploy", None)]), ["deploy"]);
+        // One whose command nobody can tell may be these tests, in each leg of its matrix; of two one is another.
+        assert_eq!(beside(&[("test (3.12)", None), ("test (3.13)", None)]), Vec::<String>::new());
+        assert_eq!(beside(&[("test (3.12)", None), ("e2e", None)]), ["test (3.12)", "e2e"]);
+        assert_eq!(beside(&[("test", Some("(cd sub && bash -ec 'make\npython3 -m unittest')"))]), Vec::<String>::new());
+    }
+}

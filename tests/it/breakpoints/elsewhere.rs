@@ -142,6 +142,22 @@ fn a_run_that_goes_on_elsewhere_prepares_the_checkout_as_it_was_prepared_here() 
     github.finish();
 }
 
+/// Nothing would be judged fairly without what it makes: nobody is paid there.
+#[test]
+fn a_setup_command_that_fails_elsewhere_ends_the_run_before_anybody_is_paid() {
+    let (site, github) = over(Site::new(), vec![plan("success", "")]);
+    let site = site.with("UPSHIFT_SETUP_COMMAND", "true").with("UPSHIFT_CRASH_AFTER", "iteration_started:1");
+    assert_eq!(site.run("commit").code, -9);
+    let asked = site.models.requests().len();
+    let fails = "echo no such registry && false";
+    let there = Elsewhere::at(&site, &site.start).under(&github).with("UPSHIFT_SETUP_COMMAND", fails);
+    let said = there.resume();
+    assert_eq!((said.code, site.models.requests().len()), (7, asked), "{}", said.all());
+    assert!(said.out.contains("the setup command failed (exit code 1): no such registry"), "{}", said.all());
+    site.models.finish();
+    github.finish();
+}
+
 #[test]
 fn a_wait_for_ci_goes_on_elsewhere_at_the_base_and_at_the_pushed_commit() {
     for shallow in [false, true] {

@@ -198,7 +198,9 @@ fn a2_trees_that_no_disk_takes_end_the_run_and_lose_nothing() {
     for way in ["resume", "discard"] {
         let (project, folder) = (Project::python(), tempfile::tempdir().expect("a folder"));
         let [disk, out] = ["disk", "out"].map(|name| folder.path().join(name));
-        [&disk, &out].map(|made| std::fs::create_dir(made).expect("a folder"));
+        for made in [&disk, &out] {
+            std::fs::create_dir(made).expect("a folder");
+        }
         let [fill, full, log] = ["fill", "full", "audit.db"].map(|name| folder.path().join(name));
         let server = ModelServer::start_with(priced(), fills(mend(&project), fill.clone(), full.clone()));
         let program = Program::with_anthropic(&server.url()).with("XDG_STATE_HOME", disk.to_str().expect("text"));
