@@ -134,7 +134,13 @@ async fn go_on(args: Args, source: Source<'_>, environment: &Environment) -> any
         journal.listen(listener);
     }
     journal.tell(&invocation);
-    if let Some(end) = lifecycle::end_of(&loaded, &state) {
+    tell(&mut journal, &loaded, &state, lost);
+    setup.carry(prepared, journal, state, replay).await
+}
+
+/// Tells how the run stands before it goes on: ended already, unchecked, or with calls of which nobody knows the cost.
+fn tell(journal: &mut Journal, loaded: &LoadedRun, state: &RunState, lost: u32) {
+    if let Some(end) = lifecycle::end_of(loaded, state) {
         super::say("The run has ended already; how is told once more.");
         journal.emit(end);
     }
@@ -146,7 +152,6 @@ async fn go_on(args: Args, source: Source<'_>, environment: &Environment) -> any
             "⚠ {lost} model call(s) were under way when the run was killed: counted at their worst case"
         ));
     }
-    setup.carry(prepared, journal, state, replay).await
 }
 
 /// Says so where nobody goes on with a run.

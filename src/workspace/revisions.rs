@@ -277,9 +277,26 @@ impl<'a> Revisions<'a> {
     /// # Errors
     /// When git cannot be asked.
     pub async fn is_clean(&self) -> Result<bool, RevisionError> {
+        self.is_clean_but(&[]).await
+    }
+
+    /// The same for all but these files.
+    ///
+    /// # Errors
+    /// As [`Self::is_clean`].
+    pub async fn is_clean_but(&self, spared: &[String]) -> Result<bool, RevisionError> {
         // What was only touched is not changed: the index is looked at anew, in memory alone.
-        let out = self.ask(&["status", "--porcelain", "--untracked-files=no", "--ignore-submodules", "-z"]).await?;
-        Ok(out.is_empty())
+        let status = ["status", "--porcelain", "--no-renames", "--untracked-files=no", "--ignore-submodules", "-z"];
+        let out = self.ask(&status).await?;
+        // Behind two letters and a blank stands the path from the root of the repository, of which this may be a folder.
+        let is_spared = |path: &str| {
+            spared.iter().any(|one| {
+                path.strip_suffix(one.as_str()).is_some_and(|above| above.is_empty() || above.ends_with('/'))
+            })
+        };
+        let lines = out.split(|byte| *byte == 0).filter(|line| !line.is_empty());
+        let mut paths = lines.map(|line| String::from_utf8_lossy(line.get(3..).unwrap_or_default()).into_owned());
+        Ok(paths.all(|path| is_spared(&path)))
     }
 
     async fn paths(&self, arguments: &[&str]) -> Result<BTreeSet<PathBuf>, RevisionError> {

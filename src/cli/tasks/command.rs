@@ -108,10 +108,9 @@ pub(crate) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
                 None => Proof::Tests(test),
             };
             let (description, depends_on) = (String::new(), Vec::new());
-            add(
-                &source(&tasks)?,
-                Task { id, title, description, status: TaskStatus::Open, priority, depends_on, proof },
-            )
+            let status = TaskStatus::Open;
+            let task = Task { id, title, description, status, priority, depends_on, proof };
+            add(&source(&tasks)?, task, environment)
         }
         Verb::Status { audit_db, format } => orders::status(audit_db.as_deref(), format, environment),
         Verb::Reset { tasks, ids, audit_db } => reset(&source(&tasks)?, &ids, audit_db.as_deref(), environment),
@@ -149,13 +148,14 @@ fn with_reason(task: Task) -> Entry {
     Entry { reason, ..Entry::of(task) }
 }
 
-fn add(source: &Source, task: Task) -> anyhow::Result<u8> {
+fn add(source: &Source, task: Task, environment: &Environment) -> anyhow::Result<u8> {
     let checkout = current_dir()?;
     let Some(path) = load::file_of(source, &checkout) else {
         return Err(Failure::usage(
             "only files are added to: a failing test is written, an issue is opened\n→ Fix: name a prd.json or a list in YAML with --tasks",
         ));
     };
+    orders::refuse_under_way(&path, environment)?;
     let wrong = |fault: TaskFault| load::wrong(&path, &fault);
     match source {
         Source::Prd(_) => {

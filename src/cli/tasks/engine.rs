@@ -178,7 +178,7 @@ impl Engine<'_> {
 
     /// Looks at files that are as the commit has them: which are a person's, and which tasks there are.
     async fn look(&mut self) -> anyhow::Result<Vec<Task>> {
-        clean(self.revisions).await?;
+        clean(self.revisions, &load::places(self.source, self.checkout())).await?;
         self.theirs = self.revisions.untracked().await.map_err(unreadable)?;
         let tasks = load::tasks(self.source, self.resolved, (self.environment, self.outside)).await?;
         only(tasks, &self.flags.task, self.source)
@@ -248,6 +248,8 @@ impl Engine<'_> {
             let Some(task) = book.entries.get(at).map(|entry| entry.task.clone()) else {
                 return Ok(StopReason::NoTasks);
             };
+            // A person may have been at the files since the last one, while it was paused above all.
+            clean(self.revisions, &load::places(self.source, self.checkout())).await?;
             if let Some(reason) = self.turn(book, at, &task).await? {
                 return Ok(reason);
             }

@@ -80,6 +80,30 @@ fn open(args: &OrderArgs, checkout: &Path, environment: &Environment) -> anyhow:
     Store::open(&location, Arc::new(redactor)).map(Some).map_err(|error| setup::audit_failure(&error))
 }
 
+/// Refuses to write a list while a task is under way here: its run would put the file back, since only code under test could have
+/// written it then.
+///
+/// # Errors
+/// A process works on a backlog of this folder and is not paused (exit 2), or the log cannot be read.
+pub(super) fn refuse_under_way(path: &Path, environment: &Environment) -> anyhow::Result<()> {
+    let (checkout, place) = (current_dir()?, OrderArgs { audit_db: None });
+    let Some(store) = open(&place, &checkout, environment)? else { return Ok(()) };
+    let folder = checkout.display().to_string();
+    let holder = store.backlog_holder().map_err(|error| book::failed(&error))?;
+    if holder.is_none_or(|holder| holder.cwd != folder) {
+        return Ok(());
+    }
+    let last = store.last_backlog(None, &folder).map_err(|error| book::failed(&error))?;
+    if last.is_some_and(|(backlog, _)| backlog.course.status == Status::Paused.as_str()) {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "a task is under way here, and its run would put {} back\n→ Fix: `upshift pause`, add the task once `upshift tasks status` says \
+         that it is paused, and `upshift resume`",
+        path.display()
+    )))
+}
+
 fn ask(verb: &str, amount: u32, args: &OrderArgs, environment: &Environment) -> anyhow::Result<u8> {
     let nobody = || {
         let fix = "begin with `upshift run --tasks SOURCE`, or name its log with --audit-db";

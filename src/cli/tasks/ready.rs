@@ -39,9 +39,9 @@ pub(super) async fn ready_for_commits(revisions: &Revisions<'_>) -> anyhow::Resu
     Ok(())
 }
 
-/// Refuses files that differ from the commit: a task's commit must hold its change alone.
-pub(super) async fn clean(revisions: &Revisions<'_>) -> anyhow::Result<()> {
-    if revisions.is_clean().await.map_err(unreadable)? {
+/// Refuses files that differ from the commit, but for those of the list: a task's commit must hold its change alone.
+pub(super) async fn clean(revisions: &Revisions<'_>, list: &[String]) -> anyhow::Result<()> {
+    if revisions.is_clean_but(list).await.map_err(unreadable)? {
         return Ok(());
     }
     Err(Failure::usage(

@@ -83,7 +83,7 @@ async fn begin(
     let revisions = Revisions::open(&resolved.checkout, environment.raw(), &stop).await.map_err(unreadable)?;
     ready_for_commits(&revisions).await?;
     merging::go_back(&setup, &resolved, &revisions).await?;
-    clean(&revisions).await?;
+    clean(&revisions, &[]).await?;
     let place = environment.state_home(&resolved.checkout).join(FOLDER).join(folder_name(&resolved.checkout));
     let seats = Semaphore::new(usize::try_from(flags.workers.unwrap_or(1)).unwrap_or(1));
     let workers = Workers {

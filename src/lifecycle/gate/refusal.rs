@@ -142,6 +142,14 @@ impl Refusal {
     }
 }
 
+fn wakes_only(f: &mut fmt::Formatter<'_>, event: &str) -> fmt::Result {
+    write!(
+        f,
+        "`{event}` begins no run, and none waits for this commit\n→ Fix: start one by `workflow_run`, a label or a comment, if it should \
+         be mended"
+    )
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -207,11 +215,7 @@ impl fmt::Display for Refusal {
                 "the commit is upshift's own: it does not run on its own fixes\n→ Fix: put the label or the comment that starts it, \
                  if it should try once more",
             ),
-            Self::WakesOnly { event } => write!(
-                f,
-                "`{event}` begins no run, and none waits for this commit\n→ Fix: start one by `workflow_run`, a label or a comment, if it \
-                 should be mended"
-            ),
+            Self::WakesOnly { event } => wakes_only(f, event),
             Self::AttemptsUsedUp { number, attempts, max } => write!(
                 f,
                 "pull request #{number} has had {}, and `max-attempts-per-pr` is {max}\n→ Fix: comment `/upshift retry` \

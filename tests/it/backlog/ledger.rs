@@ -84,7 +84,7 @@ pub(crate) const ROWS: [Row; 14] = [
             "s3_14_it_pauses_goes_on_and_works_on_more_or_fewer_as_it_is_asked",
             "a_limit_has_floors_and_none_stays_none",
             "whatever_is_asked_a_limit_never_falls_below_what_was_begun",
-            "a_task_that_is_added_while_it_works_is_worked_on",
+            "a_task_that_is_added_while_it_is_paused_is_worked_on",
             "stories_are_worked_off_in_their_order_and_marked_in_their_own_file",
             "an_order_is_heard_while_a_retry_is_waited_for",
             "a_raised_cap_brings_back_who_had_too_little_and_is_recorded",

@@ -249,13 +249,16 @@ fn an_order_is_heard_while_a_retry_is_waited_for() {
 }
 
 #[test]
-fn a_task_that_is_added_while_it_works_is_worked_on() {
+fn a_task_that_is_added_while_it_is_paused_is_worked_on() {
     let project = project();
     let (go, server) = waits();
     let program = Program::with_anthropic(&server.url());
-    let add = |id: &str| {
+    let tries = |id: &str| {
         let name = format!("test_run (tests.test_{id}.{id}Test.test_run)");
-        let said = call(&program, &project, &["tasks", "add", "--tasks", "tasks.yml", id, "Mend it", "--test", &name]);
+        call(&program, &project, &["tasks", "add", "--tasks", "tasks.yml", id, "Mend it", "--test", &name])
+    };
+    let add = |id: &str| {
+        let said = tries(id);
         assert_eq!(said.code, 0, "{}", said.all());
     };
     add("names");
@@ -264,8 +267,15 @@ fn a_task_that_is_added_while_it_works_is_worked_on() {
     // Named another way it is the same list.
     let mut working = Working::start_with(&program, &project, "./tasks.yml", &[]);
     working.until("iteration:started");
-    add("words");
+    // The run of the task under way would put the list back.
+    let refused = tries("words");
+    assert_eq!(refused.code, 2, "{}", refused.all());
+    assert!(refused.err.contains("a task is under way here, and its run would put"), "{}", refused.all());
+    assert_eq!(call(&program, &project, &["pause"]).code, 0);
     go.send(()).expect("it waits");
+    working.until("engine:paused");
+    add("words");
+    assert_eq!(call(&program, &project, &["resume"]).code, 0);
     let refreshed = working.until("tasks:refreshed");
     assert_eq!(refreshed["tasks"].as_array().map(Vec::len), Some(2));
     let stopped = working.until("engine:stopped");
@@ -280,6 +290,27 @@ fn a_task_that_is_added_while_it_works_is_worked_on() {
     let asked = server.requests().len();
     let again = work_off(&program, &project, &["--tasks", "tasks.yml"]);
     assert_eq!((again.code, server.requests().len()), (0, asked), "{}", again.all());
+    server.finish();
+}
+
+/// A task's commit holds its change alone, also where a person was at the files while it was paused.
+#[test]
+fn edits_made_while_it_is_paused_are_committed_with_no_task() {
+    let project = project();
+    let (go, server) = waits();
+    let program = Program::with_anthropic(&server.url());
+    let mut working = Working::start(&program, &project, &[]);
+    working.until("iteration:started");
+    assert_eq!(call(&program, &project, &["pause"]).code, 0);
+    go.send(()).expect("it waits");
+    working.until("engine:paused");
+    let commits = subjects(&project).len();
+    let kept = format!("# mine\n{}", project.read("tests/__init__.py"));
+    project.write("tests/__init__.py", &kept);
+    assert_eq!(call(&program, &project, &["resume"]).code, 0);
+    assert_eq!(working.until("engine:stopped")["reason"], "error");
+    assert_eq!(working.end(), 2);
+    assert_eq!((subjects(&project).len(), project.read("tests/__init__.py")), (commits, kept));
     server.finish();
 }
 

@@ -89,7 +89,7 @@ async fn merge(
     let revisions = Revisions::open(&resolved.checkout, environment.raw(), &stop).await.map_err(unreadable)?;
     ready_for_commits(&revisions).await?;
     go_back(&setup, resolved, &revisions).await?;
-    clean(&revisions).await?;
+    clean(&revisions, &[]).await?;
     let tasks = match &from {
         Some(from) => load::tasks(from, resolved, (environment, environment)).await?,
         None => Vec::new(),
@@ -133,7 +133,7 @@ async fn proven(
     let setup = Setup::new(&resolved.checkout, environment, Some(&resolved.plan), None);
     let (_raises, stop) = StopSource::new();
     let revisions = Revisions::open(&resolved.checkout, environment.raw(), &stop).await.map_err(unreadable)?;
-    clean(&revisions).await?;
+    clean(&revisions, &[]).await?;
     let mut report = proven::read(&revisions, &from_here(&resolved.checkout, &file.to_string_lossy())).await?;
     propose(args.pull_request, (whole, source), resolved, (&revisions, Whence::Base), &mut report).await?;
     print(&report, args.format, &setup)?;
