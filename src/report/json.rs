@@ -131,7 +131,7 @@ pub fn document(view: &RunView) -> Document<'_> {
 }
 
 fn kept_change<'v>(view: &'v RunView, kept: &'v KeptChange) -> KeptDocument<'v> {
-    let fixed_tests = kept.green.then(|| view.failing_before.as_slice()).unwrap_or_default();
+    let fixed_tests = if kept.green { view.failing_before.as_slice() } else { &[] };
     KeptDocument { green: kept.green, fixed_tests, diff_stat: &kept.stat.files }
 }
 
