@@ -12,6 +12,9 @@ pub const WORKFLOW_PATH: &str = ".github/workflows/upshift.yml";
 /// The configuration file.
 pub const CONFIG_PATH: &str = crate::config::DEFAULT_CONFIG_PATH;
 
+/// What stands in the templates for the owner of the action. It stands nowhere else in them, so that all of it may be replaced.
+pub const PLACEHOLDER: &str = "YOUR-ACCOUNT";
+
 /// The template of the workflow.
 pub const WORKFLOW: &str = include_str!("init/workflow.yml");
 
@@ -140,7 +143,7 @@ pub fn write_judge(root: &Path, overwrite: Overwrite) -> Result<String, InitErro
     put_all(root, overwrite, &[(JUDGE_PATH, JUDGE)])?;
     Ok(format!(
         "Wrote {JUDGE_PATH}.\n\nNext:\n  \
-         1. In {JUDGE_PATH}, replace OWNER by the owner of the action; what the tests need goes to `setup-command`.\n  \
+         1. In {JUDGE_PATH}, replace {PLACEHOLDER} by the owner of the action, and @v1 by @ and a commit (there is no release); what the tests need goes to `setup-command`.\n  \
          2. Try it on this machine, on a branch: upshift judge\n"
     ))
 }
@@ -175,8 +178,10 @@ fn next_steps(options: Options) -> String {
         "Wrote {WORKFLOW_PATH}, {REVIEW_PATH} and {CONFIG_PATH}.\n\
          \n\
          Next:\n  \
-         1. Put a key into the repository's secrets: gh secret set ANTHROPIC_API_KEY\n  \
-         2. In {WORKFLOW_PATH}, replace OWNER by the owner of the action, and name your CI workflow.\n  \
+         1. Put a key into the repository's secrets: gh secret set ANTHROPIC_API_KEY \
+         (or OPENAI_API_KEY, GEMINI_API_KEY: also under `env:` in the workflow)\n  \
+         2. In {WORKFLOW_PATH}, replace {PLACEHOLDER} by the owner of the action, @v1 by @ and a commit (there is no release), \
+         and CI by the name of the workflow that runs your tests.\n  \
          3. If the tests need something installed (`npm ci`, say), name the command there as `setup-command`.\n  \
          4. To have CI run on the fixes, and no job wait for it, put the token of an App or a fine-grained one there: \
          gh secret set UPSHIFT_PUSH_TOKEN\n  \

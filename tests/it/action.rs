@@ -98,7 +98,7 @@ fn environment_of_a_step(with: &Value, token: &str) -> Vec<(String, String)> {
 fn with_of(workflow: &str) -> Value {
     let workflow: Value = serde_yaml::from_str(workflow).expect("YAML");
     let steps = workflow["jobs"]["fix"]["steps"].as_sequence().expect("steps").clone();
-    let uses = |step: &&Value| step["uses"].as_str().is_some_and(|uses| uses.starts_with("OWNER/upshift@"));
+    let uses = |step: &&Value| step["uses"].as_str().is_some_and(|uses| uses.starts_with("YOUR-ACCOUNT/upshift@"));
     steps.iter().rfind(uses).expect("the step")["with"].clone()
 }
 
@@ -194,7 +194,7 @@ fn every_foreign_action_is_pinned_by_commit() {
         for line in text.lines() {
             let Some(uses) = line.trim_start().trim_start_matches("- ").strip_prefix("uses: ") else { continue };
             let uses = uses.split_whitespace().next().expect("an action");
-            if uses.starts_with("./") || uses.starts_with("OWNER/upshift@") {
+            if uses.starts_with("./") || uses.starts_with("YOUR-ACCOUNT/upshift@") {
                 continue;
             }
             let (_, reference) = uses.split_once('@').expect("a version");

@@ -9,6 +9,8 @@ use crate::report::plain;
 const ABOUT: &str = "triggers";
 /// The event of a pull request.
 const PULL_REQUEST: &str = "pull_request";
+/// The event of a review.
+const REVIEW: &str = "pull_request_review";
 /// How many workflows are named.
 const MOST_NAMED: usize = 8;
 /// The most columns of a workflow's name.
@@ -34,26 +36,9 @@ impl Workflow {
 /// The problems of a workflow that runs upshift. Empty where it follows no other workflow.
 pub(super) fn examine(ours: &Workflow, all: &[Workflow]) -> Vec<Finding> {
     let Some(trigger) = ours.text.get("on").and_then(|on| on.get("workflow_run")) else { return Vec::new() };
-    let mut findings = Vec::new();
-    let followed = trigger.get("workflows").and_then(Value::as_sequence).into_iter().flatten();
-    let names: Vec<String> = all.iter().map(Workflow::name).collect();
-    for wanted in followed.filter_map(Value::as_str).filter(|wanted| !names.iter().any(|name| name == wanted)) {
-        let others: Vec<String> = names
-            .iter()
-            .filter(|name| **name != ours.name())
-            .take(MOST_NAMED)
-            .map(|name| format!("`{}`", shown(name)))
-            .collect();
-        let fix = if others.is_empty() {
-            "name the workflow that runs the tests, as its `name:` has it".to_owned()
-        } else {
-            format!("name the one that runs the tests, as its `name:` has it: {}", others.join(", "))
-        };
-        let said = format!("{}: it follows the workflow `{}`, and none here is called so", ours.file, shown(wanted));
-        findings.push(Finding::problem(ABOUT, said, fix));
-    }
     let followed: Vec<&str> =
         trigger.get("workflows").and_then(Value::as_sequence).into_iter().flatten().filter_map(Value::as_str).collect();
+    let mut findings = strangers(ours, &followed, all);
     let unheard = all.iter().filter(|other| judges_pulls(&other.text) && !uses_upshift(&other.text));
     let unheard: Vec<String> = unheard
         .map(Workflow::name)
@@ -77,6 +62,40 @@ pub(super) fn examine(ours: &Workflow, all: &[Workflow]) -> Vec<Finding> {
         ));
     }
     findings
+}
+
+/// The problems of the names that it follows: none here is called so, or all are upshift's own.
+fn strangers(ours: &Workflow, followed: &[&str], all: &[Workflow]) -> Vec<Finding> {
+    let named = |wanted: &str| all.iter().find(|other| other.name() == wanted);
+    let others: Vec<String> = all
+        .iter()
+        .filter(|other| !is_ours(&other.text))
+        .take(MOST_NAMED)
+        .map(|other| format!("`{}`", shown(&other.name())))
+        .collect();
+    let fix = if others.is_empty() {
+        "no workflow here runs the tests: write one first, and name it as its `name:` has it".to_owned()
+    } else {
+        format!("name the one that runs the tests, as its `name:` has it: {}", others.join(", "))
+    };
+    let missing = followed.iter().filter(|wanted| named(wanted).is_none()).map(|wanted| {
+        let said = format!("{}: it follows the workflow `{}`, and none here is called so", ours.file, shown(wanted));
+        Finding::problem(ABOUT, said, fix.clone())
+    });
+    let own_only =
+        !followed.is_empty() && followed.iter().all(|wanted| named(wanted).is_some_and(|other| is_ours(&other.text)));
+    let own_only = own_only.then(|| {
+        let said = format!("{}: it follows upshift's own workflows only, so that no red CI starts it", ours.file);
+        Finding::problem(ABOUT, said, fix.clone())
+    });
+    missing.chain(own_only).collect()
+}
+
+/// Whether it runs upshift, or only tells it of reviews: neither runs the tests.
+fn is_ours(workflow: &Value) -> bool {
+    let triggers = workflow.get("on").and_then(Value::as_mapping);
+    let hears_reviews_only = triggers.is_some_and(|on| on.len() == 1 && on.contains_key(REVIEW));
+    hears_reviews_only || jobs(workflow).any(|job| runs_upshift(job) || calls_upshift(job))
 }
 
 /// The problem of a workflow whose pushes are judged by checks that are not of Actions, by their names, and whose job no end of theirs starts.
@@ -125,6 +144,40 @@ pub(super) fn runs_upshift(job: &Value) -> bool {
     let steps = job.get("steps").and_then(Value::as_sequence).into_iter().flatten();
     let mut actions = steps.filter_map(|step| step.get("uses")?.as_str()?.split('@').next());
     actions.any(|action| action.rsplit('/').next() == Some("upshift"))
+}
+
+/// Whether a job is one of upshift's own reusable workflows.
+fn calls_upshift(job: &Value) -> bool {
+    job.get("uses").and_then(Value::as_str).is_some_and(|uses| uses.contains("/upshift/.github/workflows/"))
+}
+
+/// Whether a step of a job may change the repository's code: what only gates, judges, or wakes others does not.
+pub(super) fn mends_in(job: &Value) -> bool {
+    job.get("steps").and_then(Value::as_sequence).into_iter().flatten().any(mends)
+}
+
+/// The same of a step.
+pub(super) fn mends(step: &Value) -> bool {
+    let judges = step.get("with").and_then(|with| with.get("mode")?.as_str()) == Some("judge");
+    !judges && command(step).is_some_and(|command| command != "gate" && command != "resume")
+}
+
+/// The command of upshift that a step runs. `None` where the step does not use upshift.
+pub(super) fn command(step: &Value) -> Option<&str> {
+    let action = action(step)?;
+    let ours = action.rsplit('/').next() == Some("upshift") || action == "./.upshift/action";
+    ours.then(|| step.get("with").and_then(|with| with.get("command")?.as_str()).unwrap_or("run"))
+}
+
+/// The action of a step, or the workflow of a job, without its version.
+pub(super) fn action(step: &Value) -> Option<&str> {
+    step.get("uses")?.as_str()?.split('@').next()
+}
+
+/// The actions and reusable workflows that it uses.
+pub(super) fn actions(workflow: &Value) -> impl Iterator<Item = &str> {
+    let steps = jobs(workflow).filter_map(|job| job.get("steps")?.as_sequence()).flatten();
+    jobs(workflow).chain(steps).filter_map(action)
 }
 
 /// Whether a step is given a token whose pushes start CI.

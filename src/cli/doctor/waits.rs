@@ -46,8 +46,10 @@ impl Waits {
 pub(super) fn examine(ours: &Workflow, all: &[Workflow], waits: Waits) -> Vec<Finding> {
     let mut findings: Vec<Finding> = merge(ours, all, waits).into_iter().collect();
     let jobs = ours.text.get("jobs").and_then(Value::as_mapping).into_iter().flatten();
-    findings
-        .extend(jobs.filter(|(_, job)| triggers::runs_upshift(job)).filter_map(|(_, job)| deadline(ours, job, waits)));
+    findings.extend(
+        jobs.filter(|(_, job)| triggers::runs_upshift(job) && triggers::mends_in(job))
+            .filter_map(|(_, job)| deadline(ours, job, waits)),
+    );
     findings
 }
 

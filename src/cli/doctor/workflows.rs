@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_yaml::Value;
 
 use super::finding::Finding;
-use super::triggers::{self, Workflow};
+use super::triggers::{self, Workflow, action, command};
 use super::waits::{self, Waits};
+use crate::cli::init::PLACEHOLDER;
 use crate::report::plain;
 
 const ABOUT: &str = "workflow";
@@ -57,8 +58,9 @@ fn read(file: &Path) -> Option<Workflow> {
 }
 
 fn look(workflow: &Workflow, all: &[Workflow], waits: Waits) -> Vec<Finding> {
+    let placeholder = placeholder(workflow);
     if !meets_foreign_code(&workflow.text) {
-        return Vec::new();
+        return placeholder.into_iter().collect();
     }
     let jobs = workflow.text.get("jobs").and_then(Value::as_mapping);
     let steps = jobs.into_iter().flatten().filter_map(|(_, job)| job.get("steps")?.as_sequence());
@@ -68,7 +70,22 @@ fn look(workflow: &Workflow, all: &[Workflow], waits: Waits) -> Vec<Finding> {
         findings.extend(triggers::examine(workflow, all));
         findings.extend(waits::examine(workflow, all, waits));
     }
+    findings.extend(placeholder);
     findings
+}
+
+/// The problem of one in which nobody has said yet whose upshift it uses.
+fn placeholder(workflow: &Workflow) -> Option<Finding> {
+    triggers::actions(&workflow.text).any(|action| action.split('/').next() == Some(PLACEHOLDER)).then(|| {
+        let fix = format!(
+            "replace `{PLACEHOLDER}` by the account that upshift is forked or pushed to, and `@v1` by `@` and a commit"
+        );
+        Finding::problem(
+            ABOUT,
+            format!("{}: `{PLACEHOLDER}` is no account: GitHub finds no such action", workflow.file),
+            fix,
+        )
+    })
 }
 
 /// Whether one of its events may bring a pull request's code.
@@ -81,7 +98,7 @@ fn meets_foreign_code(workflow: &Value) -> bool {
 }
 
 fn job(file: &str, steps: &[Value]) -> Vec<Finding> {
-    let Some(run) = steps.iter().position(|step| command(step).is_some_and(|command| command != "gate")) else {
+    let Some(run) = steps.iter().position(triggers::mends) else {
         return Vec::new();
     };
     let mut findings = Vec::new();
@@ -110,18 +127,6 @@ fn job(file: &str, steps: &[Value]) -> Vec<Finding> {
             .push(Finding::ok(ABOUT, format!("{file}: the gate stands first, and nothing else runs before upshift")));
     }
     findings
-}
-
-/// The command of upshift that a step runs. `None` where the step does not use upshift.
-fn command(step: &Value) -> Option<&str> {
-    let action = action(step)?;
-    let ours = action.rsplit('/').next() == Some("upshift") || action == "./.upshift/action";
-    ours.then(|| step.get("with").and_then(|with| with.get("command")?.as_str()).unwrap_or("run"))
-}
-
-/// The action of a step, without its version.
-fn action(step: &Value) -> Option<&str> {
-    step.get("uses")?.as_str()?.split('@').next()
 }
 
 /// Whether it may start what the checkout holds: every script, and every action but those that fetch and unpack.

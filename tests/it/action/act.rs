@@ -90,7 +90,7 @@ impl Runner {
         Self::of(root, Box::new(project))
     }
 
-    /// With the action elsewhere, as `uses: OWNER/upshift@v1` says; the workflow lies in the working tree alone.
+    /// With the action elsewhere, as `uses: YOUR-ACCOUNT/upshift@v1` says; the workflow lies in the working tree alone.
     pub(super) fn of_clone(root: PathBuf, kept: tempfile::TempDir, workflow: &str) -> Self {
         let path = root.join(".github/workflows/upshift.yml");
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
@@ -174,7 +174,7 @@ impl Runner {
             std::fs::create_dir_all(file.parent().expect("a parent")).expect("folders");
             std::fs::write(file, text).expect("written");
         }
-        let ours = format!("OWNER/upshift@v1={}", path("action").display());
+        let ours = format!("YOUR-ACCOUNT/upshift@v1={}", path("action").display());
         let mut command = Command::new(tool(ACT));
         command.current_dir(&self.root).env_clear();
         command.env("PATH", std::env::var_os("PATH").expect("PATH"));

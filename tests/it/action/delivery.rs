@@ -232,7 +232,7 @@ fn where_the_gate_is_closed_nothing_is_checked_out_and_no_model_is_asked() {
     let ran = site.run(&models);
     assert!(ran.log.contains("ada may not write to acme/shop"), "{}", ran.log);
     let began = |step: &str| ran.log.lines().any(|line| line.contains("Run Main") && line.contains(step));
-    assert!(began("OWNER/upshift@v1"), "{}", ran.log);
+    assert!(began("YOUR-ACCOUNT/upshift@v1"), "{}", ran.log);
     assert!(!began("actions/checkout@"), "{}", ran.log);
     assert_eq!(site.server.head("topic"), site.start);
     assert!(models.requests().is_empty());

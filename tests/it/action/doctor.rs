@@ -28,7 +28,7 @@ fn ask_in(world: World, more: &[(&str, &str)], workflows: &[(&str, &str)]) -> Sa
     }
     let project = Project::python();
     for (name, text) in workflows {
-        project.write(&format!(".github/workflows/{name}"), text);
+        project.write(&format!(".github/workflows/{name}"), &text.replace("YOUR-ACCOUNT", "acme"));
     }
     project.commit();
     let said = program.run(project.path(), &["doctor", "--test-command", project.test_command]);
@@ -141,6 +141,13 @@ fn lines_about(about: &str, workflows: &[(&str, &str)]) -> Vec<String> {
 }
 
 fn lines_where(more: &[(&str, &str)], about: &str, workflows: &[(&str, &str)]) -> Vec<String> {
+    let owned: Vec<_> = workflows.iter().map(|(name, text)| (*name, text.replace("YOUR-ACCOUNT", "acme"))).collect();
+    let owned: Vec<_> = owned.iter().map(|(name, text)| (*name, text.as_str())).collect();
+    lines_as_written(more, about, &owned)
+}
+
+/// The same, with what stands there for the owner of the action.
+fn lines_as_written(more: &[(&str, &str)], about: &str, workflows: &[(&str, &str)]) -> Vec<String> {
     let project = Project::python();
     for (name, text) in workflows {
         project.write(&format!(".github/workflows/{name}"), text);
@@ -174,6 +181,48 @@ fn triggers_that_would_never_wake_a_run_are_named() {
     let [asleep] =
         lines_about("triggers", &[("upshift.yml", &old), ("ci.yml", "name: CI\n")]).try_into().expect("a line");
     assert!(asleep.contains("a run that waits for it never ends → Fix: add `contains("), "{asleep}");
+}
+
+#[test]
+fn upshifts_own_workflows_are_not_offered_as_ci_and_following_them_alone_is_a_problem() {
+    let ours = ("upshift.yml", upshift::cli::init::WORKFLOW);
+    let judge = ("judge.yml", upshift::cli::init::JUDGE);
+    let [none] = lines_about("triggers", &[ours, judge, REVIEW]).try_into().expect("a line");
+    assert!(none.contains("`CI`, and none here is called so → Fix: no workflow here runs the tests: write one first"));
+    let tests = ("tests.yml", "name: Tests\non: push\n");
+    let [one] = lines_about("triggers", &[ours, judge, REVIEW, tests]).try_into().expect("a line");
+    assert!(one.ends_with("as its `name:` has it: `Tests`"), "{one}");
+    let alone = ours.1.replace("[CI, upshift-review]", "[upshift-review]");
+    let [alone] = lines_about("triggers", &[("upshift.yml", &alone), REVIEW, tests]).try_into().expect("a line");
+    assert!(alone.contains("it follows upshift's own workflows only, so that no red CI starts it → Fix: "), "{alone}");
+    assert!(alone.ends_with("`Tests`"), "{alone}");
+}
+
+#[test]
+fn jobs_that_only_resume_or_judge_need_no_gate_and_no_time_for_a_run() {
+    let options = Options { schedule: Schedule::HalfHourly, hears_outsiders: true };
+    let ours = upshift::cli::init::workflow(options);
+    let ci = ("ci.yml", "name: CI\non: push\n");
+    let all = [("upshift.yml", ours.as_str()), ("judge.yml", upshift::cli::init::JUDGE), REVIEW, ci];
+    let [line] = lines_about("workflow", &all).try_into().expect("one line");
+    assert!(line.starts_with("✔ workflow: upshift.yml: the gate stands first"), "{line}");
+    assert_eq!(lines_about("triggers", &all), Vec::<String>::new());
+}
+
+#[test]
+fn an_owner_of_the_action_that_nobody_filled_in_is_a_problem() {
+    for (file, text) in [("upshift.yml", upshift::cli::init::WORKFLOW), ("judge.yml", upshift::cli::init::JUDGE)] {
+        let lines = lines_as_written(&[], "workflow", &[(file, text)]);
+        let problems: Vec<_> = lines.iter().filter(|line| line.starts_with('✖')).collect();
+        let [line] = problems.as_slice() else { panic!("{lines:?}") };
+        assert!(
+            line.contains("`YOUR-ACCOUNT` is no account") && line.contains("→ Fix: replace `YOUR-ACCOUNT`"),
+            "{line}"
+        );
+    }
+    let called =
+        "on: { workflow_dispatch: }\njobs:\n  a: { uses: YOUR-ACCOUNT/upshift/.github/workflows/tasks.yml@v1 }\n";
+    assert_eq!(lines_as_written(&[], "workflow", &[("tasks.yml", called)]).len(), 1);
 }
 
 #[test]

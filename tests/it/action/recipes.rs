@@ -21,7 +21,7 @@ fn recipe(title: &str) -> String {
 fn told_its_commit() -> String {
     let text = file(".github/workflows/fix.yml");
     assert!(text.contains("${{ job.workflow_sha }}") && text.contains("${{ job.workflow_repository }}"));
-    text.replace("${{ job.workflow_sha }}", "v1").replace("${{ job.workflow_repository }}", "OWNER/upshift")
+    text.replace("${{ job.workflow_sha }}", "v1").replace("${{ job.workflow_repository }}", "YOUR-ACCOUNT/upshift")
 }
 
 fn called(site: &Site, models: &ModelServer, text: &str) -> Runner {

@@ -26,7 +26,7 @@ fn caller() -> String {
 fn told_its_commit() -> String {
     let text = file(".github/workflows/tasks.yml");
     assert!(text.contains("${{ job.workflow_sha }}") && text.contains("${{ job.workflow_repository }}"));
-    text.replace("${{ job.workflow_sha }}", "v1").replace("${{ job.workflow_repository }}", "OWNER/upshift")
+    text.replace("${{ job.workflow_sha }}", "v1").replace("${{ job.workflow_repository }}", "YOUR-ACCOUNT/upshift")
 }
 
 /// A repository with three bugs on its default branch.

@@ -87,7 +87,7 @@ fn init_writes_files_that_load_and_says_what_is_next() {
     assert_eq!(workflow["jobs"]["fix"]["permissions"], rights);
     assert_eq!(workflow["jobs"]["fix"]["concurrency"]["cancel-in-progress"], false, "never in the middle of a push");
     let steps = workflow["jobs"]["fix"]["steps"].as_array().unwrap();
-    assert!(steps.iter().any(|step| step["uses"] == "OWNER/upshift@v1"));
+    assert!(steps.iter().any(|step| step["uses"] == "YOUR-ACCOUNT/upshift@v1"));
     assert!(steps.iter().all(|step| step.get("run").is_none()), "nothing of the event reaches a shell");
 }
 
@@ -145,6 +145,19 @@ fn init_offers_triggers_for_checks_that_are_not_of_actions() {
     let (group, before) = (group(&workflow), group(&plain));
     assert!(group.starts_with(before.trim_end_matches(" }}")), "{group}");
     assert!(group.ends_with("github.event.check_suite.head_branch || github.event.branches[0].name }}"), "{group}");
+}
+
+#[test]
+fn what_stands_for_the_owner_may_be_replaced_everywhere() {
+    let all = Options { hears_outsiders: true, ..HALF_HOURLY };
+    for text in [init::workflow(all), init::JUDGE.to_owned(), init::REVIEW.to_owned()] {
+        let document: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
+        let replaced: serde_yaml::Value = serde_yaml::from_str(&text.replace(init::PLACEHOLDER, "acme")).unwrap();
+        let placed = |job: &str| replaced["jobs"][job]["if"] == document["jobs"][job]["if"];
+        assert!(["fix", "resume", "told", "judge"].into_iter().all(placed), "no condition is changed");
+        assert!(!text.contains(" OWNER ") && !text.contains("OWNER/"), "{text}");
+    }
+    assert!(init::WORKFLOW.contains(&format!("uses: {}/upshift@v1", init::PLACEHOLDER)));
 }
 
 #[test]

@@ -25,11 +25,11 @@ fn steps(value: &Value, found: &mut Vec<Value>) {
 /// What is wrong with a step.
 fn fault(step: &Value, inputs: &BTreeSet<String>) -> Option<String> {
     let uses = step["uses"].as_str()?;
-    if uses.starts_with("OWNER/upshift/.github/workflows/") {
+    if uses.starts_with("YOUR-ACCOUNT/upshift/.github/workflows/") {
         // Its own inputs are held against the file by `action`.
         return None;
     }
-    if !uses.starts_with("OWNER/upshift@") {
+    if !uses.starts_with("YOUR-ACCOUNT/upshift@") {
         let (_, reference) = uses.split_once('@')?;
         let is_commit = reference.len() == 40 && reference.bytes().all(|byte| byte.is_ascii_hexdigit());
         return (!is_commit).then(|| format!("{uses} is not pinned"));
@@ -78,14 +78,15 @@ fn a_sample_that_is_wrong_is_noticed() {
     for wrong in [
         "a: [",
         "steps: [{uses: actions/checkout@v5}]",
-        "jobs: {a: {steps: [{uses: OWNER/upshift@v1, with: {no-such-input: a}}]}}",
+        "jobs: {a: {steps: [{uses: YOUR-ACCOUNT/upshift@v1, with: {no-such-input: a}}]}}",
         "no-such-key: 1",
         "tiers: no-such-model x3",
         "global: {maxTotalCostUsd: -1}",
     ] {
         assert!(sample(wrong).is_err(), "{wrong}");
     }
-    for right in ["allowed-bots: a", "tiers: claude-haiku-5-5 x3", "- {uses: OWNER/upshift@v1, with: {command: gate}}"]
+    for right in
+        ["allowed-bots: a", "tiers: claude-haiku-5-5 x3", "- {uses: YOUR-ACCOUNT/upshift@v1, with: {command: gate}}"]
     {
         assert_eq!(sample(right), Ok(()), "{right}");
     }
@@ -96,7 +97,7 @@ fn a_whole_workflow_asks_for_no_right_by_default_and_limits_its_time() {
     for page in pages() {
         for fence in page.fences().iter().filter(|fence| fence.language == "yaml") {
             let value: Value = serde_yaml::from_str(&fence.text).expect("YAML");
-            if value.get("jobs").is_none() || !fence.text.contains("OWNER/upshift@") {
+            if value.get("jobs").is_none() || !fence.text.contains("YOUR-ACCOUNT/upshift@") {
                 continue;
             }
             assert!(value.get("permissions").is_some(), "{}: no permissions\n{}", page.name, fence.text);
