@@ -13,15 +13,13 @@ use super::context::{Context, LifecycleError, paths};
 use super::measured::{Measured, Origin};
 use super::recorder::Recorder;
 use super::stage::{Held, Next, Stage};
+use super::yours;
 use crate::domain::event::Event;
 use crate::domain::outcome::{Outcome, PASSES_BY_NOW};
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
 use crate::policy::verdict::{self, Baseline};
 use crate::test_run;
-
-/// The most files that are named.
-const NAMED: usize = 5;
 
 /// The message about edits that are in the way of somebody else's.
 const SET_ASIDE: &str =
@@ -130,8 +128,6 @@ async fn begin_from(
 }
 
 fn told(changed: &BTreeSet<String>) -> String {
-    let named = changed.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    let more = changed.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("changed since the run stopped, and part of its start from now on: {named}{more}")
+    let changed: Vec<String> = changed.iter().cloned().collect();
+    format!("changed since the run stopped, and part of its start from now on: {}", yours::named(&changed))
 }

@@ -38,7 +38,8 @@ pub(super) fn in_the_way(files: &[String], red: &str) -> String {
     )
 }
 
-fn named(files: &[String]) -> String {
+/// The first of them, and how many more there are.
+pub(super) fn named(files: &[String]) -> String {
     let named = files.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
     let more = files.len().saturating_sub(MOST_NAMED);
     if more > 0 { format!("{named} and {more} more") } else { named }
