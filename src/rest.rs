@@ -21,6 +21,8 @@ use crate::http::{Incoming, Outward, OutwardError};
 const MAX_BODY: usize = 256 * 1024;
 /// The most bytes of an answer to a request that failed.
 const MAX_FAILURE: usize = 1_000;
+/// The longest kind of content that is named, in bytes.
+const MAX_KIND: usize = 80;
 /// Signs that stand in an address for themselves (RFC 3986, 2.3). All others are encoded.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 /// Kinds of content that are text.
@@ -168,8 +170,10 @@ fn unreachable(error: OutwardError) -> RestError {
 
 async fn told(answer: &mut Incoming) -> Result<String, RestError> {
     let status = answer.status();
-    let kind = answer.header("content-type").unwrap_or("text/plain").to_ascii_lowercase();
-    let is_text = TEXTS.iter().any(|text| kind.contains(text));
+    // As the service wrote it: in another case, or cut, a secret in it would not be known for one.
+    let kind = answer.header("content-type").unwrap_or("text/plain").to_owned();
+    let lower = kind.to_ascii_lowercase();
+    let is_text = TEXTS.iter().any(|text| lower.contains(text));
     if !status.is_success() {
         let (body, _) = answer.body(MAX_FAILURE).await.map_err(unreachable)?;
         let elsewhere = if status.is_redirection() { " (to another place, where it is not followed)" } else { "" };
@@ -177,7 +181,8 @@ async fn told(answer: &mut Incoming) -> Result<String, RestError> {
         return Err(RestError::Refused(format!("{status}{elsewhere} {said}").trim_end().to_owned()));
     }
     if !is_text {
-        return Ok(format!("[{}: not shown]", kind.chars().take(80).collect::<String>()));
+        let kind = if kind.len() > MAX_KIND { "content of another kind" } else { &kind };
+        return Ok(format!("[{kind}: not shown]"));
     }
     let (body, cut) = answer.body(MAX_BODY).await.map_err(unreachable)?;
     let mut text = String::from_utf8_lossy(&body).into_owned();

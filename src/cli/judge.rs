@@ -91,7 +91,7 @@ async fn judge(resolved: plan::Resolved, named: Named, format: Form, environment
     workspace.go_back().await?;
     let signal = match prepared.stops.stop.raised() {
         Some(StopCause::Signal(signal)) => Some(signal),
-        Some(StopCause::TimeUp | StopCause::Asked) | None => None,
+        Some(StopCause::TimeUp | StopCause::Asked | StopCause::OwnTime(_)) | None => None,
     };
     let found = found.map_err(|error| {
         Failure::with_code(

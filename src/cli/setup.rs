@@ -165,9 +165,8 @@ fn secrets(environment: &Environment, plan: Option<&Plan>) -> Vec<SecretString> 
         .flat_map(|plan| &plan.safety.pass_env)
         .chain(of_tools)
         .filter_map(|name| environment.get(name));
-    // A header's value may be a word for the kind of its key, and the key.
-    let passed = passed.flat_map(|value| [Some(value), value.rsplit_once(' ').map(|(_kind, key)| key)]).flatten();
-    let passed = passed.flat_map(values::secret_parts).map(SecretString::from);
+    // A header's value may be a word for the kind of its key, the key, and words about it.
+    let passed = passed.flat_map(values::header_parts).map(SecretString::from);
     // Most often a key for a collector.
     let of_telemetry = telemetry::secrets(|name| environment.get(name).map(str::to_owned));
     environment

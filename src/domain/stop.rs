@@ -14,6 +14,8 @@ pub enum StopCause {
     TimeUp,
     /// Somebody asked for it by a comment.
     Asked,
+    /// The time of one session is up, of so many seconds, and the run goes on.
+    OwnTime(u32),
 }
 
 /// The signal that no program can catch.

@@ -181,5 +181,6 @@ const fn exit_of(report: &FinalReport) -> SessionExit {
         FailureReason::Stopped { cause: StopCause::Signal(_) } => SessionExit::SignalReceived,
         FailureReason::Stopped { cause: StopCause::TimeUp } => SessionExit::TimeUp,
         FailureReason::Stopped { cause: StopCause::Asked } => SessionExit::UserStop,
+        FailureReason::Stopped { cause: StopCause::OwnTime(_) } => SessionExit::ToolTimeout,
     }
 }

@@ -192,7 +192,7 @@ async fn pause(context: &Context<'_>, awaited: Awaited, least_ms: u64) -> Option
         () = context.world.clock.sleep(length) => None,
         cause = outside.signals.wait() => match cause {
             StopCause::Signal(signal) => Some(signal),
-            StopCause::TimeUp | StopCause::Asked => None,
+            StopCause::TimeUp | StopCause::Asked | StopCause::OwnTime(_) => None,
         },
     }
 }

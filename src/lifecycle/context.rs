@@ -230,7 +230,7 @@ impl<'a> Context<'a> {
     pub(super) fn signal(&self) -> Option<i32> {
         match self.world.stop.raised().or(self.world.wrap_up.wished()) {
             Some(StopCause::Signal(signal)) => Some(signal),
-            Some(StopCause::TimeUp | StopCause::Asked) | None => None,
+            Some(StopCause::TimeUp | StopCause::Asked | StopCause::OwnTime(_)) | None => None,
         }
     }
 }

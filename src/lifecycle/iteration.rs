@@ -327,9 +327,8 @@ fn observe(work: &Work, objections: &[Foreign], best: &Candidate) -> Observation
         Some(Halt::NoModel { why, .. }) => Observation::NoModel { why: *why },
         Some(Halt::Budget(Cap::Tier, _)) => Observation::TierBudget,
         Some(Halt::Budget(Cap::Run, _) | Halt::Stopped(StopCause::TimeUp)) => Observation::RunBudget,
-        Some(Halt::Stopped(StopCause::Signal(_) | StopCause::Asked) | Halt::Unusable(_)) | None => {
-            not_green(work, best)
-        }
+        Some(Halt::Stopped(StopCause::Signal(_) | StopCause::Asked | StopCause::OwnTime(_)) | Halt::Unusable(_))
+        | None => not_green(work, best),
     }
 }
 

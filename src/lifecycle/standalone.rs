@@ -410,5 +410,6 @@ fn stopped(cause: StopCause) -> String {
         StopCause::Signal(signal) => format!("stopped by signal {signal}"),
         StopCause::Asked => "somebody asked for it".to_owned(),
         StopCause::TimeUp => "the time was up: raise --max-duration-minutes".to_owned(),
+        StopCause::OwnTime(seconds) => format!("its {seconds} s are over"),
     }
 }

@@ -5,6 +5,7 @@
 //! nothing but its tools.
 
 mod offer;
+mod room;
 mod servers;
 
 use std::cell::RefCell;
@@ -23,7 +24,7 @@ use crate::domain::ladder::Role;
 use crate::domain::model_id::ModelId;
 use crate::domain::session_exit::SessionExit;
 use crate::domain::tool::{ToolSource, ToolSpec};
-use crate::mcp::{self, Remote};
+use crate::mcp::{self, Offer, Remote};
 use crate::rest::Rest;
 use crate::session::{Memory, OutsideTools, Replay, SessionEnd};
 use offer::{Below, Source, name_of};
@@ -118,25 +119,18 @@ async fn serve(
     for ((server, client, remote), opened) in started.into_iter().zip(opened) {
         match opened {
             Ok(described) => {
-                let (mut tools, left_out) = mcp::offered(&server.name, &described, &server.allow);
-                tools.iter_mut().for_each(|tool| clean(context, &mut tool.spec));
-                for why in left_out {
-                    tracing::info!(server = %server.name, %why, "tools are not offered");
+                let mut offer = mcp::offered(&server.name, &described, &server.allow);
+                offer.tools.iter_mut().for_each(|tool| clean(context, &mut tool.spec));
+                tell_left_out(context, recorder, server, &offer);
+                if offer.tools.is_empty() {
+                    continue;
                 }
                 let limit = Duration::from_secs(u64::from(server.timeout_seconds));
-                served.push(Served { name: server.name.clone(), client, limit, tools, remote });
+                served.push(Served { name: server.name.clone(), client, limit, tools: offer.tools, remote });
             }
             Err(error) => tell_no_server(context, recorder, role, (server, &error.to_string())),
         }
     }
-    served.retain(|server| {
-        if server.tools.is_empty() {
-            let message =
-                format!("the server of tools `{}` offers none that may be used: name some under `allow`", server.name);
-            recorder.emit(&Event::Warning { message });
-        }
-        !server.tools.is_empty()
-    });
     Some((served, lives))
 }
 
@@ -145,6 +139,23 @@ fn clean(context: &Context<'_>, spec: &mut ToolSpec) {
     spec.description = context.redact(&spec.description);
     let parameters = serde_json::from_str(&context.redact(&spec.parameters.to_string()));
     spec.parameters = parameters.unwrap_or_else(|_masked| json!({"type": "object"}));
+}
+
+/// Tells which of a server's tools are not offered, and why.
+fn tell_left_out(context: &Context<'_>, recorder: &mut Recorder<'_>, server: &McpServer, offer: &Offer) {
+    let name = &server.name;
+    if !offer.unsaid.is_empty() {
+        let tools = offer.unsaid.join(", ");
+        tracing::info!(server = %name, %tools, "tools that do not say that they only read are not offered");
+    }
+    let mut tell = |message: String| recorder.emit(&Event::Warning { message: context.redact(&message) });
+    if !offer.refused.is_empty() {
+        tell(format!("tools of the server `{name}` are left out: {}", room::named(&offer.refused)));
+    }
+    if offer.tools.is_empty() {
+        let hint = if offer.unsaid.is_empty() { "" } else { ": name some under `allow`" };
+        tell(format!("the server of tools `{name}` offers none that may be used{hint}"));
+    }
 }
 
 fn tell_no_server(context: &Context<'_>, recorder: &mut Recorder<'_>, role: Role, (server, why): (&McpServer, &str)) {

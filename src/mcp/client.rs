@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::Instant;
 
 use super::inbox::Inbox;
 use super::trouble::{McpError, clip};
@@ -18,7 +19,7 @@ use crate::process::{self, Spec};
 const VERSION: &str = "2025-06-18";
 /// Those that we speak: they are the same for tools.
 const VERSIONS: [&str; 4] = ["2025-11-25", VERSION, "2025-03-26", "2024-11-05"];
-/// How long the greeting and the list of tools may take: an interpreter has to start.
+/// How long the greeting and all pages of the list of tools may take together: an interpreter has to start.
 const OPENING: Duration = Duration::from_secs(30);
 /// The most pages of the list of tools.
 const MOST_PAGES: usize = 20;
@@ -101,14 +102,23 @@ impl Client {
         }
     }
 
-    /// Greets the server and asks for all its tools, as it describes them.
+    /// Greets the server and asks for all its tools, as it describes them, all within one limit.
     ///
     /// # Errors
     /// Why there are none to be had.
     pub async fn open(&self) -> Result<Vec<Value>, McpError> {
+        let late = Instant::now() + OPENING;
+        self.greet(late).await.map_err(|error| match error {
+            McpError::TimedOut(_rest) => McpError::TimedOut(OPENING),
+            McpError::Lost(_) | McpError::Refused(_) => error,
+        })
+    }
+
+    async fn greet(&self, late: Instant) -> Result<Vec<Value>, McpError> {
+        let left = || late.saturating_duration_since(Instant::now());
         let client = json!({"name": "upshift", "version": env!("CARGO_PKG_VERSION")});
         let params = json!({"protocolVersion": VERSION, "capabilities": {}, "clientInfo": client});
-        let greeting = self.ask("initialize", params, OPENING).await?;
+        let greeting = self.ask("initialize", params, left()).await?;
         let version = greeting.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
         if !VERSIONS.contains(&version) {
             return Err(McpError::Refused(format!("it speaks version `{}` of the protocol", clip(version, 20))));
@@ -121,7 +131,7 @@ impl Client {
         let mut tools = Vec::new();
         let mut params = json!({});
         for _page in 0..MOST_PAGES {
-            let mut page = self.ask("tools/list", params, OPENING).await?;
+            let mut page = self.ask("tools/list", params, left()).await?;
             if let Some(Value::Array(more)) = page.get_mut("tools").map(Value::take) {
                 tools.extend(more.into_iter().take(MOST_TOOLS.saturating_sub(tools.len())));
             }

@@ -15,6 +15,6 @@ mod remote;
 mod trouble;
 
 pub use self::client::{Client, live};
-pub use self::offer::{Offered, offered};
+pub use self::offer::{Offer, Offered, offered};
 pub use self::remote::Remote;
 pub use self::trouble::McpError;

@@ -26,33 +26,75 @@ pub struct Offered {
     pub spec: ToolSpec,
 }
 
-/// The tools of a server that may be offered, and why others are not, in words.
+/// What of a server's tools is offered.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Offer {
+    /// Those that are.
+    pub tools: Vec<Offered>,
+    /// Those that vendors would refuse or that are too much, each with the reason.
+    pub refused: Vec<String>,
+    /// Those that neither say that they only read nor are allowed by name.
+    pub unsaid: Vec<String>,
+}
+
+/// The tools of a server that may be offered, and why others are not.
 #[must_use]
-pub fn offered(server: &str, described: &[Value], allow: &[String]) -> (Vec<Offered>, Vec<String>) {
-    let (mut tools, mut left_out, mut taken) = (Vec::new(), Vec::new(), BTreeSet::new());
-    let mut writes: Vec<String> = Vec::new();
+pub fn offered(server: &str, described: &[Value], allow: &[String]) -> Offer {
+    let (mut offer, mut taken) = (Offer::default(), BTreeSet::new());
     for described in described {
         let Some(tool) = described.get("name").and_then(Value::as_str) else { continue };
         let only_reads = described.pointer("/annotations/readOnlyHint").and_then(Value::as_bool) == Some(true);
         if !only_reads && !allow.iter().any(|allowed| allowed == tool) {
-            writes.push(clip(tool, MAX_NAME));
+            offer.unsaid.push(clip(tool, MAX_NAME));
             continue;
         }
         let name = name_of(server, tool);
-        let schema = described.get("inputSchema").filter(|schema| schema.is_object()).cloned();
-        let parameters = schema.unwrap_or_else(|| json!({"type": "object", "properties": {}}));
-        if tools.len() >= MOST_TOOLS || parameters.to_string().len() > MAX_SCHEMA || !taken.insert(name.clone()) {
-            left_out.push(format!("`{}` is one too many, too large, or there twice", clip(tool, MAX_NAME)));
+        let none = || json!({"type": "object", "properties": {}});
+        let parameters = described.get("inputSchema").filter(|schema| !schema.is_null()).cloned().unwrap_or_else(none);
+        let why = if offer.tools.len() >= MOST_TOOLS {
+            Some(format!("a server may offer {MOST_TOOLS} at most"))
+        } else if taken.contains(&name) {
+            Some("there is one of this name".to_owned())
+        } else {
+            unusable(&parameters)
+        };
+        if let Some(why) = why {
+            offer.refused.push(format!("`{}` ({why})", clip(tool, MAX_NAME)));
             continue;
         }
+        taken.insert(name.clone());
         let said = described.get("description").and_then(Value::as_str).unwrap_or_default();
         let description = Foreign::capped(said, MAX_DESCRIPTION).as_str().to_owned();
-        tools.push(Offered { tool: tool.to_owned(), spec: ToolSpec { name, description, parameters } });
+        offer.tools.push(Offered { tool: tool.to_owned(), spec: ToolSpec { name, description, parameters } });
     }
-    if !writes.is_empty() {
-        left_out.push(format!("not said to only read, and not under `allow`: {}", writes.join(", ")));
+    offer
+}
+
+/// Why vendors would refuse a schema of arguments, and with it every request of the session.
+fn unusable(schema: &Value) -> Option<String> {
+    if schema.get("type").and_then(Value::as_str) != Some("object") {
+        return Some("its arguments are not of `type: object`".to_owned());
     }
-    (tools, left_out)
+    if let Some(word) = ["oneOf", "anyOf", "allOf"].into_iter().find(|word| schema.get(*word).is_some()) {
+        return Some(format!("`{word}` at the top of its arguments' schema"));
+    }
+    match schema.get("properties") {
+        None => {}
+        Some(Value::Object(properties)) => {
+            if let Some(name) = properties.keys().find(|name| !is_plain(name)) {
+                return Some(format!("its argument {:?} has a name that vendors refuse", clip(name, MAX_NAME)));
+            }
+        }
+        Some(_) => return Some("its `properties` are no object".to_owned()),
+    }
+    let size = schema.to_string().len();
+    (size > MAX_SCHEMA).then(|| format!("its arguments' schema has {size} bytes of {MAX_SCHEMA} at most"))
+}
+
+/// The signs and the length of an argument's name that vendors take.
+fn is_plain(name: &str) -> bool {
+    let sign = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
+    (1..=MAX_NAME).contains(&name.len()) && name.bytes().all(sign)
 }
 
 /// `mcp__server__tool`, in the signs and the length that vendors take.

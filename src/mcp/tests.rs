@@ -65,6 +65,30 @@ async fn all_pages_of_the_list_are_read_and_what_a_server_asks_is_answered() {
     assert!(heard.iter().any(|message| message["method"] == "notifications/initialized"));
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_greeting_and_all_pages_of_the_list_share_one_limit() {
+    let (client, mut words) = Client::new();
+    let server = client.clone();
+    let serves = async {
+        while let Some(line) = words.recv().await {
+            let message: Value = serde_json::from_slice(&line).unwrap();
+            tokio::time::sleep(Duration::from_secs(8)).await;
+            let said = match message["method"].as_str() {
+                Some("initialize") => greeting(),
+                _ => json!({"tools": [{"name": "a"}], "nextCursor": "more"}),
+            };
+            result(&message, &said).iter().for_each(|line| server.hear(line.as_bytes()));
+        }
+    };
+    let began = Instant::now();
+    let opened = tokio::select! {
+        () = serves => panic!("the client is still there"),
+        opened = client.open() => opened,
+    };
+    assert_eq!(opened, Err(McpError::TimedOut(OPENING)));
+    assert_eq!(began.elapsed(), OPENING);
+}
+
 #[tokio::test]
 async fn a_server_of_another_protocol_is_refused() {
     let (opened, _) = with_server(
@@ -133,12 +157,39 @@ fn only_what_says_that_it_reads_or_is_allowed_is_offered() {
         tool(&"x".repeat(100), Some(true)),
         tool("read.file", Some(true)),
     ];
-    let (tools, left_out) = offered("fs", &described, &["unsaid".to_owned()]);
-    let names: Vec<&str> = tools.iter().map(|one| one.spec.name.as_str()).collect();
+    let offer = offered("fs", &described, &["unsaid".to_owned()]);
+    let names: Vec<&str> = offer.tools.iter().map(|one| one.spec.name.as_str()).collect();
     assert_eq!(names[..2], ["mcp__fs__read_file", "mcp__fs__unsaid"]);
     assert_eq!((names.len(), names[2].len()), (3, 64));
-    assert_eq!(left_out.len(), 2);
-    assert_eq!(left_out[1], "not said to only read, and not under `allow`: write, bare");
+    assert_eq!(offer.refused, ["`read.file` (there is one of this name)"]);
+    assert_eq!(offer.unsaid, ["write", "bare"]);
+}
+
+#[test]
+fn a_tool_that_vendors_would_refuse_is_not_offered() {
+    let object = json!({"type": "object", "properties": {"a": {"oneOf": [{"type": "string"}, {"type": "integer"}]}}});
+    let cases = [
+        ("fits", object, None),
+        ("bare", json!({"type": "object"}), None),
+        ("one", json!({"type": "object", "oneOf": [{"required": ["a"]}]}), Some("`oneOf` at the top")),
+        ("any", json!({"type": "object", "anyOf": []}), Some("`anyOf` at the top")),
+        ("all", json!({"type": "object", "allOf": []}), Some("`allOf` at the top")),
+        ("list", json!({"type": "array"}), Some("not of `type: object`")),
+        ("kinds", json!({"type": ["object", "null"]}), Some("not of `type: object`")),
+        ("untyped", json!({"properties": {}}), Some("not of `type: object`")),
+        ("truth", json!(true), Some("not of `type: object`")),
+        ("sign", json!({"type": "object", "properties": {"a b": {}}}), Some("its argument \"a b\"")),
+        ("empty", json!({"type": "object", "properties": {"": {}}}), Some("its argument \"\"")),
+        ("names", json!({"type": "object", "properties": []}), Some("`properties` are no object")),
+        ("large", json!({"type": "object", "description": "x".repeat(9_000)}), Some("8192 at most")),
+    ];
+    for (name, schema, refused) in cases {
+        let described = json!({"name": name, "annotations": {"readOnlyHint": true}, "inputSchema": schema});
+        let offer = offered("s", &[described], &[]);
+        assert_eq!(offer.tools.len(), usize::from(refused.is_none()), "{name}");
+        let told = offer.refused.first().map(String::as_str).unwrap_or_default();
+        assert!(told.contains(refused.unwrap_or_default()), "{name}: {told}");
+    }
 }
 
 #[test]

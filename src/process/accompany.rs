@@ -158,7 +158,7 @@ async fn end(
     let (signal, grace) = match cause {
         StopCause::Signal(signal) => (signal, patience.grace),
         StopCause::Asked => (SIGTERM, patience.grace),
-        StopCause::TimeUp => (SIGTERM, patience.last),
+        StopCause::TimeUp | StopCause::OwnTime(_) => (SIGTERM, patience.last),
     };
     family.pass_on(signal);
     if let Ok(status) = tokio::time::timeout(grace, child.wait()).await {

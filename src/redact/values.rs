@@ -3,6 +3,11 @@
 //! Invariant: pure. A value whose masking would eat ordinary text is no secret here: plain words, numbers, places of files, and URLs
 //! without credentials.
 
+use std::collections::BTreeSet;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+
 /// Secrets below this many characters are not looked for: they would eat ordinary words.
 pub const MIN_SECRET_CHARS: usize = 8;
 /// From this length on even plain letters are no ordinary word.
@@ -28,6 +33,32 @@ pub fn secret_parts(value: &str) -> Vec<String> {
     let password = user.split_once(':').map_or(user, |(_name, password)| password);
     let long = password.chars().count() >= MIN_SECRET_CHARS && !is_words(password);
     std::iter::once(value).chain(long.then_some(password)).map(str::to_owned).collect()
+}
+
+/// The secret parts of a header's value: those of the whole, of each word and parameter in it, and of what `Basic` encodes.
+///
+/// A service may echo any of them by itself.
+#[must_use]
+pub fn header_parts(value: &str) -> Vec<String> {
+    let value = value.trim();
+    let mut parts = vec![value.to_owned()];
+    parts.extend(value.split_whitespace().map(str::to_owned));
+    let signs = |c: char| c.is_whitespace() || matches!(c, '"' | '=' | ',' | ';' | ':');
+    parts.extend(value.split(signs).map(str::to_owned));
+    parts.extend(value.split(|c: char| c.is_whitespace() || matches!(c, '"' | ',' | ';')).map(str::to_owned));
+    let scheme = value.split_once(char::is_whitespace).filter(|(kind, _)| kind.eq_ignore_ascii_case("basic"));
+    if let Some(pair) = scheme.and_then(|(_, encoded)| decoded(encoded.trim())) {
+        parts.extend(pair.split_once(':').map(|(_user, password)| password.to_owned()));
+        parts.push(pair);
+    }
+    let mut seen = BTreeSet::new();
+    parts.iter().flat_map(|part| secret_parts(part)).filter(|part| seen.insert(part.clone())).collect()
+}
+
+/// The text of base64, with or without its padding.
+fn decoded(encoded: &str) -> Option<String> {
+    let bytes = STANDARD_NO_PAD.decode(encoded.trim_end_matches('=')).ok()?;
+    String::from_utf8(bytes).ok()
 }
 
 /// Digits and what stands between them in numbers, dates and versions.
@@ -127,6 +158,23 @@ fn unescaped(raw: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_parts_of_a_headers_value_are_secrets_by_themselves() {
+        let token = header_parts("Token token=\"zq81-Kx44-pw\",v=1; realm=shop");
+        assert!(token.contains(&"zq81-Kx44-pw".to_owned()), "{token:?}");
+        assert!(!token.iter().any(|part| part == "shop" || part == "token" || part == "1"), "{token:?}");
+        for encoded in ["c2VjdXNlcjpIdW50ZXIyLVN1cGVyOTk=", "c2VjdXNlcjpIdW50ZXIyLVN1cGVyOTk"] {
+            for kind in ["Basic", "basic"] {
+                let basic = header_parts(&format!("{kind} {encoded}"));
+                for part in [encoded, "secuser:Hunter2-Super99", "Hunter2-Super99"] {
+                    assert!(basic.contains(&part.to_owned()), "{part}: {basic:?}");
+                }
+            }
+        }
+        assert_eq!(header_parts("Bearer k4-Ab12cd34"), ["Bearer k4-Ab12cd34", "k4-Ab12cd34"]);
+        assert_eq!(header_parts("application/json"), Vec::<String>::new());
+    }
 
     #[test]
     fn ordinary_values_are_no_secrets() {

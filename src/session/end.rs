@@ -7,6 +7,7 @@ use crate::audit::Scope;
 use crate::domain::blocker::Blocker;
 use crate::domain::chat::Usage;
 use crate::domain::model_id::ModelId;
+use crate::domain::receipt::BELOW;
 use crate::domain::session_exit::SessionExit;
 use crate::domain::stop::StopCause;
 use crate::domain::units::Charge;
@@ -136,6 +137,15 @@ impl FinalReport {
             Self::Synthetic { reason } => reason.to_string(),
         }
     }
+
+    /// The same for a session of an agent, whose name is told where its own time ended it.
+    pub(super) fn summary_of(&self, agent: &str) -> String {
+        let summary = self.summary();
+        let own_time =
+            matches!(self, Self::Synthetic { reason: FailureReason::Stopped { cause: StopCause::OwnTime(_) } });
+        let name = agent.rsplit_once(BELOW).filter(|_| own_time).map(|(_, name)| name);
+        name.map_or_else(|| summary.clone(), |name| format!("sub-agent {name}: {summary}"))
+    }
 }
 
 /// Why there is no report from the model. Callers branch on it.
@@ -204,6 +214,7 @@ impl fmt::Display for FailureReason {
             Self::Stopped { cause: StopCause::Signal(number) } => write!(f, "stopped by signal {number}"),
             Self::Stopped { cause: StopCause::Asked } => f.write_str("stopped: somebody asked for it"),
             Self::Stopped { cause: StopCause::TimeUp } => f.write_str("stopped: the run's time is up"),
+            Self::Stopped { cause: StopCause::OwnTime(seconds) } => write!(f, "its {seconds} s are over"),
         }
     }
 }

@@ -100,7 +100,7 @@ impl<'a> Book<'a> {
     }
 
     /// See [`Journal::emit`].
-    pub(super) fn emit(self, event: &Event) {
+    pub fn emit(self, event: &Event) {
         self.0.emit(event);
     }
 

@@ -402,7 +402,7 @@ impl<'s, 'a> Session<'s, 'a> {
 
     /// Keeps the conversation, tells the end, and hands it back.
     pub(super) fn finish(self, ending: Ending) -> SessionEnd {
-        if self.ports.stop.raised().is_some() {
+        if self.ports.stop.raised().is_some_and(|cause| !matches!(cause, StopCause::OwnTime(_))) {
             self.ports.journal.hasten();
         }
         let first = self.spec.targets.first().cloned();
@@ -416,7 +416,7 @@ impl<'s, 'a> Session<'s, 'a> {
             "targets": self.spec.targets,
             "exit": ending.exit.as_str(),
             "result": ending.report.as_str(),
-            "summary": ending.report.summary(),
+            "summary": ending.report.summary_of(&self.spec.agent),
             "system": self.spec.system,
             "entries": self.conversation,
         });
@@ -431,7 +431,7 @@ impl<'s, 'a> Session<'s, 'a> {
             target: target.to_string(),
             turns: self.turn,
             result: ending.report.as_str().to_owned(),
-            summary: ending.report.summary(),
+            summary: ending.report.summary_of(&self.spec.agent),
             blocked_on: ending.report.blocked_on().to_vec(),
             exit: ending.exit.as_str().to_owned(),
         });
@@ -465,6 +465,7 @@ impl Ending {
             StopCause::Signal(_) => SessionExit::SignalReceived,
             StopCause::TimeUp => SessionExit::TimeUp,
             StopCause::Asked => SessionExit::UserStop,
+            StopCause::OwnTime(_) => SessionExit::ToolTimeout,
         };
         Self::synthetic(FailureReason::Stopped { cause }, exit)
     }

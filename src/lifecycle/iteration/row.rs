@@ -151,6 +151,7 @@ pub(super) fn halt_words(halt: Option<&Halt>) -> Option<String> {
         Halt::Stopped(StopCause::Signal(signal)) => interrupted(*signal).1,
         Halt::Stopped(StopCause::Asked) => "somebody stopped the run by a comment".to_owned(),
         Halt::Stopped(StopCause::TimeUp) => "the active time is up".to_owned(),
+        Halt::Stopped(StopCause::OwnTime(seconds)) => format!("a session's {seconds} s are over"),
         Halt::Unusable(message) => message.clone(),
     })
 }

@@ -12,10 +12,12 @@ use serde_json::json;
 use super::super::climb::Climb;
 use super::super::context::Context;
 use super::super::session_spec::spec_of;
+use super::room;
 use super::servers::Served;
 use crate::agent;
 use crate::audit::{Cap, Scope};
 use crate::config::SubAgentPlan;
+use crate::domain::event::Event;
 use crate::domain::foreign::{Foreign, Mark};
 use crate::domain::ladder::Role;
 use crate::domain::model_id::ModelId;
@@ -174,6 +176,16 @@ pub(super) fn tools_of<'t, 'a: 't>(
 ) -> Option<OutsideTools<'t>> {
     let is_given = |source: &&Source| given.contains(&source.name()) && source.is_for(&caller);
     let specs: Vec<ToolSpec> = sources.iter().filter(is_given).flat_map(Source::specs).collect();
+    let bytes = room::bytes_for(caller.context, &caller.targets);
+    let (specs, others) = room::within(specs, bytes);
+    if !others.is_empty() {
+        let message = format!(
+            "{}: there is room for {bytes} bytes of tools from outside; these are left out: {}",
+            caller.path,
+            room::named(&others)
+        );
+        caller.journal.emit(&Event::Warning { message });
+    }
     let names: Rc<Vec<String>> = Rc::new(specs.iter().map(|spec| spec.name.clone()).collect());
     let (sources, below, caller) = (Rc::clone(sources), Rc::clone(below), Rc::new(caller));
     let call = Box::new(move |call: OutsideCall| {
@@ -265,11 +277,11 @@ async fn ask(
         replay,
         memory: &mut memory,
     };
-    let limit = Duration::from_secs(u64::from(agent.timeout_seconds));
+    let seconds = agent.timeout_seconds;
     let watched = async {
         let cause = tokio::select! {
             cause = world.stop.wait() => cause,
-            () = tokio::time::sleep(limit) => StopCause::TimeUp,
+            () = tokio::time::sleep(Duration::from_secs(u64::from(seconds))) => StopCause::OwnTime(seconds),
         };
         source.raise(cause);
         std::future::pending::<Infallible>().await
@@ -281,7 +293,7 @@ async fn ask(
     drop(ports);
     below.memory.borrow_mut().learn(memory);
     below.wrote.borrow_mut().extend(end.wrote.iter().cloned());
-    answer_of(&call.name, &end, limit)
+    answer_of(&call.name, &end)
 }
 
 fn spec_for(caller: &Caller<'_, '_>, agent: &SubAgentPlan, parent: String, task: &Foreign) -> SessionSpec {
@@ -307,7 +319,7 @@ fn caps(caller: &Caller<'_, '_>, agent: &SubAgentPlan) -> Vec<Cap> {
 }
 
 /// The tool's answer that a session comes to.
-fn answer_of(name: &str, end: &SessionEnd, limit: Duration) -> Result<String, OutsideError> {
+fn answer_of(name: &str, end: &SessionEnd) -> Result<String, OutsideError> {
     match &end.report {
         FinalReport::Done { summary }
         | FinalReport::Briefed { summary, .. }
@@ -319,10 +331,9 @@ fn answer_of(name: &str, end: &SessionEnd, limit: Duration) -> Result<String, Ou
         FinalReport::Routed { .. } => {
             Err(failed(SessionExit::ToolFailure, format!("`{name}` gave no answer. Do without it.")))
         }
-        FinalReport::Synthetic { reason: FailureReason::Stopped { cause: StopCause::TimeUp } } => Err(failed(
-            SessionExit::ToolTimeout,
-            format!("`{name}` gave no answer within {} s. Do without it.", limit.as_secs()),
-        )),
+        FinalReport::Synthetic { reason: FailureReason::Stopped { cause: StopCause::OwnTime(seconds) } } => {
+            Err(failed(SessionExit::ToolTimeout, format!("`{name}` gave no answer within {seconds} s. Do without it.")))
+        }
         FinalReport::Synthetic { reason } => {
             Err(failed(SessionExit::ToolFailure, format!("`{name}` gave no answer: {reason}. Do without it.")))
         }

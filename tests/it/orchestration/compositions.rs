@@ -1,4 +1,4 @@
-//! Advisors, a router, a handoff, META and the cache together: whatever each of them does, the caps hold, each receipt counts once, and the
+//! Advisors, sub-agents two deep, a router, a handoff, META and the cache together: whatever each of them does, the caps hold, each receipt counts once, and the
 //! verdict is that of the tests.
 
 use proptest::prelude::*;
@@ -45,6 +45,11 @@ struct Composed {
     advisor: Way,
     specialist: Way,
     text: Way,
+    sub_agent: Way,
+    /// Whether the sub-agent calls another before it answers.
+    deep: bool,
+    /// Whether the advisor calls the sub-agent, too.
+    advisor_calls: bool,
     meta: bool,
     gives_meta: bool,
     cache: bool,
@@ -57,15 +62,21 @@ fn ways() -> impl Strategy<Value = Way> {
 
 fn compositions() -> impl Strategy<Value = Composed> {
     let caps = prop_oneof![Just(2_000_000_u32), 1_000_u32..60_000];
-    (ways(), ways(), ways(), any::<bool>(), any::<bool>(), any::<bool>(), caps).prop_map(
-        |(advisor, specialist, text, meta, gives_meta, cache, cap_micro_usd)| Composed {
-            advisor,
-            specialist,
-            text,
-            meta,
-            gives_meta,
-            cache,
-            cap_micro_usd,
+    let agents = (ways(), ways(), ways(), ways(), any::<bool>(), any::<bool>());
+    (agents, any::<bool>(), any::<bool>(), any::<bool>(), caps).prop_map(
+        |((advisor, specialist, text, sub_agent, deep, advisor_calls), meta, gives_meta, cache, cap_micro_usd)| {
+            Composed {
+                advisor,
+                specialist,
+                text,
+                sub_agent,
+                deep,
+                advisor_calls,
+                meta,
+                gives_meta,
+                cache,
+                cap_micro_usd,
+            }
         },
     )
 }
@@ -83,6 +94,11 @@ impl Composed {
         section(self.meta, "  meta: { risk: {} }\n");
         section(self.advisor.is_on(), "  advisors: { callers: { instructions: Who calls it?, maxTurns: 2 } }\n");
         section(
+            self.sub_agent.is_on(),
+            "  subAgents:\n    first: {description: x, instructions: I am first., maxTurns: 2, roles: [artisan, advisor], tools: [agent__second]}\n    \
+             second: {description: x, instructions: I am second., maxTurns: 2, roles: [critic]}\n",
+        );
+        section(
             self.specialist.is_on(),
             "  router: { sums: { when: A sum is wrong., models: claude-sonnet-4-5, maxTurns: 2 } }\n",
         );
@@ -92,8 +108,14 @@ impl Composed {
 
     fn answer(self, request: &Request) -> Scripted {
         let system = request.system();
+        let ask = |name: &str| Say::call(name, json!({ "task": "who calls total?" })).usage(600, 20).into();
+        if system.contains("You are called by an engineer") {
+            let goes_on = self.deep && request.turn() == 0 && request.all_text().contains("I am first.");
+            return if goes_on { ask("agent__second") } else { self.sub_agent.answer() };
+        }
         if system.contains("You advise") {
-            return self.advisor.answer();
+            let calls = self.advisor_calls && self.sub_agent.is_on() && request.turn() == 0;
+            return if calls { ask("agent__first") } else { self.advisor.answer() };
         }
         if system.contains("You write about") {
             return self.text.answer();
@@ -113,8 +135,10 @@ impl Composed {
             return Say::call("final_report", report).usage(300, 20).into();
         }
         let risk = if self.gives_meta { json!({ "risk": { "level": "low", "why": "a line" } }) } else { json!({}) };
+        let calls = usize::from(self.sub_agent.is_on());
         match request.turn() {
-            0 => {
+            0 if calls == 1 => ask("agent__first"),
+            turn if turn == calls => {
                 let edit = json!({ "path": "shop/cart.py", "old_text": "sum(prices) - 1", "new_text": "sum(prices)" });
                 Say::call("edit_file", edit).usage(900, 40).into()
             }
@@ -128,7 +152,7 @@ impl Composed {
 
 #[test]
 fn under_any_composition_the_caps_hold_each_receipt_counts_once_and_the_tests_decide() {
-    let mut runner = TestRunner::new(Config { cases: 10, failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(Config { cases: 12, failure_persistence: None, ..Config::default() });
     runner
         .run(&compositions(), |composed| {
             let held = Held::run(TIERS, &composed.config(), "", move |request| composed.answer(request));

@@ -255,6 +255,35 @@ fn a_server_that_does_not_start_costs_its_tools_alone() {
 }
 
 #[test]
+fn a_tool_that_vendors_would_refuse_is_left_out_and_told_and_costs_the_run_nothing() {
+    let run = Run::with("", ", --odd", |request| {
+        if request.tools().contains(&"mcp__own__odd".to_owned()) {
+            return Scripted::status(
+                400,
+                r#"{"error": {"message": "tools.9.custom.input_schema: no oneOf at the top"}}"#,
+            );
+        }
+        brief()
+    });
+    assert_eq!(run.said.code, 0, "{}", run.said.all());
+    let told = "tools of the server `own` are left out: `odd` (`oneOf` at the top of its arguments' schema)";
+    assert!(run.said.all().contains(told), "{}", run.said.all());
+    assert!(run.requests[0].tools().contains(&"mcp__own__look".to_owned()), "{:?}", run.requests[0].tools());
+}
+
+#[test]
+fn tools_for_which_there_is_no_room_are_left_out_and_told() {
+    let run = Run::with("", ", --huge", |_| brief());
+    assert_eq!(run.said.code, 0, "{}", run.said.all());
+    let tools = run.requests[0].tools();
+    let huge = tools.iter().filter(|name| name.contains("huge")).count();
+    assert_eq!(huge, 9, "no more fit into 64 KiB: {tools:?}");
+    let said = run.said.all();
+    assert!(said.contains("librarian: there is room for 65536 bytes of tools from outside"), "{said}");
+    assert!(said.contains("mcp__own__huge9,") && said.contains("and 23 more"), "{said}");
+}
+
+#[test]
 fn a_tool_that_does_not_say_that_it_reads_is_offered_where_it_is_allowed_by_name() {
     let run = Run::with(", allow: [change]", "", |_| brief());
     assert!(run.requests[0].tools().contains(&"mcp__own__change".to_owned()), "{:?}", run.requests[0].tools());

@@ -21,6 +21,13 @@ TOOLS = [
     {"name": "change", "description": "Writes.", "inputSchema": {"type": "object", "properties": {}}},
 ]
 
+if "--huge" in sys.argv:
+    TOOLS += [{"name": f"huge{n}", "description": "Large.", "annotations": {"readOnlyHint": True},
+               "inputSchema": {"type": "object", "description": "x" * 7000}} for n in range(40)]
+if "--odd" in sys.argv:
+    TOOLS.append({"name": "odd", "description": "Takes one or the other.", "annotations": {"readOnlyHint": True},
+                  "inputSchema": {"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}})
+
 
 def say(message):
     print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)

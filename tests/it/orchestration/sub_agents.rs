@@ -187,6 +187,15 @@ fn a_failing_sub_agent_is_a_failed_tool_and_changes_no_verdict() {
         assert!(told(&run).contains(reason), "{name}: {}", told(&run));
         assert_eq!(exits(&run), [["agent__callers", exit]], "{name}");
         assert!(run.document["tool_failures"].is_null(), "{name}: nothing was told in its place");
+        let ended = run.log.rows(
+            "SELECT json_extract(body, '$.summary'), json_extract(body, '$.exit') FROM events
+             WHERE kind = 'session_finished' AND json_extract(body, '$.role') = 'advisor'",
+        );
+        if name == "time" {
+            let own = "sub-agent callers: its 1 s are over";
+            assert_eq!(ended, [[own, "EXIT-TOOL-TIMEOUT"]], "the run's time is not up");
+            assert!(run.said.all().contains(own), "{}", run.said.all());
+        }
     }
 }
 

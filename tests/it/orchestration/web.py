@@ -1,4 +1,5 @@
 """A web service for the tests: a few resources, and a server of tools over streamable HTTP. Each request is a line of its log."""
+import base64
 import json
 import os
 import sys
@@ -61,6 +62,13 @@ class Web(BaseHTTPRequestHandler):
             return self.answer(200, "\n".join(f"line {n}" for n in range(100_000)), "text/plain")
         if self.path == "/picture":
             return self.answer(200, b"\x89PNG", "image/png")
+        if self.path == "/login":
+            pair = base64.b64decode(self.headers["Authorization"].split()[1]).decode()
+            return self.answer(200, f"welcome {pair}, or {pair.split(':')[1]}", "text/plain")
+        if self.path == "/token":
+            return self.answer(200, "known: " + self.headers["Authorization"].split('"')[1], "text/plain")
+        if self.path == "/kind":
+            return self.answer(200, b"", "image/" + self.headers["Authorization"])
         if self.path == "/elsewhere":
             return self.answer(302, headers=[("Location", f"http://localhost:{self.server.server_port}/issues/stolen")])
         self.answer(418, f"no tea for {SECRET}", "text/plain")

@@ -85,6 +85,9 @@ fn run(config: &str, librarian: impl Fn(&Request) -> Scripted + Send + 'static) 
     let database = project.path().parent().expect("a parent").join(format!("{name}.web.db"));
     let program = Program::with_anthropic(&server.url())
         .with("TRACKER_AUTH", &format!("Bearer {SECRET}"))
+        .with("WITH_PASSWORD", "Basic c2VjdXNlcjpIdW50ZXIyLVN1cGVyOTk=")
+        .with("WITH_WORDS", "Token token=\"zq81-Kx92mmXp0aa\",v=1")
+        .with("MIXED_CASE", "QwErTy-9981-ZxCvB")
         .with("WRONG_ONE", "Bearer nobody");
     let args = [
         "run",
@@ -185,6 +188,32 @@ fn a_librarian_asks_a_web_service_with_a_key_that_nobody_else_sees() {
     assert!(heard[1]["headers"].get("authorization").is_none(), "each tool has its own headers");
     assert_eq!(heard[1]["body"], r#"{"title":"é"}"#);
     run.assert_kept();
+}
+
+#[test]
+fn no_part_of_a_headers_value_that_a_service_echoes_is_told() {
+    let web = Web::start();
+    let config = format!(
+        "agent:
+  toolHosts: [127.0.0.1]
+  rest:
+    login: {{description: x, url: 'http://127.0.0.1:{port}/login', headersEnv: {{Authorization: WITH_PASSWORD}}}}
+    token: {{description: x, url: 'http://127.0.0.1:{port}/token', headersEnv: {{Authorization: WITH_WORDS}}}}
+    kind: {{description: x, url: 'http://127.0.0.1:{port}/kind', headersEnv: {{Authorization: MIXED_CASE}}}}
+",
+        port = web.port
+    );
+    let run = run(&config, calls(&[("rest__login", "{}"), ("rest__token", "{}"), ("rest__kind", "{}")]));
+    assert_eq!(run.said.code, 0, "{}", run.said.all());
+    let told = run.told();
+    assert!(told[0].contains("welcome") && told[1].contains("known:"), "{told:?}");
+    assert!(told[2].contains("not shown"), "{told:?}");
+    let database = String::from_utf8_lossy(&run.database).to_ascii_lowercase();
+    for part in ["Hunter2-Super99", "zq81-Kx92mmXp0aa", "QwErTy-9981-ZxCvB"] {
+        let part = part.to_ascii_lowercase();
+        assert!(!told.iter().any(|told| told.to_ascii_lowercase().contains(&part)), "{part}: {told:?}");
+        assert!(!database.contains(&part), "the log has {part}");
+    }
 }
 
 #[test]
