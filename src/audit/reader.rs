@@ -205,6 +205,14 @@ impl Store {
         self.asked(&run.0, query::replies(&self.db, run, tier_index, iteration))
     }
 
+    /// As [`Reader::load_tree`].
+    ///
+    /// # Errors
+    /// When it cannot be read, or a content is not what it is called.
+    pub fn load_tree(&self, run: &RunId, tree: &TreeId) -> Result<Option<RecordedTree>, AuditError> {
+        self.asked(&run.0, kept_trees::load(&self.db, run, tree))
+    }
+
     /// How many bytes each content has that the trees of a run have in the log.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ use crate::audit::{Journal, LoadedRun};
 use crate::domain::event::Event;
 use crate::domain::outcome::Outcome;
 use crate::domain::tree_patch::RecordedTree;
-use crate::domain::units::TreeId;
+use crate::domain::units::{CommitSha, TreeId};
 use crate::domain::verdict::Verdict;
 use crate::trial;
 use crate::workspace::{Merged, RebuildError, Revisions};
@@ -25,6 +25,15 @@ pub struct Claimed {
     pub tree: TreeId,
     /// The tests that it mended.
     pub failing: Vec<String>,
+}
+
+/// The state of a run that the court accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Accepted {
+    /// The state.
+    pub tree: TreeId,
+    /// The commit that was checked out then. `None` where nobody knows.
+    pub base: Option<CommitSha>,
 }
 
 /// The end of a change's trial on top of what is merged.
@@ -79,6 +88,13 @@ pub fn claimed(run: &LoadedRun) -> Result<Claimed, String> {
         Some(why) => Err(format!("its change is not in its log, since {why}")),
         None => Ok(Claimed { tree, failing }),
     }
+}
+
+/// The last state of a run, which is that of its proof where it has one. `None` where it cannot be read.
+#[must_use]
+pub fn accepted(run: &LoadedRun) -> Option<Accepted> {
+    let state: RunState = serde_json::from_str(run.state.as_deref()?).ok()?;
+    Some(Accepted { tree: state.current?.tree, base: state.base })
 }
 
 /// Has a change judged over the files as they are. They are those of some state of the court afterwards: the caller puts its own back.

@@ -84,7 +84,7 @@ mod targets;
 mod tools;
 mod yours;
 
-pub use applied::{Applied, Claimed, Sum, apply, claimed, is_mended, sum};
+pub use applied::{Accepted, Applied, Claimed, Sum, accepted, apply, claimed, is_mended, sum};
 pub use commands::rank_of;
 pub use context::{LifecycleError, World};
 pub use kept::{KEPT_AT_THE_END, KEPT_PATCH, KEPT_TESTS, kept_under};

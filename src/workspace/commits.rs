@@ -50,18 +50,6 @@ impl Revisions<'_> {
         Ok(None)
     }
 
-    /// Whether a branch is checked out, not a commit alone.
-    ///
-    /// # Errors
-    /// When git cannot be asked.
-    pub async fn is_on_branch(&self) -> Result<bool, RevisionError> {
-        match self.ask(&["symbolic-ref", "--quiet", "HEAD"]).await {
-            Ok(_) => Ok(true),
-            Err(RevisionError::Git { .. }) => Ok(false),
-            Err(other) => Err(other),
-        }
-    }
-
     /// Files that git does not know and does not ignore.
     ///
     /// # Errors

@@ -369,7 +369,10 @@ impl<'a> Revisions<'a> {
         if finished.exit == (Exit::Code { code: 0 }) {
             return Ok(finished);
         }
-        let said: String = String::from_utf8_lossy(&finished.stderr).trim().chars().take(SAID_CHARS).collect();
+        // `git commit` says on its output that there is nothing to commit.
+        let words = [&finished.stderr, &finished.output].map(|said| String::from_utf8_lossy(said).trim().to_owned());
+        let said = words.into_iter().find(|said| !said.is_empty()).unwrap_or_else(|| finished.exit.to_string());
+        let said: String = said.chars().take(SAID_CHARS).collect();
         Err(RevisionError::Git { command: arguments.first().copied().unwrap_or_default().to_owned(), said })
     }
 }

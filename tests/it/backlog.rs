@@ -7,6 +7,7 @@ mod kills;
 mod languages;
 mod ledger;
 mod merging;
+mod proven;
 mod sources;
 mod stale;
 mod steering;

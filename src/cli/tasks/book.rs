@@ -307,6 +307,12 @@ impl Book {
     }
 }
 
+/// The ids of the tasks of the last backlog of a source and a checkout.
+pub(super) fn known(store: &Store, (from, folder): (&str, &str)) -> anyhow::Result<Vec<String>> {
+    let last = store.last_backlog(Some(from), folder).map_err(|error| failed(&error))?;
+    Ok(last.into_iter().flat_map(|(_, tasks)| tasks).map(|task| task.task_id).collect())
+}
+
 /// Opens tasks of the last backlog of a source and a checkout once more.
 pub(super) fn reopen(store: &mut Store, (from, folder): (&str, &str), ids: &[String]) -> anyhow::Result<()> {
     let Some((backlog, tasks)) = store.last_backlog(Some(from), folder).map_err(|error| failed(&error))? else {

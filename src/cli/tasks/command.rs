@@ -1,21 +1,17 @@
 //! `upshift tasks`: a backlog looked at and added to, without a model.
 
-use std::sync::Arc;
-
 use clap::{Args as ClapArgs, Subcommand};
 use serde_json::json;
 
 use super::super::environment::{Environment, current_dir};
 use super::super::form::Form;
 use super::super::plan::{self, TestFlags};
+use super::super::setup;
 use super::super::{Failure, print, print_set};
-use super::super::{setup, stop_sources};
-use super::book::{self, Entry};
+use super::book::Entry;
 use super::matrix::{self, MatrixArgs};
 use super::named::source;
-use super::{load, orders, ready, told};
-use crate::audit::Store;
-use crate::redact::Redactor;
+use super::{load, orders, reset, told};
 use crate::tracker::{List, Proof, Source, Task, TaskFault, TaskStatus, next};
 
 /// The arguments of `tasks`.
@@ -61,12 +57,12 @@ enum Verb {
         #[arg(long, value_enum, default_value_t)]
         format: Form,
     },
-    /// Mark tasks of a prd.json or a YAML list as not done
+    /// Have tasks done once more: as not done in a prd.json, as open in the log for any other source
     Reset {
-        /// The prd.json or YAML list
+        /// Task source: `failing-tests`, `issues:LABEL`, a prd.json or a YAML list
         #[arg(long, value_name = "SOURCE")]
         tasks: String,
-        /// Audit log that knows which tasks of a YAML list are done [default: .upshift/audit.db]
+        /// Audit log that knows which tasks are done [default: .upshift/audit.db]
         #[arg(long, value_name = "PATH")]
         audit_db: Option<String>,
         /// Ids of the tasks [default: all]
@@ -113,7 +109,7 @@ pub(crate) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
             add(&source(&tasks)?, task, environment)
         }
         Verb::Status { audit_db, format } => orders::status(audit_db.as_deref(), format, environment),
-        Verb::Reset { tasks, ids, audit_db } => reset(&source(&tasks)?, &ids, audit_db.as_deref(), environment),
+        Verb::Reset { tasks, ids, audit_db } => reset::run(&source(&tasks)?, &ids, audit_db.as_deref(), environment),
     }
 }
 
@@ -169,51 +165,4 @@ fn add(source: &Source, task: Task, environment: &Environment) -> anyhow::Result
         }
     }
     print(&format!("added {} to {}\n", task.id.trim(), path.display()))
-}
-
-fn reset(source: &Source, ids: &[String], audit_db: Option<&str>, environment: &Environment) -> anyhow::Result<u8> {
-    let checkout = current_dir()?;
-    let Some(path) = load::file_of(source, &checkout) else {
-        return Err(Failure::usage(
-            "only the tasks of files are reset\n→ Fix: name a prd.json or a list in YAML with --tasks",
-        ));
-    };
-    let tasks = match source {
-        Source::Prd(_) => load::prd(&path)?.tasks(),
-        Source::List(_) | Source::FailingTests | Source::Issues(_) => List::read(&load::text_of(&path)?),
-    };
-    let known: Vec<String> =
-        tasks.map_err(|fault| load::wrong(&path, &fault))?.into_iter().map(|task| task.id).collect();
-    if let Some(unknown) = ids.iter().find(|id| !known.contains(id)) {
-        return Err(Failure::usage(format!(
-            "{} has no task {unknown}\n→ Fix: see `upshift tasks list`",
-            path.display()
-        )));
-    }
-    let chosen = if ids.is_empty() { &known } else { ids };
-    let location = setup::locate(&plan::audit_path(audit_db, environment, &checkout), &checkout, environment);
-    let mut store = None;
-    let mut held = None;
-    if location.live.exists() {
-        let redactor = Redactor::new(&environment.secrets());
-        let opened = Store::open(&location, Arc::new(redactor)).map_err(|error| setup::audit_failure(&error))?;
-        let store = store.insert(opened);
-        // Whoever works on it would not hear of it.
-        let me = ready::holder(&stop_sources::clock(environment).timestamp(), &checkout.display().to_string());
-        held = store.lock_backlogs(&me).map_err(|error| book::failed(&error))?;
-        if held.is_none() {
-            return Err(ready::in_use(store));
-        }
-    }
-    if let Source::Prd(_) = source {
-        let mut prd = load::prd(&path)?;
-        chosen.iter().for_each(|id| prd.mark(id, false));
-        load::replace(&path, &prd.write())?;
-    }
-    // Which tasks of a list are done stands in the log alone.
-    if let Some(store) = &mut store {
-        book::reopen(store, (&load::name_of(source, &checkout), &checkout.display().to_string()), chosen)?;
-    }
-    drop(held);
-    print(&format!("reset {} of {} tasks\n", chosen.len(), known.len()))
 }

@@ -16,7 +16,7 @@ use super::comments::Ear;
 use super::flags::BacklogFlags;
 use super::matrix::LEAST_SHARE;
 use super::only::only;
-use super::ready::{clean, lock, ready_for_commits, refuse, unreadable};
+use super::ready::{clean, lock, ready_for_commits, refuse, same_branch, unreadable};
 use super::standing::Standing;
 use super::template::Template;
 use super::told::{Teller, completed, of_task};
@@ -26,7 +26,7 @@ use crate::config::Settings;
 use crate::domain::clock::Timestamp;
 use crate::domain::outcome::{EXIT_BUDGET, EXIT_NOT_FIXED, EXIT_SIGNAL_BASE, EXIT_SUCCESS};
 use crate::domain::stop::{Stop, StopCause, StopSource};
-use crate::domain::units::RunId;
+use crate::domain::units::{CommitSha, RunId};
 use crate::policy::backlog::{StopReason, share};
 use crate::policy::course::Status;
 use crate::tracker::{Proof, Source, Task, TaskStatus};
@@ -64,6 +64,10 @@ pub(super) struct Engine<'e> {
     pub(super) template: Option<Template>,
     /// The ear for comments, where this job is about a conversation.
     pub(super) ear: RefCell<Option<Ear>>,
+    /// The branch that was checked out when this began. `None` where a commit alone was.
+    branch: Option<String>,
+    /// The commit that was checked out when it was last looked whether all that is done is in it.
+    pub(super) head: RefCell<Option<CommitSha>>,
     /// The trouble with a source that was read once more, so that it is told once.
     trouble: RefCell<String>,
 }
@@ -119,6 +123,8 @@ async fn begin(
         theirs: Vec::new(),
         template,
         ear: RefCell::new(ear),
+        branch: revisions.branch().await.map_err(unreadable)?,
+        head: RefCell::default(),
         trouble: RefCell::default(),
     };
     engine.go(store, backlog, &holder.session_id).await
@@ -172,6 +178,9 @@ impl Engine<'_> {
             }
             let tasks = self.look().await?;
             self.take_in(book, tasks)?;
+        }
+        if self.source.says_what_is_done() {
+            self.note_head().await.map_err(unreadable)?;
         }
         self.work_off(book).await
     }
@@ -233,6 +242,7 @@ impl Engine<'_> {
                 continue;
             }
             self.refresh(book)?;
+            self.reopen_lost(book).await?;
             if book.is_done() {
                 return Ok(StopReason::Completed);
             }
@@ -249,6 +259,7 @@ impl Engine<'_> {
                 return Ok(StopReason::NoTasks);
             };
             // A person may have been at the files since the last one, while it was paused above all.
+            same_branch(self.revisions, self.branch.as_deref()).await?;
             clean(self.revisions, &load::places(self.source, self.checkout())).await?;
             if let Some(reason) = self.turn(book, at, &task).await? {
                 return Ok(reason);

@@ -2,7 +2,7 @@
 //!
 //! Each task is a run of its own, by this program once more ([`worker`]), so that a task is bounded, judged, recorded and resumed as any
 //! run is. `policy::backlog` decides between runs. [`engine`] goes from task to task, [`book`] keeps the status of each in the log,
-//! [`load`] reads the source, [`steering`] takes orders meanwhile, [`committed`] puts a proven change on the branch.
+//! [`load`] reads the source, [`steering`] takes orders meanwhile, [`proven`] puts a change on the branch and looks whether it stays.
 
 mod agents;
 mod book;
@@ -20,7 +20,9 @@ mod named;
 mod only;
 mod orders;
 mod outcome;
+mod proven;
 mod ready;
+mod reset;
 mod settle;
 mod standing;
 mod steering;

@@ -33,10 +33,25 @@ pub(super) async fn ready_for_commits(revisions: &Revisions<'_>) -> anyhow::Resu
             "something is under way here ({head}), and each task becomes a commit\n→ Fix: end it or abort it (`git status` says how)"
         )));
     }
-    if !revisions.is_on_branch().await.map_err(unreadable)? {
+    if revisions.branch().await.map_err(unreadable)?.is_none() {
         say("⚠ no branch is checked out: the commits hang on this checkout alone; `git switch -c NAME` keeps them");
     }
     Ok(())
+}
+
+/// Refuses another branch than the one that the work began on: each of its tasks would be done on one of them alone.
+pub(super) async fn same_branch(revisions: &Revisions<'_>, began_on: Option<&str>) -> anyhow::Result<()> {
+    let now = revisions.branch().await.map_err(unreadable)?;
+    if now.as_deref() == began_on {
+        return Ok(());
+    }
+    let shown = |branch: Option<&str>| branch.map_or("no branch".to_owned(), |branch| format!("`{branch}`"));
+    Err(Failure::usage(format!(
+        "{} was checked out when this began, and {} is now: the commits of a backlog are for one branch\n→ Fix: switch back, and the same \
+         command goes on; here it has every task done once more whose change is not on this branch",
+        shown(began_on),
+        shown(now.as_deref())
+    )))
 }
 
 /// Refuses files that differ from the commit, but for those of the list: a task's commit must hold its change alone.

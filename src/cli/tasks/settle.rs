@@ -5,16 +5,16 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::book::{self, Book};
-use super::committed;
 use super::engine::Engine;
 use super::outcome::{reason, standing, status};
+use super::proven::Put;
 use super::standing::Standing;
 use super::turn::BEAT;
 use super::worker::Came;
-use crate::domain::units::{CommitSha, RunId};
+use crate::domain::units::RunId;
 use crate::policy::backlog::{Fate, RunEnd, StopReason, fate};
 use crate::policy::course::Status;
-use crate::tracker::{Proof, Source, Task};
+use crate::tracker::{Proof, Source, TaskStatus};
 
 impl Engine<'_> {
     /// Draws the consequences of how a task's run ended.
@@ -22,7 +22,9 @@ impl Engine<'_> {
         let Some(entry) = book.entries.get(at).cloned() else { return Ok(None) };
         let book_key = book.key(&entry);
         let (task, retries) = (&entry.task, entry.failures);
-        let proves_itself = matches!(task.proof, Proof::Tests(_));
+        // It was proven before, and is looked at again since its commit was not found: it is in under another name.
+        let was_done = entry.commit.is_some();
+        let proves_itself = matches!(task.proof, Proof::Tests(_)) || was_done;
         let fate = fate(
             came.end,
             self.flags.on_error.into(),
@@ -30,16 +32,23 @@ impl Engine<'_> {
             entry.standing == Standing::SecondTurn,
             proves_itself,
         );
-        let commit = match (fate, came.end, &came.run) {
-            (Fate::Completed, RunEnd::Mended, Some(run)) => self.commit(task, run, &came.files).await,
+        let put = match (fate, came.end, &came.run) {
+            (Fate::Completed, RunEnd::Mended, Some(run)) => self.put(book, (task, run), &came.files).await,
             // Its source says so from now on.
             (Fate::Completed, RunEnd::NothingFails, Some(run)) if matches!(self.source, Source::Prd(_)) => {
-                self.commit(task, run, &[]).await
+                self.commit(task, run, &[]).await.map(Put::Committed)
             }
-            _ => Ok(None),
+            _ => Ok(Put::Committed(None)),
         };
-        let (commit, fate) = match commit {
-            Ok(commit) => (commit, fate),
+        let commit = match put {
+            Ok(Put::Committed(commit)) => {
+                self.note_own(commit.as_ref()).await?;
+                commit
+            }
+            Ok(Put::Gone) => {
+                self.open_again(book, at)?;
+                return Ok(None);
+            }
             Err(error) => {
                 // The change stays in the files and the task under way: the same command commits it when that is mended.
                 let why = format!("its change is proven, and could not be committed: {}", first_line(&error));
@@ -66,7 +75,9 @@ impl Engine<'_> {
             entry.standing = standing(fate, came.end, entry.standing);
             entry.cost = cost;
             entry.run.clone_from(&run);
-            entry.commit = commit.clone().or(entry.commit.take());
+            // Where nothing fails any more nobody knows which commit mended it.
+            let before = entry.commit.take().filter(|_| came.end != RunEnd::NothingFails);
+            entry.commit = commit.or(before);
             entry.reason.clone_from(&why);
         })?;
         self.tell_fate(book, at, (fate, came.run.as_ref()), &why).await
@@ -127,10 +138,21 @@ impl Engine<'_> {
         }
     }
 
-    /// Commits a task's change, and the task's status in a `prd.json`. `None` where there is nothing that could be committed.
-    async fn commit(&self, task: &Task, run: &RunId, files: &[String]) -> anyhow::Result<Option<CommitSha>> {
-        let place = (&self.resolved.plan, self.checkout(), self.environment);
-        committed::commit_task(self.revisions, place, Some(self.source), (task, run), files).await
+    /// Opens a task again whose proven change was thrown away before it could be committed.
+    fn open_again(&self, book: &mut Book, at: usize) -> anyhow::Result<()> {
+        let Some(key) = book.entries.get(at).map(|entry| book.key(entry)) else { return Ok(()) };
+        let cost = book.store().cost_of_task(&key).map_err(|error| book::failed(&error))?;
+        let why = "its change was proven, and thrown away before it could be committed: it is open again";
+        book.change(at, |entry| {
+            entry.task.status = TaskStatus::Open;
+            (entry.cost, entry.run, entry.commit, entry.standing) = (cost, None, None, Standing::Comes);
+            why.clone_into(&mut entry.reason);
+        })?;
+        if let Some(entry) = book.entries.get(at) {
+            self.teller.word(&format!("⚠ {}: {why}", entry.task.id));
+        }
+        self.tell_of(book, at, "iteration:failed", json!({ "action": "retry", "error": why }));
+        Ok(())
     }
 }
 

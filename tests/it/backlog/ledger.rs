@@ -87,6 +87,7 @@ pub(crate) const ROWS: [Row; 14] = [
             "a_task_that_is_added_while_it_is_paused_is_worked_on",
             "stories_are_worked_off_in_their_order_and_marked_in_their_own_file",
             "an_order_is_heard_while_a_retry_is_waited_for",
+            "a_task_of_any_source_can_be_had_done_once_more",
             "a_raised_cap_brings_back_who_had_too_little_and_is_recorded",
         ],
     ),
@@ -122,11 +123,18 @@ pub(crate) const ROWS: [Row; 14] = [
         19,
         "a commit of each task",
         "exactly the files of the proven change are committed, not all; a commit that fails ends the work, since the next task's change \
-         would lie upon it (docs/backlog.md)",
+         would lie upon it; its message is settled and no template: `fix: ID TITLE` with the id (`{{taskId}}`) and the trailers \
+         `Upshift-Run-Id` and `Upshift-Task`, by which a change is found again and committed once (docs/backlog.md)",
         &[
             "failing_tests_become_tasks_and_each_fix_a_commit",
             "a_message_names_task_and_run_and_silences_nothing",
             "a_change_that_could_not_be_committed_is_committed_by_the_same_command",
+            "a_proven_change_that_was_thrown_away_is_made_once_more",
+            "a_proven_change_that_somebody_committed_is_done_with_that_commit",
+            "what_nobody_judged_is_not_committed_as_proven",
+            "a_task_whose_commit_was_reverted_is_open_again",
+            "a_task_stays_done_when_its_commit_gets_another_name",
+            "no_task_begins_on_another_branch_than_the_one_before",
         ],
     ),
     Row(

@@ -14,7 +14,7 @@ use crate::world::program::{Program, Said};
 use crate::world::project::Project;
 
 /// A process that works, and the lines that it prints.
-struct Working {
+pub(super) struct Working {
     child: Child,
     lines: Option<Lines<BufReader<ChildStdout>>>,
 }
@@ -28,11 +28,11 @@ impl Drop for Working {
 }
 
 impl Working {
-    fn start(program: &Program, project: &Project, more: &[&str]) -> Self {
+    pub(super) fn start(program: &Program, project: &Project, more: &[&str]) -> Self {
         Self::start_with(program, project, "failing-tests", more)
     }
 
-    fn start_with(program: &Program, project: &Project, source: &str, more: &[&str]) -> Self {
+    pub(super) fn start_with(program: &Program, project: &Project, source: &str, more: &[&str]) -> Self {
         let words = ["--tiers", "claude-haiku-4-5 x1", "--tasks", source, "--format", "jsonl"];
         let args: Vec<&str> = ["run"].iter().chain(&WITH).chain(&words).chain(more).copied().collect();
         let mut command = program.command(project.path(), &args);
@@ -42,7 +42,7 @@ impl Working {
     }
 
     /// Reads on until an event of this name, and gives it.
-    fn until(&mut self, kind: &str) -> Value {
+    pub(super) fn until(&mut self, kind: &str) -> Value {
         for line in self.lines.as_mut().expect("its output") {
             let line: Value = serde_json::from_str(&line.expect("a line")).expect("JSON");
             if line["type"] == kind {
@@ -52,7 +52,7 @@ impl Working {
         panic!("no {kind} came");
     }
 
-    fn end(mut self) -> i32 {
+    pub(super) fn end(mut self) -> i32 {
         let rest = self.lines.take().expect("its output");
         assert_eq!(rest.filter(|line| line.is_err()).count(), 0);
         self.child.wait().expect("it ends").code().expect("a code")
@@ -60,7 +60,7 @@ impl Working {
 }
 
 /// A model that waits for a word before its first answer.
-fn waits() -> (Sender<()>, ModelServer) {
+pub(super) fn waits() -> (Sender<()>, ModelServer) {
     let (go, word) = channel::<()>();
     let mut waits = true;
     let server = ModelServer::start(move |request: &Request| {
@@ -73,7 +73,7 @@ fn waits() -> (Sender<()>, ModelServer) {
     (go, server)
 }
 
-fn call(program: &Program, project: &Project, words: &[&str]) -> Said {
+pub(super) fn call(program: &Program, project: &Project, words: &[&str]) -> Said {
     program.run(project.path(), words)
 }
 

@@ -1,0 +1,189 @@
+//! A proven change on its way to the branch, and whether it is there still: what is committed as proven is what the court accepted, and a
+//! task is done for as long as its change is in the commit that is checked out.
+
+use super::super::left_behind::named;
+use super::super::setup;
+use super::book::{self, Book};
+use super::committed::commit_task;
+use super::engine::Engine;
+use super::load;
+use super::ready::unreadable;
+use super::standing::Standing;
+use super::told::of_task;
+use crate::domain::tree_patch::TreePatch;
+use crate::domain::units::{CommitSha, RunId};
+use crate::lifecycle::message::RUN_TRAILER;
+use crate::lifecycle::{self, Accepted};
+use crate::tracker::{Source, Task, TaskStatus};
+use crate::workspace::{Presence, RevisionError, unlike};
+
+/// What became of a proven change.
+#[derive(Debug)]
+pub(super) enum Put {
+    /// It is on the branch, in this commit. `None` where nothing was to be committed.
+    Committed(Option<CommitSha>),
+    /// It was thrown away before it could be committed.
+    Gone,
+}
+
+impl Engine<'_> {
+    /// Puts a run's change on the branch, unless it is there already or was thrown away.
+    ///
+    /// # Errors
+    /// Why not: git refuses, or the files are not what the court accepted. They stay as they are.
+    pub(super) async fn put(
+        &self,
+        book: &mut Book,
+        (task, run): (&Task, &RunId),
+        files: &[String],
+    ) -> anyhow::Result<Put> {
+        if files.is_empty() {
+            return self.commit(task, run, files).await.map(Put::Committed);
+        }
+        if let Some(commit) = self.revisions.commit_with(&format!("{RUN_TRAILER}: {run}")).await? {
+            if self.revisions.presence(&commit).await? == Presence::Gone {
+                return Ok(Put::Gone);
+            }
+            return self.commit(task, run, files).await.map(Put::Committed);
+        }
+        let differs = self.revisions.differ(files).await?;
+        let unlike = self.unlike(book, run, files).await?;
+        match (unlike, differs) {
+            (Some(unlike), true) if unlike.is_empty() => match self.moved_since(book, run).await? {
+                moved if moved.is_empty() => self.commit(task, run, files).await.map(Put::Committed),
+                moved => Err(anyhow::anyhow!(
+                    "{} changed in the commit that is checked out since it was judged; {}",
+                    named(&moved),
+                    ways_out(run)
+                )),
+            },
+            // Somebody committed it.
+            (Some(unlike), false) if unlike.is_empty() => {
+                let commit = match self.source {
+                    Source::Prd(_) => self.commit(task, run, &[]).await?,
+                    Source::FailingTests | Source::List(_) | Source::Issues(_) => None,
+                };
+                Ok(Put::Committed(commit.or(self.revisions.last_of(files).await?)))
+            }
+            (_, false) => Ok(Put::Gone),
+            (Some(unlike), true) => {
+                Err(anyhow::anyhow!("not as they were judged: {}; {}", named(&unlike), ways_out(run)))
+            }
+            (None, true) => Err(anyhow::anyhow!(
+                "nobody knows any more whether {} are as they were judged; {}",
+                named(files),
+                ways_out(run)
+            )),
+        }
+    }
+
+    /// The files that are not as the court accepted them. `None` where nobody knows any more.
+    async fn unlike(&self, book: &mut Book, run: &RunId, files: &[String]) -> anyhow::Result<Option<Vec<String>>> {
+        let Some(Accepted { tree, .. }) = self.accepted(book, run)? else { return Ok(None) };
+        let told = book.store().load_tree(run, &tree).map_err(|error| book::failed(&error))?;
+        if let Some(told) = told {
+            let of_change = |path: &String| files.contains(path);
+            let patch: TreePatch = TreePatch {
+                files: told.patch.files.into_iter().filter(|file| of_change(&file.path)).collect(),
+                ..told.patch
+            };
+            return Ok(Some(unlike(self.checkout(), &patch)?));
+        }
+        // A large file is in no log; the folder of recorded states may have it.
+        let changed = self.alone().await?.changed_since(&tree).await;
+        Ok(changed.ok().map(|changed| changed.into_iter().filter(|path| files.contains(path)).collect()))
+    }
+
+    /// The files that the commit which is checked out has otherwise than the one over which a run was judged.
+    async fn moved_since(&self, book: &mut Book, run: &RunId) -> anyhow::Result<Vec<String>> {
+        let Some(base) = self.accepted(book, run)?.and_then(|accepted| accepted.base) else { return Ok(Vec::new()) };
+        let head = self.revisions.commit("HEAD").await?;
+        if head == base {
+            return Ok(Vec::new());
+        }
+        let list = load::places(self.source, self.checkout());
+        let moved = self.revisions.changed_between(&base, &head).await?;
+        let moved = moved.into_iter().map(|path| path.display().to_string());
+        Ok(moved.filter(|path| !list.contains(path)).collect())
+    }
+
+    fn accepted(&self, book: &mut Book, run: &RunId) -> anyhow::Result<Option<Accepted>> {
+        let loaded = book.store().load_run(run).map_err(|error| setup::audit_failure(&error))?;
+        Ok(lifecycle::accepted(&loaded))
+    }
+
+    /// Commits a task's change, and the task's status in a `prd.json`. `None` where there is nothing that could be committed.
+    pub(super) async fn commit(&self, task: &Task, run: &RunId, files: &[String]) -> anyhow::Result<Option<CommitSha>> {
+        let place = (&self.resolved.plan, self.checkout(), self.environment);
+        commit_task(self.revisions, place, Some(self.source), (task, run), files).await
+    }
+
+    /// Opens tasks again whose change is not in the commit that is checked out, where that is not the one that we left. Returns whether
+    /// there were any.
+    ///
+    /// # Errors
+    /// When git cannot be asked, or the log not be written.
+    pub(super) async fn reopen_lost(&self, book: &mut Book) -> anyhow::Result<bool> {
+        let head = self.revisions.commit("HEAD").await.map_err(unreadable)?;
+        // A `prd.json` says itself which stories are done.
+        if matches!(self.source, Source::Prd(_)) || self.head.borrow().as_ref() == Some(&head) {
+            return Ok(false);
+        }
+        let mut lost = Vec::new();
+        for (at, entry) in book.entries.iter().enumerate() {
+            let done = entry.commit.as_ref().filter(|_| entry.task.status == TaskStatus::Completed);
+            let Some(commit) = done else { continue };
+            if self.revisions.presence(commit).await.map_err(unreadable)? == Presence::Gone {
+                lost.push((at, commit.clone()));
+            }
+        }
+        // Whoever is interrupted asked nobody.
+        if self.stop.raised().is_some() {
+            return Ok(false);
+        }
+        for (at, commit) in &lost {
+            let short = commit.0.get(..7).unwrap_or(&commit.0);
+            let why =
+                format!("the change of its commit {short} is not in the commit that is checked out: it is open again");
+            if let Some(entry) = book.entries.get(*at) {
+                self.teller.word(&format!("⚠ {}: {why}", entry.task.id));
+            }
+            book.change(*at, |entry| {
+                entry.task.status = TaskStatus::Open;
+                (entry.failures, entry.standing) = (0, Standing::Comes);
+                entry.reason = why;
+            })?;
+        }
+        self.head.replace(Some(head));
+        if !lost.is_empty() {
+            let tasks: Vec<_> = book.entries.iter().map(of_task).collect();
+            self.tell("tasks:refreshed", serde_json::json!({ "tasks": tasks }));
+        }
+        Ok(!lost.is_empty())
+    }
+
+    /// Takes a commit of ours on top of what was looked at for looked at, too.
+    pub(super) async fn note_own(&self, commit: Option<&CommitSha>) -> Result<(), RevisionError> {
+        let Some(commit) = commit else { return Ok(()) };
+        let parent = self.revisions.commit(&format!("{}^", commit.0)).await.ok();
+        if parent.is_some() && *self.head.borrow() == parent {
+            self.head.replace(Some(commit.clone()));
+        }
+        Ok(())
+    }
+
+    /// Takes the commit that is checked out for the one that we left.
+    pub(super) async fn note_head(&self) -> Result<(), RevisionError> {
+        self.head.replace(Some(self.revisions.commit("HEAD").await?));
+        Ok(())
+    }
+}
+
+/// What a person can do about files that nobody judged.
+fn ways_out(run: &RunId) -> String {
+    format!(
+        "nothing is committed. Commit or stash what is there, and the same command works on the task anew; `upshift show {} --last-patch` \
+         prints what was judged",
+        run.short()
+    )
+}
