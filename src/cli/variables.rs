@@ -79,7 +79,7 @@ impl Variables {
     #[must_use]
     pub(super) fn without_settings(&self) -> Self {
         let ours = |name: &OsString| {
-            let is_ours = |name: &str| ["UPSHIFT_", "GITHUB_", "OTEL_"].iter().any(|start| name.starts_with(start));
+            let is_ours = |name: &str| ["UPSHIFT_", "GITHUB_"].iter().any(|start| name.starts_with(start));
             name.to_str().is_some_and(is_ours)
         };
         let raw = self.0.iter().filter(|(name, _)| !ours(name)).map(|(n, v)| (n.clone(), v.clone())).collect();

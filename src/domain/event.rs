@@ -141,6 +141,9 @@ pub enum Event {
         /// The session, where several are held side by side. Empty elsewhere: it is the one that began last.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         session_id: String,
+        /// The model's words beside the calls of its reply, in a line. Empty where there are none, and behind the first call.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        status: String,
     },
     /// A tool from outside failed, and the model was told words of the configuration instead.
     ToolFailureReplaced(ToolFailure),

@@ -62,7 +62,14 @@ fn fault_at(schema: &Value, at: &str) -> Option<(String, String)> {
             return found;
         }
     }
-    None
+    crossed(rules).map(|keyword| (join(at, keyword), "is above its upper limit, so that nothing fits".to_owned()))
+}
+
+/// The lower limit that is above its upper one.
+fn crossed(rules: &Map<String, Value>) -> Option<&'static str> {
+    let number = |keyword: &str| rules.get(keyword).and_then(Value::as_f64);
+    let is_above = |lower, upper| Some(number(lower)? > number(upper)?).filter(|above| *above).map(|_| lower);
+    is_above("minLength", "maxLength").or_else(|| is_above("minimum", "maximum"))
 }
 
 fn is_list(value: &Value, fits: impl Fn(&Value) -> bool) -> bool {
@@ -199,8 +206,8 @@ mod tests {
         let leaf = prop_oneof![
             Just(json!({})),
             prop::sample::select(TYPES.as_slice()).prop_map(|word| json!({"type": word})),
-            (0_u64..3, 0_u64..4).prop_map(|(least, most)| json!({"minLength": least, "maxLength": most})),
-            (-2_i64..2, -1_i64..3).prop_map(|(least, most)| json!({"minimum": least, "maximum": most})),
+            (0_u64..3, 0_u64..4).prop_map(|(least, more)| json!({"minLength": least, "maxLength": least + more})),
+            (-2_i64..2, 0_i64..3).prop_map(|(least, more)| json!({"minimum": least, "maximum": least + more})),
             prop::collection::vec(value(), 1..4).prop_map(|values| json!({"enum": values})),
         ];
         leaf.prop_recursive(3, 12, 3, |inner| {
@@ -239,6 +246,8 @@ mod tests {
             (json!({"enum": []}), "enum"),
             (json!({"required": [1]}), "required"),
             (json!({"maximum": "3"}), "maximum"),
+            (json!({"properties": {"a": {"minimum": 5, "maximum": 4.5}}}), "properties.a.minimum"),
+            (json!({"minLength": 3, "maxLength": 2}), "minLength"),
             (json!({"description": 3}), "description"),
             (json!(true), ""),
         ] {

@@ -201,6 +201,7 @@ fn tool(spec: &HostedSpec, ledger: &Ledger, ports: &HostedPorts<'_>, (call, ok, 
         duration_ms: now.saturating_sub(call.began),
         exit: String::new(),
         session_id: String::new(),
+        status: String::new(),
     }
 }
 

@@ -5,11 +5,13 @@
 //! the critic's word alone: the court judges every change anew.
 
 use sha2::{Digest as _, Sha256};
+use url::{Host, Url};
 
 use super::router::{self, Compose};
 use super::table::Table;
 use super::tools;
 use crate::agent::Material;
+use crate::backend;
 use crate::domain::chat::Usage;
 use crate::domain::event::Event;
 use crate::domain::foreign::{Foreign, Mark};
@@ -17,6 +19,7 @@ use crate::domain::json_schema;
 use crate::domain::kept_report::{KeptReport, KeptWords, ReusedReport};
 use crate::domain::ladder::Role;
 use crate::domain::meta::{MetaBlock, MetaReported};
+use crate::domain::model_id::ModelId;
 use crate::domain::session_exit::SessionExit;
 use crate::domain::units::{Charge, TreeId};
 use crate::session::{FinalReport, Lineage, SessionEnd};
@@ -71,7 +74,13 @@ fn key(table: &Table<'_, '_, '_>, question: &Question<'_>) -> Option<String> {
     let root = context.world.workspace.root().display().to_string();
     let failures = Foreign::new(&without_numbers(&question.material.failures.as_str().replace(&root, ".")));
     let prompt = (question.compose)(&Material { failures, ..question.material.clone() }, &Mark::fixed(""));
-    let targets: Vec<String> = tier.targets(role).iter().map(ToString::to_string).collect();
+    // Behind another address another model may answer to the same name.
+    let endpoints = &context.charter.plan.endpoints;
+    let named = |target: &ModelId| {
+        let endpoint = endpoints.get(&backend::answering(target).provider);
+        format!("{target}@{}", endpoint.map(|endpoint| lasting(&endpoint.base_url)).unwrap_or_default())
+    };
+    let targets: Vec<String> = tier.targets(role).iter().map(named).collect();
     let parts = [
         VERSION.to_owned(),
         role.as_str().to_owned(),
@@ -88,6 +97,21 @@ fn key(table: &Table<'_, '_, '_>, question: &Question<'_>) -> Option<String> {
         hash.update(part.as_bytes());
     }
     Some(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// An address as it is from job to job: a port of this machine is often another one.
+fn lasting(base_url: &str) -> String {
+    let Ok(mut url) = Url::parse(base_url) else { return base_url.to_owned() };
+    let is_local = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    if is_local && url.set_port(None).is_err() {
+        return base_url.to_owned();
+    }
+    url.into()
 }
 
 /// A text with one `N` in the place of each run of digits.
@@ -189,5 +213,21 @@ fn reuse(table: &mut Table<'_, '_, '_>, kept: KeptReport) -> SessionEnd {
         commands_ran: 0,
         tests_ran: 0,
         corrections: std::collections::BTreeMap::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_counts_and_a_port_of_this_machine_does_not() {
+        for host in ["127.0.0.1", "localhost", "[::1]"] {
+            let at = |port: u16| lasting(&format!("http://{host}:{port}/v1"));
+            assert_eq!((at(8_081), at(8_081).ends_with("/v1")), (at(11_434), true), "{host}");
+        }
+        assert_ne!(lasting("https://a.example/v1"), lasting("https://b.example/v1"));
+        assert_ne!(lasting("https://a.example:8443/v1"), lasting("https://a.example/v1"));
+        assert_eq!(lasting("no address"), "no address");
     }
 }

@@ -90,6 +90,9 @@ fn settled(role: Role, report: &FinalReport, message: &str) -> FinalReport {
 fn joined(first: SessionEnd, mut second: SessionEnd) -> SessionEnd {
     let more: Vec<String> = second.wrote.into_iter().filter(|path| !first.wrote.contains(path)).collect();
     second.wrote = first.wrote.into_iter().chain(more).collect();
+    if second.report.blames_a_test() {
+        second.corrections = first.corrections.into_iter().chain(second.corrections).collect();
+    }
     second.turns = second.turns.saturating_add(first.turns);
     second.commands_ran = second.commands_ran.saturating_add(first.commands_ran);
     second.tests_ran = second.tests_ran.saturating_add(first.tests_ran);

@@ -102,21 +102,21 @@ async fn serve(
     let mut lives: Vec<Life> = Vec::new();
     for server in wanted {
         match start(context, server) {
-            Ok(Started { client, life, remote }) => {
+            Ok(Started { client, life, remote, goes_out }) => {
                 lives.push(life);
-                started.push((server, client, remote));
+                started.push((server, client, remote, goes_out));
             }
             Err(why) => tell_no_server(context, recorder, role, (server, &why)),
         }
     }
-    let opening = join_all(started.iter().map(|(_, client, _)| client.open()));
+    let opening = join_all(started.iter().map(|(_, client, ..)| client.open()));
     let opened = tokio::select! {
         opened = opening => opened,
         never = keep_all(&mut lives) => match never {},
         _stopped = context.world.stop.wait() => return None,
     };
     let mut served = Vec::new();
-    for ((server, client, remote), opened) in started.into_iter().zip(opened) {
+    for ((server, client, remote, goes_out), opened) in started.into_iter().zip(opened) {
         match opened {
             Ok(described) => {
                 let mut offer = mcp::offered(&server.name, &described, &server.allow);
@@ -126,7 +126,7 @@ async fn serve(
                     continue;
                 }
                 let limit = Duration::from_secs(u64::from(server.timeout_seconds));
-                served.push(Served { name: server.name.clone(), client, limit, tools: offer.tools, remote });
+                served.push(Served { name: server.name.clone(), client, limit, tools: offer.tools, remote, goes_out });
             }
             Err(error) => tell_no_server(context, recorder, role, (server, &error.to_string())),
         }
@@ -180,6 +180,7 @@ fn tell_lost(
         duration_ms: 0,
         exit: exit.as_str().to_owned(),
         session_id: String::new(),
+        status: String::new(),
     });
     recorder.emit(&Event::Warning { message: format!("{what} cannot be used: {why}") });
 }

@@ -6,6 +6,10 @@
 //! Invariants: each request is answered, in time or with the reason why not. What a server says is foreign text, capped, and never our own
 //! words. A tool that does not say that it only reads is offered only where a person allowed it by name.
 //!
+//! Written here and not over `rmcp`: of the protocol a client of tools needs a greeting, a list and a call. The rest of what stands here is
+//! ours in any case: a server starts in the helper that confines it, its lines are capped before they are parsed, and HTTP goes through the
+//! client that knows allowed hosts alone.
+//!
 //! Start reading at [`Client`].
 
 mod client;

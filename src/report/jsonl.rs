@@ -89,6 +89,9 @@ struct Agent<'a> {
     /// The tool that it used.
     #[serde(skip_serializing_if = "Option::is_none")]
     tool: Option<&'a str>,
+    /// The model's words beside its calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task_status: Option<&'a str>,
     /// How much of the window is in use.
     #[serde(skip_serializing_if = "Option::is_none")]
     context_percent: Option<u32>,
@@ -146,7 +149,7 @@ impl Stream {
                 vec![Line::AgentStarted(Agent { target: Some(target), ..of(*role, session_id) })]
             }
             Event::CallSettled(receipt) => vec![Line::LlmCall(call(receipt))],
-            Event::ToolFinished { role, turn, name, subject, ok, duration_ms, exit, session_id } => vec![
+            Event::ToolFinished { role, turn, name, subject, ok, duration_ms, exit, session_id, status } => vec![
                 Line::ToolCall(ToolCall {
                     status: if *ok { "ok" } else { "failed" },
                     tool: name,
@@ -157,7 +160,12 @@ impl Stream {
                     agent_path: self.path(*role, self.session(session_id)),
                     session_id: self.session(session_id),
                 }),
-                Line::AgentUpdate(Agent { turn: Some(*turn), tool: Some(name), ..of(*role, self.session(session_id)) }),
+                Line::AgentUpdate(Agent {
+                    turn: Some(*turn),
+                    tool: Some(name),
+                    task_status: Some(status.as_str()).filter(|status| !status.is_empty()),
+                    ..of(*role, self.session(session_id))
+                }),
             ],
             Event::ContextThreshold { role, percent, session_id, .. } => {
                 vec![Line::AgentUpdate(Agent {
@@ -311,6 +319,7 @@ mod tests {
             duration_ms: 3,
             exit: String::new(),
             session_id: String::new(),
+            status: "I look at the sum first.".to_owned(),
         };
         let begun = Event::IterationStarted { tier_index: 1, iteration: 2, run_iteration: 5 };
         let lines = streamed(&[begun, started(Role::Critic), tool, ended("reject"), ended("no_report")]);
@@ -320,6 +329,7 @@ mod tests {
         assert!(told.iter().all(|line| line["agentPath"] == "tier-2/iteration-2/critic" && line["sessionId"] == "s1"));
         let keys_of_tool = ["type", "status", "tool", "subject", "latencyMs", "timestamp", "agentPath", "sessionId"];
         assert_eq!(keys(told[1]), keys_of_tool);
+        assert_eq!(told[2]["taskStatus"], "I look at the sum first.");
         assert_eq!((&told[1]["status"], &told[4]["result"]), (&"failed".into(), &"no_report".into()));
     }
 

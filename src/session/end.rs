@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::audit::Scope;
-use crate::domain::blocker::Blocker;
+use crate::domain::blocker::{Blocker, BlockerKind};
 use crate::domain::chat::Usage;
 use crate::domain::model_id::ModelId;
 use crate::domain::receipt::BELOW;
@@ -122,6 +122,12 @@ impl FinalReport {
             | Self::Routed { .. }
             | Self::Synthetic { .. } => &[],
         }
+    }
+
+    /// Whether it says that a test is wrong.
+    #[must_use]
+    pub fn blames_a_test(&self) -> bool {
+        self.blocked_on().iter().any(|on| on.kind == BlockerKind::Test)
     }
 
     /// The summary. For a synthetic report the reason in words.

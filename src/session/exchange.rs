@@ -8,12 +8,13 @@ use std::time::Duration;
 use super::context_guard::{self, Fit, Last};
 use super::conversation::Protocol;
 use super::reading::{self, Reading};
-use super::turns::Session;
+use super::turns::{Heard, Session};
 use crate::audit::{CallReservation, Cap, Scope};
 use crate::domain::budget::{OF_DAY, OF_PULL_REQUEST};
 use crate::domain::catalogue::ModelInfo;
 use crate::domain::chat::{ChatRequest, Reply, Usage};
 use crate::domain::event::Event;
+use crate::domain::foreign::Foreign;
 use crate::domain::model_id::ModelId;
 use crate::domain::receipt::{CallScope, CallStatus, Receipt};
 use crate::domain::stop::StopCause;
@@ -23,6 +24,8 @@ use crate::policy::budget::{self, Billing, MAX_REPLY_TOKENS, Quote};
 
 /// Characters of a failure's reason that a receipt keeps.
 const MAX_ERROR_CHARS: usize = 300;
+/// Characters of a model's words beside its calls that an event keeps.
+const MAX_STATUS_CHARS: usize = 200;
 
 /// The result of one attempt.
 #[derive(Debug)]
@@ -232,6 +235,14 @@ impl Session<'_, '_> {
     /// The model that the vendor says it billed, without secrets.
     pub(super) fn billed_model(&self, reply: &Reply) -> Option<String> {
         reply.billed_model.as_ref().map(|named| self.ports.redactor.redact(named).into_owned())
+    }
+
+    /// The words of a reply beside its calls, as events tell them: one line without secrets.
+    pub(super) fn status_of(&self, heard: &Heard) -> String {
+        let text = if heard.calls.is_empty() { "" } else { heard.reply.text.as_str() };
+        let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+        let line = Foreign::revealed(&self.ports.redactor.redact(line)).as_str().to_owned();
+        line.chars().take(MAX_STATUS_CHARS).collect()
     }
 
     fn settle(&mut self, call: &Call, settlement: &Settlement<'_>, latency_ms: u64) {

@@ -12,6 +12,7 @@ mod action;
 mod completeness;
 mod context_guard;
 mod conversation;
+mod edits;
 mod end;
 mod exchange;
 mod files;

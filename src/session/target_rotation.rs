@@ -39,6 +39,11 @@ struct Trouble {
     unavailable: Option<(Account, Note)>,
 }
 
+/// Whether a vendor's answer says that the request itself is wrong.
+const fn is_of_request(status: u16) -> bool {
+    matches!(status, 400 | 422)
+}
+
 impl Session<'_, '_> {
     /// Takes out the targets that cannot be asked. Ends the session when none is left.
     pub(super) fn prepare(&mut self) -> Option<Ending> {
@@ -133,6 +138,9 @@ impl Session<'_, '_> {
                 }
                 Attempt::Failed(failure) => {
                     self.calls += 1;
+                    if self.does_without_outside(&target, &failure) {
+                        continue;
+                    }
                     let class = self.class_of(&target, &failure);
                     self.tries += u32::from(!class.waitable);
                     let unavailable = self.remember(&target, &failure);
@@ -160,6 +168,20 @@ impl Session<'_, '_> {
             trouble.declined = declined;
             self.next(failure, &trouble).await?;
         }
+    }
+
+    /// Whether the request is to be made once more without tools from outside: a vendor that refuses the first one may refuse their schemas,
+    /// and they are to cost a session nothing but themselves.
+    fn does_without_outside(&mut self, target: &ModelId, failure: &CallFailure) -> bool {
+        let is_refusal = failure.status == CallStatus::ModelError && failure.http_status.is_some_and(is_of_request);
+        if !is_refusal || self.has_answer() || self.leave_outside().is_none() {
+            return false;
+        }
+        let said = self.ports.redactor.redact(&failure.message);
+        let message =
+            format!("{target} refused a request with tools from outside; it is asked once more without them: {said}");
+        self.ports.journal.emit(&Event::Warning { message });
+        true
     }
 
     /// Reads a recorded reply as if it had just come.

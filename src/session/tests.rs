@@ -32,7 +32,7 @@ use crate::domain::meta::{self, MetaBlock};
 use crate::domain::model_id::ModelId;
 use crate::domain::receipt::{CallStatus, Receipt};
 use crate::domain::stop::{Stop, StopSource};
-use crate::domain::tool::ToolCall;
+use crate::domain::tool::{ToolCall, ToolSpec};
 use crate::domain::units::{MicroUsd, RunId};
 use crate::model::{CallFailure, Provider, Providers, ReplyFuture};
 use crate::redact::Redactor;
@@ -138,6 +138,8 @@ struct Bench {
     redactor: Redactor,
     commands: Vec<String>,
     meta: Vec<MetaBlock>,
+    /// Names of tools from outside, each of which says that it heard.
+    outside: Vec<&'static str>,
 }
 
 /// The answer of the scripted test run.
@@ -146,6 +148,16 @@ enum TestAnswer {
     Says(&'static str),
     Fails(&'static str),
     Hangs,
+}
+
+fn outside<'a>(names: &[&str]) -> OutsideTools<'a> {
+    let spec = |name: &&str| ToolSpec {
+        name: (*name).to_owned(),
+        description: "Looks things up.".to_owned(),
+        parameters: json!({"type": "object"}),
+    };
+    let call = Box::new(|_call| -> OutsideFuture<'a> { Box::pin(async { Ok("heard".to_owned()) }) });
+    OutsideTools { specs: names.iter().map(spec).collect(), call }
 }
 
 impl Bench {
@@ -199,6 +211,7 @@ impl Bench {
             redactor: Redactor::default(),
             commands: Vec::new(),
             meta: Vec::new(),
+            outside: Vec::new(),
         }
     }
 
@@ -257,7 +270,7 @@ impl Bench {
                 run_tests: Some(run_tests),
                 run_command: Some(Box::new(|argv| Box::pin(async move { Ok(format!("ran {argv:?}")) }))),
                 allow_commands: self.commands.clone(),
-                outside: None,
+                outside: (!self.outside.is_empty()).then(|| outside(&self.outside)),
             },
             stop: self.stop.1.clone(),
             wrap_up: self.wrap_up.1.clone(),

@@ -9,10 +9,9 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 
-use super::action::{Action, Matching, Source};
-use super::completeness;
+use super::action::Action;
+use super::edits::{edit, replaced, write};
 use super::end::FinalReport;
-use super::files;
 use super::outputs::Outputs;
 use super::outside::{OutsideCall, OutsideError, told_apart};
 use super::ports::{Ports, ToolFuture};
@@ -95,6 +94,8 @@ pub(super) struct Toolroom {
     pub(super) corrections: BTreeMap<String, String>,
     /// How a tool from outside failed, until the events tell it.
     failed: Option<OutsideError>,
+    /// The model's words beside its calls, until the first of them is told.
+    pub(super) status: String,
 }
 
 /// The result of one action: text for the model, or the end.
@@ -116,6 +117,7 @@ impl Toolroom {
             refusals: Vec::new(),
             corrections: BTreeMap::new(),
             failed: None,
+            status: String::new(),
         }
     }
 
@@ -365,6 +367,7 @@ impl Toolroom {
             duration_ms: took,
             exit: exit.map(|exit| exit.as_str().to_owned()).unwrap_or_default(),
             session_id: self.session_id.clone(),
+            status: std::mem::take(&mut self.status),
         });
         let whose = (self.role, self.id.as_str(), wish.name.as_str());
         let replaced = failed.as_ref().and_then(|failed| failed.replaced(whose, ports.redactor));
@@ -463,38 +466,4 @@ fn read(workspace: &Workspace, action: &Action) -> Result<String, ToolError> {
         | Action::Report(_)
         | Action::Meta => Err(ToolError::Fatal("not a read".to_owned())),
     }
-}
-
-fn edit(workspace: &Workspace, path: &str, (old, new): (&str, &str), matching: Matching) -> Result<String, ToolError> {
-    if let Some(line) = completeness::stand_in(path, old, new) {
-        let line = line.trim();
-        return Err(ToolError::ForModel(format!(
-            "`{line}` stands for code that is not there. Nothing was changed. Write out every line."
-        )));
-    }
-    match matching {
-        Matching::Text => workspace.edit_file(path, old, new),
-        Matching::Lines => {
-            let present = workspace.look(path)?;
-            let (old, new) =
-                files::lines(present.as_deref(), path, old.to_owned(), new.to_owned()).map_err(ToolError::ForModel)?;
-            workspace.edit_file(path, &old, &new)
-        }
-    }
-}
-
-/// A text with the only place of another replaced.
-fn replaced(text: &str, old: &str, new: &str) -> Option<String> {
-    (!old.is_empty() && text.matches(old).count() == 1).then(|| text.replacen(old, new, 1))
-}
-
-fn write(workspace: &Workspace, path: &str, content: &str, source: &Source) -> Result<String, ToolError> {
-    let present = match (workspace.look(path), source) {
-        (Ok(present), _) => present,
-        (Err(error), Source::Block { .. }) => return Err(error),
-        // A call says plainly that the file is to be replaced, whatever it is now; `write_file` has the last word.
-        (Err(_told_by_the_tool), Source::Call) => None,
-    };
-    let content = files::whole(present.as_deref(), path, content.to_owned(), source).map_err(ToolError::ForModel)?;
-    workspace.write_file(path, &content)
 }

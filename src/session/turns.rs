@@ -14,7 +14,6 @@ use super::tool::{Offer, Tool};
 use super::toolroom::{Answer, Halt, Round, Toolroom, Turn};
 use crate::audit::{Cap, Snapshot};
 use crate::domain::account::{Account, Unavailability};
-use crate::domain::blocker::BlockerKind;
 use crate::domain::chat::{Reply, Usage};
 use crate::domain::event::Event;
 use crate::domain::model_id::ModelId;
@@ -210,6 +209,18 @@ impl<'s, 'a> Session<'s, 'a> {
         Ending::synthetic(FailureReason::NoReport, SessionExit::MaxTurnsNoResponse)
     }
 
+    /// Whether a model replied in this session.
+    pub(super) const fn has_answer(&self) -> bool {
+        self.answered.is_some()
+    }
+
+    /// Takes the tools from outside off the offer. `None` where there are none.
+    pub(super) fn leave_outside(&mut self) -> Option<()> {
+        let left = std::mem::take(&mut self.outside);
+        self.tool_specs.retain(|spec| !left.contains(&spec.name));
+        (!left.is_empty()).then_some(())
+    }
+
     /// Makes a usable reply part of the conversation.
     fn accept(&mut self, heard: &Heard) {
         self.conversation = self.told(heard.protocol);
@@ -219,6 +230,7 @@ impl<'s, 'a> Session<'s, 'a> {
         self.answered = Some(heard.target.clone());
         self.billed = self.billed_model(&heard.reply);
         self.meta.hear(&heard.reply);
+        self.toolroom.status = self.status_of(heard);
     }
 
     /// Tells the model what its wishes came to, or ends the session.
@@ -435,7 +447,8 @@ impl<'s, 'a> Session<'s, 'a> {
             blocked_on: ending.report.blocked_on().to_vec(),
             exit: ending.exit.as_str().to_owned(),
         });
-        let on_test = matches!(&ending.report, FinalReport::Blocked { on, .. } if on.iter().any(|on| on.kind == BlockerKind::Test));
+        // A specialist may say of them what its predecessor did not.
+        let on_test = ending.report.blames_a_test() || matches!(ending.report, FinalReport::Routed { .. });
         let corrections = if on_test { self.toolroom.corrections } else { BTreeMap::new() };
         SessionEnd {
             session_id: self.id,

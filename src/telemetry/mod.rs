@@ -8,13 +8,13 @@
 mod settings;
 mod span;
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use secrecy::ExposeSecret as _;
 use serde_json::Value;
-use tokio::sync::Notify;
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 pub use self::settings::{Parent, Settings, secrets};
@@ -32,65 +32,15 @@ const MOST_WAITING: usize = 128;
 /// How long a collector may take for one request.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Bodies on their way, and what became of those before.
-#[derive(Debug, Default)]
-struct Queue {
-    state: Mutex<State>,
-    bell: Notify,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    bodies: VecDeque<Vec<u8>>,
-    closed: bool,
-    lost: u32,
-    trouble: Option<String>,
-}
-
-impl Queue {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn put(&self, body: Vec<u8>) {
-        let mut state = self.state();
-        if state.bodies.len() < MOST_WAITING {
-            state.bodies.push_back(body);
-        } else {
-            state.lost += 1;
-            state.trouble.get_or_insert_with(|| "it is too far behind".to_owned());
-        }
-        self.bell.notify_one();
-    }
-
-    /// The next body. `None` once there is none and comes none.
-    async fn next(&self) -> Option<Vec<u8>> {
-        loop {
-            {
-                let mut state = self.state();
-                if let Some(body) = state.bodies.pop_front() {
-                    return Some(body);
-                }
-                if state.closed {
-                    return None;
-                }
-            }
-            self.bell.notified().await;
-        }
-    }
-
-    fn lose(&self, why: String) {
-        let mut state = self.state();
-        state.lost += 1;
-        state.trouble = Some(why);
-    }
-}
+/// Requests that were not taken, and why the last of them was not.
+type Lost = (u32, String);
 
 /// The sender at work.
 #[derive(Debug)]
 pub struct Telemetry {
-    queue: Arc<Queue>,
-    work: JoinHandle<()>,
+    bodies: mpsc::Sender<Vec<u8>>,
+    behind: Arc<AtomicU32>,
+    work: JoinHandle<Lost>,
     settings: Settings,
 }
 
@@ -98,9 +48,9 @@ impl Telemetry {
     /// Sends the sender to work. Needs a runtime.
     #[must_use]
     pub fn start(settings: Settings, http: Http) -> Self {
-        let queue = Arc::new(Queue::default());
-        let work = tokio::spawn(send_all(Arc::clone(&queue), settings.clone(), http));
-        Self { queue, work, settings }
+        let (bodies, waiting) = mpsc::channel(MOST_WAITING);
+        let work = tokio::spawn(send_all(waiting, settings.clone(), http));
+        Self { bodies, behind: Arc::default(), work, settings }
     }
 
     /// A listener. `before` holds the events of the run's past, which another process told.
@@ -110,32 +60,36 @@ impl Telemetry {
         before.iter().for_each(|event| fold.hear(event, None));
         drop(fold.take_ended());
         let identity = Identity::of(&self.settings, before);
-        Exporter { fold, at: None, identity, queue: Arc::clone(&self.queue), spans: Vec::new() }
+        let (bodies, behind) = (self.bodies.downgrade(), Arc::clone(&self.behind));
+        Exporter { fold, at: None, identity, bodies, behind, spans: Vec::new() }
     }
 
     /// Waits until everything is sent, but no longer than that. Returns what a person should know of it.
     pub async fn finish(self, limit: Duration) -> Option<String> {
-        self.queue.state().closed = true;
-        self.queue.bell.notify_one();
+        drop(self.bodies);
         let abort = self.work.abort_handle();
-        if tokio::time::timeout(limit, self.work).await.is_err() {
+        let Ok(ended) = tokio::time::timeout(limit, self.work).await else {
             abort.abort();
             return Some("telemetry: the collector did not take everything in time".to_owned());
-        }
-        let state = self.queue.state();
-        let trouble = state.trouble.as_ref()?;
-        Some(format!("telemetry: {} of the requests were not taken by the collector: {trouble}", state.lost))
+        };
+        let (refused, why) = ended.unwrap_or_else(|panicked| (1, panicked.to_string()));
+        let behind = self.behind.load(Ordering::Relaxed);
+        let why = if refused == 0 { "it is too far behind".to_owned() } else { why };
+        let lost = refused.saturating_add(behind);
+        (lost > 0).then(|| format!("telemetry: {lost} of the requests were not taken by the collector: {why}"))
     }
 }
 
-async fn send_all(queue: Arc<Queue>, settings: Settings, http: Http) {
-    while let Some(body) = queue.next().await {
+async fn send_all(mut waiting: mpsc::Receiver<Vec<u8>>, settings: Settings, http: Http) -> Lost {
+    let mut lost = Lost::default();
+    while let Some(body) = waiting.recv().await {
         let sent = tokio::time::timeout(PATIENCE, send(body, &settings, &http)).await;
         if let Err(why) = sent.unwrap_or_else(|_elapsed| Err("it did not answer in time".to_owned())) {
             tracing::info!(%why, "telemetry was not taken");
-            queue.lose(why);
+            lost = (lost.0 + 1, why);
         }
     }
+    lost
 }
 
 async fn send(body: Vec<u8>, settings: &Settings, http: &Http) -> Result<(), String> {
@@ -155,7 +109,8 @@ pub struct Exporter {
     fold: Fold,
     at: Option<Timestamp>,
     identity: Identity,
-    queue: Arc<Queue>,
+    bodies: mpsc::WeakSender<Vec<u8>>,
+    behind: Arc<AtomicU32>,
     spans: Vec<Value>,
 }
 
@@ -173,7 +128,10 @@ impl EventSink for Exporter {
         let is_over = matches!(event, Event::SessionFinished { .. } | Event::RunFinished(_));
         if self.spans.len() >= BATCH || (is_over && !self.spans.is_empty()) {
             let spans = std::mem::take(&mut self.spans);
-            self.queue.put(self.identity.request(spans).to_string().into_bytes());
+            let body = self.identity.request(spans).to_string().into_bytes();
+            if self.bodies.upgrade().is_none_or(|bodies| bodies.try_send(body).is_err()) {
+                self.behind.fetch_add(1, Ordering::Relaxed);
+            }
         }
     }
 }

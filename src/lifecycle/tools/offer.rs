@@ -74,7 +74,7 @@ impl Source {
     /// Whether what it is called with leaves this machine, other than to a model.
     const fn goes_out(&self) -> bool {
         match self {
-            Self::Mcp(served) => served.remote.is_some(),
+            Self::Mcp(served) => served.goes_out,
             Self::Rest(_) => true,
             Self::Agent(_) => false,
         }

@@ -13,7 +13,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::super::context::Context;
-use crate::config::McpServer;
+use crate::config::{McpServer, Network};
 use crate::domain::session_exit::SessionExit;
 use crate::domain::tool::ToolSpec;
 use crate::hosted::find;
@@ -37,6 +37,8 @@ pub(super) struct Served {
     pub(super) tools: Vec<Offered>,
     /// The way to it, where it is behind an address.
     pub(super) remote: Option<Remote>,
+    /// Whether the words of a call may leave this machine.
+    pub(super) goes_out: bool,
 }
 
 impl Served {
@@ -70,6 +72,7 @@ pub(super) struct Started {
     pub(super) client: Client,
     pub(super) life: Life,
     pub(super) remote: Option<Remote>,
+    pub(super) goes_out: bool,
 }
 
 /// Starts a server, or opens the way to it.
@@ -80,7 +83,7 @@ pub(super) fn start(context: &Context<'_>, server: &McpServer) -> Result<Started
     let (client, words) = Client::new();
     let (way, own) = (remote.clone(), client.clone());
     let life: Life = Box::pin(async move { way.live(own, words).await });
-    Ok(Started { client, life, remote: Some(remote) })
+    Ok(Started { client, life, remote: Some(remote), goes_out: true })
 }
 
 /// The headers of a source, their values from the variables that it names.
@@ -120,7 +123,8 @@ fn start_here(context: &Context<'_>, server: &McpServer) -> Result<Started, Stri
             env.entry(OsString::from(variable)).or_insert_with(|| value.clone());
         }
     }
-    if matches!(room.confined.confinement, Confinement::None) {
+    let is_free = matches!(room.confined.confinement, Confinement::None);
+    if is_free {
         tracing::info!(server = %server.name, "the server of tools is not confined, as the configuration says");
     }
     let words = std::iter::once(program.into_os_string()).chain(arguments.iter().map(OsString::from));
@@ -143,7 +147,7 @@ fn start_here(context: &Context<'_>, server: &McpServer) -> Result<Started, Stri
         let _held = listener;
         mcp::live(server, &keeper, spec, stop, words).await
     });
-    Ok(Started { client, life, remote: None })
+    Ok(Started { client, life, remote: None, goes_out: is_free || hosting.network == Network::On })
 }
 
 /// Refuses a server with a secret of which a part lies in the tree: a model writes there, and whoever opened the pull request did.

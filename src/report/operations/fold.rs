@@ -221,7 +221,7 @@ impl Fold {
     }
 
     fn tool(&mut self, event: &Event) {
-        let Event::ToolFinished { role, turn, name, subject, ok, duration_ms, exit, session_id } = event else {
+        let Event::ToolFinished { role, turn, name, subject, ok, duration_ms, exit, session_id, .. } = event else {
             return;
         };
         let session = self.sessions.get(session_id).copied().or(self.session);

@@ -5,7 +5,9 @@ use super::*;
 use crate::domain::event::Event;
 use crate::domain::ladder::Role;
 use crate::domain::outcome::Outcome;
+use crate::domain::session_exit::SessionExit;
 use crate::report::fixtures::{self, Script};
+use crate::report::jsonl::Stream;
 
 fn at(ms: i64) -> Timestamp {
     Timestamp::from_unix_ms(1_771_338_181_456 + ms)
@@ -43,6 +45,7 @@ fn tool(subject: &str) -> Event {
         duration_ms: 3,
         exit: String::new(),
         session_id: String::new(),
+        status: String::new(),
     }
 }
 
@@ -97,6 +100,67 @@ fn a_session_whose_process_died_says_so_and_so_does_one_without_an_end() {
     let sessions: Vec<&str> =
         fold.operations().iter().filter(|one| one.kind == Kind::Session).map(|one| one.exit.as_str()).collect();
     assert_eq!(sessions, ["EXIT-UNCAUGHT-EXCEPTION", "EXIT-UNKNOWN"]);
+}
+
+/// The 22 of S1-15 in its order, and three of our own.
+const EXITS: [SessionExit; 25] = [
+    SessionExit::FinalAnswer,
+    SessionExit::MaxTurnsWithResponse,
+    SessionExit::UserStop,
+    SessionExit::NoLlmResponse,
+    SessionExit::EmptyResponse,
+    SessionExit::AuthFailure,
+    SessionExit::QuotaExceeded,
+    SessionExit::ModelError,
+    SessionExit::ToolFailure,
+    SessionExit::McpConnectionLost,
+    SessionExit::ToolNotAvailable,
+    SessionExit::ToolTimeout,
+    SessionExit::NoProviders,
+    SessionExit::InvalidModel,
+    SessionExit::McpInitFailed,
+    SessionExit::InactivityTimeout,
+    SessionExit::MaxRetries,
+    SessionExit::TokenLimit,
+    SessionExit::MaxTurnsNoResponse,
+    SessionExit::UncaughtException,
+    SessionExit::SignalReceived,
+    SessionExit::Unknown,
+    SessionExit::FinalMetaMissing,
+    SessionExit::TimeUp,
+    SessionExit::BudgetExhausted,
+];
+
+#[test]
+fn every_way_to_end_reaches_the_lines_and_the_tree_from_sessions_and_from_tools() {
+    let names: std::collections::BTreeSet<&str> = EXITS.iter().map(|exit| exit.as_str()).collect();
+    assert_eq!(names.len(), EXITS.len(), "each has a name of its own");
+    for exit in EXITS.map(SessionExit::as_str) {
+        let ended = |event: Event| match event {
+            Event::SessionFinished { role, session_id, target, turns, result, summary, blocked_on, .. } => {
+                let exit = exit.to_owned();
+                Event::SessionFinished { role, session_id, target, turns, result, summary, blocked_on, exit }
+            }
+            Event::ToolFinished { role, turn, name, subject, ok, duration_ms, session_id, status, .. } => {
+                let exit = exit.to_owned();
+                Event::ToolFinished { role, turn, name, subject, ok, duration_ms, exit, session_id, status }
+            }
+            other => other,
+        };
+        let events: Vec<Event> = script().into_iter().map(ended).collect();
+        let mut stream = Stream::default();
+        let lines: String = events.iter().map(|event| stream.lines(event, Some(&at(0)))).collect();
+        let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let beside: Vec<Value> = lines.filter(|line| line["exit"] == exit).collect();
+        let types: Vec<&str> = beside.iter().map(|line| line["type"].as_str().unwrap()).collect();
+        assert_eq!(types, ["tool_call", "agent_finished"], "{exit}");
+        let document = document(&folded(&events));
+        let session = &document["trace"]["operations"][1]["operations"][0]["operations"][0];
+        let tool = &session["operations"][0]["operations"][1];
+        assert_eq!((&session["exit"], &tool["exit"]), (&Value::from(exit), &Value::from(exit)), "{session}");
+        let page = page::render("r", folded(&events).operations());
+        assert_eq!(page.matches(exit).count(), 2, "{exit}");
+    }
 }
 
 #[test]

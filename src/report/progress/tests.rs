@@ -26,6 +26,7 @@ fn tool(role: Role, name: &str, subject: &str, ok: bool) -> Event {
         duration_ms,
         exit: String::new(),
         session_id: String::new(),
+        status: String::new(),
     }
 }
 

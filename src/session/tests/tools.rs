@@ -115,3 +115,43 @@ async fn only_allowed_commands_run_and_never_through_a_shell() {
     bench.run().await;
     assert!(bench.told(1).contains("no tool `run_command`"), "nothing allowed, nothing offered");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_vendor_that_refuses_the_first_request_is_asked_once_more_without_tools_from_outside() {
+    const TOOL: &str = "mcp__own__look";
+    let refused = || Step::Fail(CallFailure { http_status: Some(400), ..failure(CallStatus::ModelError, false) });
+    let offered = |bench: &Bench| -> Vec<bool> {
+        bench.requests().iter().map(|request| request.tools.iter().any(|tool| tool.name == TOOL)).collect()
+    };
+    let with = |steps| Bench { outside: vec![TOOL], ..Bench::new(steps) };
+
+    let mut once = with(vec![refused(), calls(&[(TOOL, json!({}))]), done()]);
+    assert!(is_done(&once.run().await));
+    assert_eq!(offered(&once), [true, false, false]);
+    assert!(once.told(2).contains("there is no tool"), "what is not on offer is not called: {}", once.told(2));
+    let warned = |event: &Event| matches!(event, Event::Warning { message } if message.contains("once more without them: the vendor said"));
+    assert_eq!(once.events.borrow().iter().filter(|event| warned(event)).count(), 1);
+
+    let mut twice = with(vec![refused(), refused()]);
+    assert!(matches!(failed(&twice.run().await), FailureReason::NoUsableTarget { .. }), "its fault lies elsewhere");
+    assert_eq!(offered(&twice), [true, false]);
+
+    let mut later = with(vec![read_calc(), refused()]);
+    assert!(matches!(failed(&later.run().await), FailureReason::NoUsableTarget { .. }), "it took them before");
+    assert_eq!(offered(&later), [true, true]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_model_says_beside_its_calls_is_told_once_in_a_line_without_secrets() {
+    let look = ("read_file", json!({"path": "calc.py"}));
+    let step = Step::Reply(reply(&format!("\n I look at {SECRET} first.\nThen at the rest."), &[look.clone(), look]));
+    let mut bench = Bench::new(vec![step, done()]);
+    bench.redactor = Redactor::new(&[secrecy::SecretString::from(SECRET)]);
+    assert!(is_done(&bench.run().await));
+    let status =
+        |event: &Event| if let Event::ToolFinished { status, .. } = event { Some(status.clone()) } else { None };
+    let told: Vec<String> = bench.events.borrow().iter().filter_map(status).collect();
+    assert_eq!(told.len(), 2);
+    assert!(told[0].starts_with("I look at ") && told[0].ends_with(" first.") && !told[0].contains(SECRET), "{told:?}");
+    assert_eq!(told[1], "");
+}

@@ -28,6 +28,16 @@ struct Run {
 impl Run {
     /// With the tests' own server, `more` of its settings and arguments.
     fn with(settings: &str, argument: &str, librarian: impl Fn(&Request) -> Scripted + Send + 'static) -> Self {
+        Self::beside("", settings, argument, librarian)
+    }
+
+    /// The same beside other lines of configuration.
+    fn beside(
+        others: &str,
+        settings: &str,
+        argument: &str,
+        librarian: impl Fn(&Request) -> Scripted + Send + 'static,
+    ) -> Self {
         let project = Project::python();
         let mark = format!("sleep-{}", project.path().file_name().expect("a name").to_string_lossy());
         // A server with variables of its own has no part in the tree, and is told where that lies.
@@ -42,7 +52,8 @@ impl Run {
             project.write("tools/server.py", include_str!("server.py"));
             format!("[python3, tools/server.py, {mark}{argument}]")
         };
-        Self::of(project, &format!("agent: {{mcp: {{own: {{command: {command}{settings}}}}}}}\n"), &mark, librarian)
+        let config = format!("{others}agent: {{mcp: {{own: {{command: {command}{settings}}}}}}}\n");
+        Self::of(project, &config, &mark, librarian)
     }
 
     fn of(
@@ -269,6 +280,33 @@ fn a_tool_that_vendors_would_refuse_is_left_out_and_told_and_costs_the_run_nothi
     let told = "tools of the server `own` are left out: `odd` (`oneOf` at the top of its arguments' schema)";
     assert!(run.said.all().contains(told), "{}", run.said.all());
     assert!(run.requests[0].tools().contains(&"mcp__own__look".to_owned()), "{:?}", run.requests[0].tools());
+}
+
+#[test]
+fn a_request_that_a_vendor_refuses_for_tools_from_outside_is_made_without_them() {
+    let run = Run::with("", "", |request| {
+        if request.tools().iter().any(|name| name.starts_with("mcp__")) {
+            return Scripted::status(400, r#"{"error": {"message": "tools.9.custom.name: not today"}}"#);
+        }
+        brief()
+    });
+    assert_eq!(run.said.code, 0, "{}", run.said.all());
+    let told = "refused a request with tools from outside; it is asked once more without them";
+    assert!(run.said.all().contains(told), "{}", run.said.all());
+}
+
+#[test]
+fn a_secret_in_an_argument_goes_to_no_server_that_has_the_network() {
+    for (others, told) in
+        [("", "No such file"), ("safety: {network: on}\n", "was not called: an argument holds a secret")]
+    {
+        let run = Run::beside(others, ", env: [TEAM_WORD]", "", |request| match request.turn() {
+            0 => call("mcp__own__look", json!({ "path": NAMED })),
+            _ => brief(),
+        });
+        assert_eq!(run.said.code, 0, "{}", run.said.all());
+        assert!(run.told(0).contains(told), "{others}: {}", run.told(0));
+    }
 }
 
 #[test]

@@ -111,6 +111,26 @@ fn an_artisan_hands_over_with_what_it_changed() {
 }
 
 #[test]
+fn a_correction_that_an_artisan_was_refused_outlives_the_handing_over() {
+    let config =
+        "agent: { router: { sums: { when: A sum is wrong., roles: [artisan], models: claude-sonnet-4-5 } } }\n";
+    let held = Held::run("claude-haiku-4-5 x1", config, "", |request| match (is_specialist(request), request.turn()) {
+        (false, 0) => {
+            let edit =
+                json!({ "path": "tests/test_cart.py", "old_text": "[1, 2, 3]), 6", "new_text": "[1, 2, 3]), 5" });
+            Say::call("edit_file", edit).usage(900, 40).into()
+        }
+        (false, _) => hands_over(),
+        (true, _) => {
+            let report = json!({ "summary": "the test is wrong", "status": "blocked", "reason": "it asks for 6", "blocked_on": "test" });
+            Say::call("final_report", report).usage(900, 40).into()
+        }
+    });
+    assert_eq!(held.said.code, 1, "{}", held.said.all());
+    assert_eq!(held.document["corrections"][0]["files"], json!(["tests/test_cart.py"]), "{}", held.document);
+}
+
+#[test]
 fn a_report_beside_it_stands_and_an_unknown_name_is_answered() {
     let librarian = |request: &Request| match request.turn() {
         0 => Say::call("router__handoff_to", json!({ "destination": "nobody" })).usage(400, 20).into(),

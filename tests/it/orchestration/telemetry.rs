@@ -151,6 +151,21 @@ fn a_collector_gets_every_operation_below_the_span_of_who_started_us() {
     check_with_protobuf(&seen);
 }
 
+/// A first look at telemetry needs no key and no project.
+#[test]
+fn the_demos_trace_is_complete_and_taken_by_the_official_schema() {
+    let (url, seen) = collector("200 OK");
+    let said = Program::new().with("OTEL_EXPORTER_OTLP_ENDPOINT", &url).run(Path::new("/"), &["demo"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let spans = spans(&seen);
+    let ids: Vec<&str> = spans.iter().map(|span| span["spanId"].as_str().unwrap()).collect();
+    let roots: Vec<&Value> = spans.iter().filter(|span| span.get("parentSpanId").is_none()).collect();
+    assert_eq!((roots.len(), &roots[0]["name"]), (1, &json!("run")));
+    let below = spans.iter().filter_map(|span| span["parentSpanId"].as_str());
+    assert!(below.clone().count() > 10 && below.clone().all(|parent| ids.contains(&parent)), "{spans:?}");
+    check_with_protobuf(&seen);
+}
+
 #[test]
 fn a_collector_that_refuses_or_is_not_there_costs_nothing_but_a_notice() {
     let (refusing, _) = collector("503 Service Unavailable");
@@ -182,6 +197,7 @@ fn a_collector_that_never_answers_does_not_hold_the_end_of_a_run() {
 fn check_with_protobuf(seen: &Seen) {
     let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/ci-tools/otel/bin/python");
     if !python.exists() {
+        assert!(std::env::var_os("UPSHIFT_TEST_OTLP").is_none(), "the schema is to be there: {}", python.display());
         return;
     }
     let script = "import json, sys
