@@ -107,6 +107,7 @@ pub(crate) const ROWS: [Row; 20] = [
         "22 ways to end, of sessions and of tools",
         "beside them three of our own, for caps, time and a missing block",
         &[
+            "every_way_to_end_reaches_the_lines_and_the_tree_from_sessions_and_from_tools",
             "a_tool_whose_time_is_up_and_a_server_that_dies_cost_their_answers_alone",
             "a_session_whose_process_died_says_so_and_so_does_one_without_an_end",
         ],
@@ -143,6 +144,8 @@ pub(crate) const ROWS: [Row; 20] = [
         "",
         &[
             "a_session_is_started_updated_and_finished_or_failed",
+            "what_a_model_says_beside_its_calls_is_told_once_in_a_line_without_secrets",
+            "the_demos_trace_is_complete_and_taken_by_the_official_schema",
             "a_collector_gets_every_operation_below_the_span_of_who_started_us",
         ],
     ),
