@@ -55,10 +55,13 @@ fn the_page_of_rows_names_the_tests_of_each() {
     assert_eq!(file("docs/requirements.md"), page, "written anew with {WRITE}=1");
 }
 
-/// Whether an ordinary `cargo test` leaves a test out.
+/// Whether CI leaves a test out: neither `cargo test` nor a script that its reason names runs it.
 fn is_left_out(sources: &str, name: &str) -> bool {
     let before = sources.split(&format!("fn {name}(")).next().unwrap_or_default();
-    before.rsplit("\n\n").next().is_some_and(|attributes| attributes.contains("#[ignore"))
+    before
+        .rsplit("\n\n")
+        .next()
+        .is_some_and(|attributes| attributes.contains("#[ignore") && !attributes.contains(".ci/"))
 }
 
 #[test]
@@ -77,7 +80,7 @@ fn every_row_has_its_tests_or_its_settlement() {
                 assert!(sources.contains(&format!("fn {name}(")), "{section}-{number}, {row}: no test is named {name}");
             }
             let runs = tests.iter().any(|name| !is_left_out(&sources, name));
-            assert!(runs || tests.is_empty(), "{section}-{number}, {row}: `cargo test` runs none of its tests");
+            assert!(runs || tests.is_empty(), "{section}-{number}, {row}: nothing in CI runs one of its tests");
         }
     }
     assert_eq!(breakpoints::ROWS.map(|row| row.0).to_vec(), (1..=11).collect::<Vec<_>>());
