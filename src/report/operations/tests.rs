@@ -136,16 +136,11 @@ fn every_way_to_end_reaches_the_lines_and_the_tree_from_sessions_and_from_tools(
     let names: std::collections::BTreeSet<&str> = EXITS.iter().map(|exit| exit.as_str()).collect();
     assert_eq!(names.len(), EXITS.len(), "each has a name of its own");
     for exit in EXITS.map(SessionExit::as_str) {
-        let ended = |event: Event| match event {
-            Event::SessionFinished { role, session_id, target, turns, result, summary, blocked_on, .. } => {
-                let exit = exit.to_owned();
-                Event::SessionFinished { role, session_id, target, turns, result, summary, blocked_on, exit }
+        let ended = |mut event: Event| {
+            if let Event::SessionFinished { exit: said, .. } | Event::ToolFinished { exit: said, .. } = &mut event {
+                exit.clone_into(said);
             }
-            Event::ToolFinished { role, turn, name, subject, ok, duration_ms, session_id, status, .. } => {
-                let exit = exit.to_owned();
-                Event::ToolFinished { role, turn, name, subject, ok, duration_ms, exit, session_id, status }
-            }
-            other => other,
+            event
         };
         let events: Vec<Event> = script().into_iter().map(ended).collect();
         let mut stream = Stream::default();
