@@ -38,7 +38,7 @@ pub use backlogs::{BacklogRecord, CourseRecord, TaskRecord};
 pub use error::AuditError;
 pub use journal::Journal;
 pub use location::{Location, locate};
-pub use orders::{BacklogLock, Holder, OrderAnswer, OrderRecord};
+pub use orders::{BacklogLock, Holder, OrderAnswer, OrderRecord, Work};
 pub use reader::{Reader, RecordedReplies};
 pub use segments::{Joined, Segment};
 pub use snapshots::Kept;

@@ -36,6 +36,24 @@ pub struct Holder {
     pub cwd: String,
     /// The machine.
     pub hostname: String,
+    /// What it works on.
+    #[serde(default)]
+    pub work: Work,
+}
+
+/// The work of a process that holds the backlogs of a log.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Work {
+    /// A backlog, task by task. It hears orders.
+    #[default]
+    Backlog,
+    /// A backlog, by jobs beside each other.
+    Workers,
+    /// The merge of what jobs mended.
+    Merge,
+    /// Tasks that are to be done once more.
+    Reset,
 }
 
 /// A request to the process.
@@ -162,6 +180,7 @@ impl Store {
 impl Holder {
     fn unknown() -> Self {
         let nothing = String::new;
-        Self { pid: 0, session_id: nothing(), acquired_at: nothing(), cwd: nothing(), hostname: nothing() }
+        let work = Work::default();
+        Self { pid: 0, session_id: nothing(), acquired_at: nothing(), cwd: nothing(), hostname: nothing(), work }
     }
 }

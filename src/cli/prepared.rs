@@ -1,6 +1,6 @@
 //! From a plan to the world a run acts on: models, tree, tests, confinement, signals.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use super::http_client::http;
 use super::setup::{Setup, artifact, guards, trees_folder, working_directory};
 use super::step::Step;
 use super::stop_sources::{self, Place, StopSources};
+use super::tasks::TASK_LIST;
 use super::{Failure, commenting, delivery, judges, models, scripts, waiting};
 use crate::config::Plan;
 use crate::domain::ci::RedCi;
@@ -107,7 +108,13 @@ impl Setup<'_> {
         };
         let trees = trees_folder(self.checkout, self.environment);
         match Workspace::open(self.checkout, &trees, rules).await {
-            Ok(workspace) => Ok(Arc::new(workspace.hiding(Arc::clone(&self.redactor)))),
+            Ok(workspace) => {
+                let workspace = workspace.hiding(Arc::clone(&self.redactor));
+                if let Some(list) = self.environment.get(TASK_LIST) {
+                    workspace.spare_list(Path::new(list));
+                }
+                Ok(Arc::new(workspace))
+            }
             Err(WorkspaceError::InUse { .. }) => Err(Failure::usage(format!(
                 "another upshift is at work in {}\n→ Fix: wait for it to end, or stop it. No LLM calls were made.",
                 self.checkout.display()

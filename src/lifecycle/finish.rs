@@ -2,7 +2,7 @@
 
 use super::climb::Rows;
 use super::context::{Context, LifecycleError, paths};
-use super::kept::{KEPT_AT_THE_END, KEPT_PATCH, keep_patch as keep_in_log, kept_under};
+use super::kept::{KEPT_AT_THE_END, KEPT_PATCH, ignore, keep_patch as keep_in_log, kept_under};
 use super::leftovers;
 use super::measured::Origin;
 use super::recorder::Recorder;
@@ -16,8 +16,6 @@ use crate::domain::units::TreeId;
 use crate::report::gist;
 use crate::workspace::Diff;
 
-/// upshift's folder in a checkout.
-const OWN_FOLDER: &str = ".upshift";
 /// How many errors the report repeats.
 const RECENT_ERRORS: usize = 5;
 
@@ -86,6 +84,10 @@ async fn put_in_order(
     if let Some(origin) = ending.origin().filter(|_| !is_green(ending)) {
         put_back_rewritten(context, recorder, origin).await?;
     }
+    if let Some(list) = context.world.workspace.mind_list()? {
+        recorder.warn(format!("changed while the tests ran, put back: {list}"));
+    }
+    yours::tell(context, recorder);
     leftovers::sweep(context, recorder);
     Ok(())
 }
@@ -177,13 +179,9 @@ fn keep_patch(context: &Context<'_>, recorder: &mut Recorder<'_>, text: &str) ->
 pub(super) fn keep(context: &Context<'_>, recorder: &mut Recorder<'_>, name: &str, redacted: &str) -> Option<String> {
     let folder = context.world.keep.join(context.charter.run_id.short());
     let path = folder.join(name);
-    let ignore = context.world.keep.join(".gitignore");
     let write = || {
         std::fs::create_dir_all(&folder)?;
-        // Our own folder in a checkout must not be committed by accident.
-        if context.world.keep.ends_with(OWN_FOLDER) && !ignore.exists() {
-            std::fs::write(&ignore, "*\n")?;
-        }
+        ignore(&context.world.keep)?;
         std::fs::write(&path, redacted.as_bytes())
     };
     let written: std::io::Result<()> = write();

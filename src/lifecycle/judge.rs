@@ -7,6 +7,7 @@ use super::climb::Climb;
 use super::context::{Context, LifecycleError};
 use super::leftovers;
 use super::recorder::Recorder;
+use super::yours;
 use crate::config::{Minimise, OnRemark, Proof};
 use crate::domain::event::Event;
 use crate::domain::proof::is_witnessed;
@@ -92,6 +93,7 @@ pub(super) async fn run(
         judged.refuse_remarked(context.world.workspace.root());
     }
     tell(recorder, climb, &judged);
+    yours::tell(context, recorder);
     if let Some(Proven { evidence: proof, runs, duration_ms }) = proven {
         recorder.emit(&Event::EvidenceGathered { proof, runs, duration_ms });
     }

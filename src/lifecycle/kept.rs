@@ -1,5 +1,7 @@
 //! Texts that are kept in the log for a person who looks into the run.
 
+use std::path::Path;
+
 use super::context::Context;
 use super::recorder::Recorder;
 use crate::audit::Snapshot;
@@ -13,6 +15,8 @@ pub const KEPT_TESTS: &str = "tests";
 /// The place under which the change is kept with which the run ended.
 pub const KEPT_AT_THE_END: &str = "end";
 
+/// upshift's folder in a checkout.
+const OWN_FOLDER: &str = ".upshift";
 /// The most characters of each.
 const MOST_KEPT_CHARS: usize = 1 << 20;
 
@@ -35,4 +39,14 @@ pub(super) fn keep_text(recorder: &mut Recorder<'_>, kind: &str, under: &str, te
 #[must_use]
 pub fn kept_under(tier_index: u32, iteration: u32) -> String {
     format!("{tier_index}.{iteration}")
+}
+
+/// Has git ignore our own folder in a checkout: nothing of it must be committed by accident.
+pub(super) fn ignore(keep: &Path) -> std::io::Result<()> {
+    let ignore = keep.join(".gitignore");
+    if keep.ends_with(OWN_FOLDER) && !ignore.exists() {
+        std::fs::create_dir_all(keep)?;
+        std::fs::write(&ignore, "*\n")?;
+    }
+    Ok(())
 }

@@ -1,12 +1,21 @@
 //! Files that a person changed while a run waited for the outside: they stay as they are, and no model works over them.
 //!
 //! Invariant: while a run waits nothing of it changes a file, so that whatever differs from how it left them is somebody else's.
+//!
+//! While it is at work the files are the run's: those of a person's that are in its way are kept beside the log, and named.
+
+use std::path::Path;
 
 use super::climb::Climb;
 use super::context::Context;
+use super::kept::ignore;
+use super::recorder::Recorder;
+use crate::workspace::Taken;
 
 /// The most files that are named.
 const MOST_NAMED: usize = 5;
+/// The folder of a run in which they are kept.
+const FOLDER: &str = "yours";
 
 /// The files that are neither as the run left them when it began to wait nor as they were at its start. Sorted.
 pub(super) async fn changed(context: &Context<'_>, climb: &Climb) -> Vec<String> {
@@ -22,6 +31,38 @@ pub(super) async fn changed(context: &Context<'_>, climb: &Climb) -> Vec<String>
     };
     let by_products = &climb.measured.origin.by_products;
     since.into_iter().filter(|path| from_start.contains(path) && !by_products.contains(path)).collect()
+}
+
+/// Names the files that somebody changed while the run was at work, and keeps what stood in those that it put back.
+pub(super) fn tell(context: &Context<'_>, recorder: &mut Recorder<'_>) {
+    let Taken { put_back, in_change } = context.world.workspace.take_theirs();
+    if !in_change.is_empty() {
+        recorder.warn(format!(
+            "changed by somebody while the run was at work on them, and part of its change: {}",
+            named(&in_change)
+        ));
+    }
+    if put_back.is_empty() {
+        return;
+    }
+    let folder = context.world.keep.join(context.charter.run_id.short()).join(FOLDER);
+    let names: Vec<String> = put_back.keys().cloned().collect();
+    let kept = put_back.iter().filter(|(path, bytes)| {
+        bytes.as_ref().is_some_and(|bytes| write(&context.world.keep, &folder.join(path), bytes).is_ok())
+    });
+    let lost = put_back.len() - kept.count();
+    let beside = if lost == 0 { String::new() } else { format!("; {lost} could not be kept") };
+    recorder.warn(format!(
+        "changed by somebody while the run was at work, and put back: {}; as they were they are in {}{beside}",
+        named(&names),
+        folder.display()
+    ));
+}
+
+fn write(keep: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    ignore(keep)?;
+    path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+    std::fs::write(path, bytes)
 }
 
 /// The warning where they stay.

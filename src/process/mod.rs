@@ -26,6 +26,7 @@ pub use spec::{Finished, ProcessError, Program, Spec};
 pub mod accompany;
 #[cfg(target_os = "linux")]
 mod brand;
+pub mod busy;
 mod capture;
 #[cfg(target_os = "linux")]
 mod cgroup;
@@ -98,6 +99,7 @@ async fn run_behind(
 ) -> Result<Finished, ProcessError> {
     let failed = |source| ProcessError::Io { program: spec.program.to_string(), source };
     tracing::debug!(program = %spec.program, cwd = %spec.cwd.display(), "starts");
+    let _busy = busy::Busy::begin();
     let launched = launch::launch(spec, keeper, words.is_some()).inspect_err(|error| tracing::info!("{error}"))?;
     let mut finished = supervise::supervise(spec, launched, stop, sink, words).await.map_err(failed)?;
     let Finished { exit, duration_ms, output_bytes, .. } = &finished;

@@ -41,8 +41,10 @@ pub(super) async fn freshen(bench: &Bench<'_>, tree: &TreeId) -> Result<Fresh, T
 pub(super) async fn restore_tests(bench: &Bench<'_>, tree: &TreeId) -> Result<Vec<String>, TrialError> {
     let Some(start) = bench.start else { return Ok(Vec::new()) };
     let workspace = bench.workspace;
+    let list = workspace.mind_list()?;
     if bench.guards.has(Guard::Leftovers) {
-        return Ok(workspace.put_right(start, tree, bench.by_products).await?);
+        let judges = workspace.put_right(start, tree, bench.by_products).await?;
+        return Ok(judges.into_iter().chain(list).collect());
     }
     let changed = workspace.changed_since(start).await?;
     let judges = changed.into_iter().filter(|path| workspace.protected(Path::new(path)).is_some());
@@ -51,5 +53,5 @@ pub(super) async fn restore_tests(bench: &Bench<'_>, tree: &TreeId) -> Result<Ve
         let paths: Vec<PathBuf> = judges.iter().map(PathBuf::from).collect();
         workspace.restore_paths(start, &paths).await?;
     }
-    Ok(judges)
+    Ok(judges.into_iter().chain(list).collect())
 }

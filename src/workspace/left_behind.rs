@@ -39,7 +39,7 @@ fn compare(states: &States, root: &Beneath) -> Result<Option<LeftBehind>, Worksp
     let now = states.look_also(root, note.contents.keys().chain(start.keys()))?;
     let differs = |path: &&RelPath| {
         let is_open = states.open_files().holds(root.path(), path) || note.writer.open.contains(&path.to_string());
-        start.get(path) != now.get(path) && !is_open
+        start.get(path) != now.get(path) && !is_open && !states.frozen().is(path)
     };
     let (mut written, mut meanwhile, mut later) = (Vec::new(), Vec::new(), Vec::new());
     for path in start.keys().chain(now.keys()).filter(differs).collect::<BTreeSet<_>>() {

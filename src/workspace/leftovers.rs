@@ -35,8 +35,15 @@ impl Leftovers {
         }
     }
 
-    /// Removes newer files, but for those of the state and those that somebody writes. Returns remarks on the files that stay.
-    pub(super) fn remove(&self, root: &Path, state: &Manifest, open: &OpenFiles) -> Vec<String> {
+    /// Removes newer files, but for those of the state and those that somebody writes; `goes` hears of each before. Returns remarks on the
+    /// files that stay.
+    pub(super) fn remove(
+        &self,
+        root: &Path,
+        state: &Manifest,
+        open: &OpenFiles,
+        goes: impl Fn(&RelPath),
+    ) -> Vec<String> {
         let mut traces = self.traces.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(traces) = traces.as_ref() else {
             // A run that was resumed here: what is there now is taken as it is.
@@ -49,10 +56,14 @@ impl Leftovers {
             if is_of(state, &trace) || is_gits_or_ours(&trace.path) || is_open {
                 continue;
             }
-            let goes = trace.origin != Origin::First || is_made_anew(&trace.path) || traces.is_in_cache(&trace.path);
-            if goes && traces.remove(&trace.path).is_err() {
+            let is_cached = is_made_anew(&trace.path) || traces.is_in_cache(&trace.path);
+            let is_gone = trace.origin != Origin::First || is_cached;
+            if let (true, false, Ok(path)) = (is_gone, is_cached, RelPath::from_path(&trace.path)) {
+                goes(&path);
+            }
+            if is_gone && traces.remove(&trace.path).is_err() {
                 said.push(format!("{} was left by an earlier run and cannot be removed", trace.path.display()));
-            } else if !goes && is_installed(&trace.path) {
+            } else if !is_gone && is_installed(&trace.path) {
                 said.push(format!("code under test altered the installed {}", trace.path.display()));
             }
         }

@@ -28,11 +28,13 @@ mod commits;
 mod diff;
 mod dotenv;
 mod failure;
+mod frozen;
 mod git_index;
 mod hunks;
 mod left_behind;
 mod leftovers;
 mod links;
+mod list;
 mod merged;
 mod mismatch;
 mod open_files;
@@ -51,6 +53,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod text;
+mod theirs;
 mod tools;
 mod untouched;
 mod walk;
@@ -64,6 +67,7 @@ pub use dotenv::dotenv_secrets;
 pub use failure::{Diff, PathRules, ToolError, WorkspaceError};
 pub use hunks::{Hunks, Place};
 pub use left_behind::{LeftBehind, look_for_left_behind};
+pub use list::LIST;
 pub use merged::{Merged, WayBack};
 pub use patches::{Unportable, too_many_bytes};
 pub use presence::Presence;
@@ -71,6 +75,7 @@ pub use protected::is_test_path;
 pub use rebuild::RebuildError;
 pub use revisions::{FETCH_ALL, RevisionError, Revisions};
 pub use secret::looks_secret;
+pub use theirs::Taken;
 pub use untouched::Times;
 pub use written::Writer;
 
@@ -306,7 +311,8 @@ impl Workspace {
     /// When the state is not recorded.
     pub fn remove_leftovers(&self, tree: &TreeId) -> Result<Vec<String>, WorkspaceError> {
         let manifest = self.states.store().load(tree)?;
-        Ok(self.leftovers.remove(self.root.path(), &manifest, self.states.open_files()))
+        let goes = |path: &RelPath| self.states.keep_theirs(&self.root, path);
+        Ok(self.leftovers.remove(self.root.path(), &manifest, self.states.open_files(), goes))
     }
 
     /// Notes files that tools run or obey without being asked, when a run starts or goes on. Returns the files of that kind that an earlier

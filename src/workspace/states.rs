@@ -16,10 +16,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::WorkspaceError;
 use super::beneath::{Beneath, Found, Kind, TouchError, UNFINISHED};
+use super::frozen::Frozen;
 use super::git_index;
 use super::open_files::OpenFiles;
 use super::rel_path::{RelPath, is_private};
 use super::store::{Digest, Entry, Form, MAX_CONTENT, Manifest, Store};
+use super::theirs::Theirs;
 use super::walk::{files_below, walker};
 use super::written::Written;
 use crate::domain::clock::{Clock, SystemClock};
@@ -58,6 +60,8 @@ pub(super) struct States {
     store: Store,
     memory: Mutex<Memory>,
     written: Written,
+    theirs: Theirs,
+    frozen: Frozen,
     open: OpenFiles,
 }
 
@@ -67,7 +71,8 @@ impl States {
         let kept: BTreeSet<RelPath> =
             git_index::tracked(root).iter().filter_map(|path| RelPath::from_path(path).ok()).collect();
         let open = OpenFiles::look(root, |path| !kept.contains(path) && !is_judge(path.as_path()));
-        Self { store, memory: Mutex::new(Memory { kept, ..Memory::default() }), written: Written::default(), open }
+        let (memory, written, theirs) = (Memory { kept, ..Memory::default() }, Written::default(), Theirs::default());
+        Self { store, memory: Mutex::new(memory), written, theirs, frozen: Frozen::default(), open }
     }
 
     /// The files that somebody writes, which belong to no state.
@@ -78,6 +83,21 @@ impl States {
     /// The note of what is written.
     pub(super) const fn written(&self) -> &Written {
         &self.written
+    }
+
+    /// The files that somebody else changed meanwhile.
+    pub(super) const fn theirs(&self) -> &Theirs {
+        &self.theirs
+    }
+
+    /// Keeps a file that is about to be put back or removed, if it is somebody else's.
+    pub(super) fn keep_theirs(&self, root: &Beneath, path: &RelPath) {
+        self.theirs.keep(root, path, &self.written);
+    }
+
+    /// The file that is put back by no state.
+    pub(super) const fn frozen(&self) -> &Frozen {
+        &self.frozen
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
@@ -152,6 +172,8 @@ impl States {
                 self.add_current(root, file, &mut manifest)?;
             }
         }
+        // What a tool wrote is noted, and what a program wrote has its time.
+        paths.iter().for_each(|path| self.theirs.name(root, Path::new(path), &self.written));
         self.note_all(&manifest, paths);
         self.memory().kept.extend(manifest.keys().cloned());
         self.store.save(&manifest)
@@ -187,6 +209,7 @@ impl States {
                 manifest.insert(path, entry);
             }
         }
+        self.frozen.hold(&mut manifest);
         Ok(manifest)
     }
 
@@ -295,6 +318,10 @@ impl States {
         if self.open.holds(root.path(), path) {
             return Ok(());
         }
+        if self.frozen.is(path) {
+            return Ok(());
+        }
+        self.keep_theirs(root, path);
         self.written.add(path, None);
         root.remove(path)?;
         root.remove_empty_parents(path);
@@ -302,9 +329,10 @@ impl States {
     }
 
     fn put(&self, root: &Beneath, path: &RelPath, entry: &Entry) -> Result<(), WorkspaceError> {
-        if entry.form == Form::Large || self.open.holds(root.path(), path) {
+        if entry.form == Form::Large || self.open.holds(root.path(), path) || self.frozen.is(path) {
             return Ok(());
         }
+        self.keep_theirs(root, path);
         self.written.add(path, Some(&entry.content));
         root.clear_way(path)?;
         match entry.form {

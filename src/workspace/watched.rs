@@ -19,7 +19,7 @@ impl Workspace {
 
     /// Whether a file is being written by somebody.
     pub(super) fn is_open(&self, path: &RelPath) -> bool {
-        self.states.open_files().holds(self.root.path(), path)
+        self.states.open_files().holds(self.root.path(), path) || self.states.frozen().is(path)
     }
 
     /// Notes the files that judge before the tests first run, and afterwards those of them that the tests changed.

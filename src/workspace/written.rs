@@ -7,7 +7,7 @@
 //! Invariant: what was changed after the last sign of life, or between a kill and a resume, counts as a person's, unless it is what the
 //! run itself wrote.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::sync::{Mutex, PoisonError};
@@ -44,7 +44,11 @@ pub struct Writer {
 
 /// The note of the run under way.
 #[derive(Debug, Default)]
-pub(super) struct Written(Mutex<Option<File>>);
+pub(super) struct Written {
+    note: Mutex<Option<File>>,
+    /// The contents that this process wrote, whether or not a run is noted.
+    here: Mutex<HashMap<RelPath, HashSet<Digest>>>,
+}
 
 /// Contents by path. `None` for a file that was removed.
 pub(super) type Contents = BTreeMap<RelPath, BTreeSet<Option<Digest>>>;
@@ -63,7 +67,7 @@ pub(super) struct Note {
 impl Written {
     /// Begins a note, or goes on with that of the same run. Returns which files were written when it began.
     pub(super) fn begin(&self, store: &Store, writer: Writer) -> io::Result<Vec<String>> {
-        let mut note = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut note = self.note.lock().unwrap_or_else(PoisonError::into_inner);
         let before =
             read(store)?.filter(|before| before.writer.run == writer.run && before.writer.start == writer.start);
         let Some(before) = before else {
@@ -85,15 +89,25 @@ impl Written {
 
     /// Gives a sign of life.
     pub(super) fn beat(&self) {
-        if let Some(file) = self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        if let Some(file) = self.note.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
             // As for lines: without it less is known.
             file.write_all(b"\0").unwrap_or_default();
         }
     }
 
-    /// Notes a write that is about to happen. Does nothing where no run is noted.
+    /// Whether this process wrote a content to a path.
+    pub(super) fn holds(&self, path: &RelPath, content: &Digest) -> bool {
+        let here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
+        here.get(path).is_some_and(|contents| contents.contains(content))
+    }
+
+    /// Notes a write that is about to happen.
     pub(super) fn add(&self, path: &RelPath, content: Option<&Digest>) {
-        let mut note = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(content) = content {
+            let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
+            here.entry(path.clone()).or_default().insert(*content);
+        }
+        let mut note = self.note.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(file) = note.as_mut() else { return };
         let mut line = content.map_or_else(|| REMOVED.to_owned(), Digest::hex).into_bytes();
         line.push(b' ');
@@ -104,7 +118,7 @@ impl Written {
     }
 
     pub(super) fn forget(&self, store: &Store) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.note.lock().unwrap_or_else(PoisonError::into_inner) = None;
         store.drop_kept(NOTE);
     }
 }

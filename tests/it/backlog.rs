@@ -11,6 +11,7 @@ mod proven;
 mod sources;
 mod stale;
 mod steering;
+mod theirs;
 mod trust;
 mod unseen;
 mod waits;

@@ -89,6 +89,8 @@ pub(super) struct Book {
     pub(super) entries: Vec<Entry>,
     /// How far the work is.
     pub(super) course: Course,
+    /// The ids of those that are to be worked on now; empty for all.
+    wanted: BTreeSet<String>,
     store: Store,
 }
 
@@ -138,7 +140,7 @@ impl Book {
         for entry in &entries {
             store.save_task(&backlog.backlog_id, &entry.record()).map_err(|error| failed(&error))?;
         }
-        Ok(Self { backlog, entries, course, store })
+        Ok(Self { backlog, entries, course, wanted: BTreeSet::new(), store })
     }
 
     /// Begins a backlog. `source_knows` says that the source itself tells which tasks are done. Otherwise tasks that an earlier backlog
@@ -163,7 +165,7 @@ impl Book {
         let entries: Vec<Entry> = tasks.into_iter().map(entry).collect();
         let records: Vec<TaskRecord> = entries.iter().map(Entry::record).collect();
         store.begin_backlog(&backlog, &records).map_err(|error| failed(&error))?;
-        Ok(Self { backlog, entries, course, store })
+        Ok(Self { backlog, entries, course, wanted: BTreeSet::new(), store })
     }
 
     /// Takes in what the source says now. A task that is under way stays as it is until its run has ended, and one that waits for a
@@ -193,6 +195,41 @@ impl Book {
         }
     }
 
+    /// Has these alone worked on, where any is named.
+    pub(super) fn want(&mut self, ids: BTreeSet<String>) {
+        self.wanted = ids;
+    }
+
+    fn wants(&self, entry: &Entry) -> bool {
+        self.wanted.is_empty() || self.wanted.contains(&entry.task.id)
+    }
+
+    /// The tasks that are to be worked on now, whatever became of them.
+    pub(super) fn shown(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| self.wants(entry))
+    }
+
+    /// How many of them are not cancelled.
+    pub(super) fn total(&self) -> usize {
+        self.shown().filter(|entry| entry.task.status != TaskStatus::Cancelled).count()
+    }
+
+    /// Says of tasks that are not begun for what they wait.
+    pub(super) fn explain_waits(&mut self) -> anyhow::Result<()> {
+        let done = |id: &String| {
+            let is_done = |entry: &&Entry| entry.task.id == *id && entry.task.status == TaskStatus::Completed;
+            self.entries.iter().any(|entry| is_done(&entry))
+        };
+        let mut waits = Vec::new();
+        for (at, entry) in self.entries.iter().enumerate() {
+            if entry.task.status == TaskStatus::Open && entry.reason.is_empty() && self.wants(entry) {
+                let open: Vec<&str> = entry.task.depends_on.iter().filter(|id| !done(id)).map(String::as_str).collect();
+                waits.extend((!open.is_empty()).then(|| (at, format!("it waits for {}", open.join(", ")))));
+            }
+        }
+        waits.into_iter().try_for_each(|(at, why)| self.change(at, |entry| entry.reason = why))
+    }
+
     /// The next task, by its place.
     pub(super) fn next(&self) -> Option<usize> {
         let tasks: Vec<Task> = self.entries.iter().map(|entry| entry.task.clone()).collect();
@@ -203,12 +240,12 @@ impl Book {
 
     /// The tasks that do not come at present.
     fn aside(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.iter().filter(|entry| entry.standing.is_aside())
+        self.entries.iter().filter(|entry| entry.standing.is_aside() || !self.wants(entry))
     }
 
     /// Lets deferred tasks come once more. Returns whether there were any.
     pub(super) fn second_turn(&mut self) -> anyhow::Result<bool> {
-        let is_deferred = |entry: &Entry| entry.standing == Standing::Deferred;
+        let is_deferred = |entry: &Entry| entry.standing == Standing::Deferred && self.wants(entry);
         let deferred: Vec<usize> =
             (0..self.entries.len()).filter(|at| self.entries.get(*at).is_some_and(is_deferred)).collect();
         for at in &deferred {
@@ -247,7 +284,7 @@ impl Book {
 
     /// Whether nothing is left to do.
     pub(super) fn is_done(&self) -> bool {
-        self.entries.iter().all(|entry| matches!(entry.task.status, TaskStatus::Completed | TaskStatus::Cancelled))
+        self.shown().all(|entry| matches!(entry.task.status, TaskStatus::Completed | TaskStatus::Cancelled))
     }
 
     /// The most that runs which are yet to be begun may cost together. An unknown part of a cost counts as spent, and so does the money
@@ -290,7 +327,7 @@ impl Book {
 
     /// How many tasks may still come.
     pub(super) fn to_come(&self) -> usize {
-        self.entries.iter().filter(|entry| entry.task.is_open() && !entry.standing.is_aside()).count()
+        self.shown().filter(|entry| entry.task.is_open() && !entry.standing.is_aside()).count()
     }
 
     /// Changes a task and records it.

@@ -151,17 +151,17 @@ fn add(source: &Source, task: Task, environment: &Environment) -> anyhow::Result
             "only files are added to: a failing test is written, an issue is opened\n→ Fix: name a prd.json or a list in YAML with --tasks",
         ));
     };
-    orders::refuse_under_way(&path, environment)?;
     let wrong = |fault: TaskFault| load::wrong(&path, &fault);
     match source {
         Source::Prd(_) => {
+            let text = load::text_of(&path)?;
             let mut prd = load::prd(&path)?;
             prd.add(&task).map_err(wrong)?;
-            load::replace(&path, &prd.write())?;
+            orders::write_list(&path, (&text, &prd.write()), environment)?;
         }
         Source::List(_) | Source::FailingTests | Source::Issues(_) => {
             let text = if path.exists() { load::text_of(&path)? } else { "tasks:\n".to_owned() };
-            load::replace(&path, &List::with(&text, &task).map_err(wrong)?)?;
+            orders::write_list(&path, (&text, &List::with(&text, &task).map_err(wrong)?), environment)?;
         }
     }
     print(&format!("added {} to {}\n", task.id.trim(), path.display()))

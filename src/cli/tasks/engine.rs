@@ -15,13 +15,13 @@ use super::book::{self, Book};
 use super::comments::Ear;
 use super::flags::BacklogFlags;
 use super::matrix::LEAST_SHARE;
-use super::only::only;
+use super::only::{known, named};
 use super::ready::{clean, lock, ready_for_commits, refuse, same_branch, unreadable};
 use super::standing::Standing;
 use super::template::Template;
 use super::told::{Teller, completed, of_task};
 use super::{load, workers};
-use crate::audit::{BacklogRecord, CourseRecord, Store};
+use crate::audit::{BacklogRecord, CourseRecord, Store, Work};
 use crate::config::Settings;
 use crate::domain::clock::Timestamp;
 use crate::domain::outcome::{EXIT_BUDGET, EXIT_NOT_FIXED, EXIT_SIGNAL_BASE, EXIT_SUCCESS};
@@ -88,7 +88,7 @@ async fn begin(
     let revisions = Revisions::open(&resolved.checkout, environment.raw(), &stop).await.map_err(unreadable)?;
     let folder = resolved.checkout.display().to_string();
     let mut store = setup.open_store(plan.audit.as_deref())?;
-    let (_lock, holder) = lock(&mut store, &setup, &folder)?;
+    let (_lock, holder) = lock(&mut store, &setup, (&folder, Work::Backlog))?;
     ready_for_commits(&revisions).await?;
     let template = match &flags.task_template {
         Some(path) => Some(Template::open(path, &revisions, &source).await?),
@@ -156,6 +156,7 @@ impl Engine<'_> {
             let tasks = self.look().await?;
             Book::begun(store, backlog, tasks, self.source.says_what_is_done())?
         };
+        book.want(named(&self.flags.task));
         self.tell_start(&mut book, session, goes_on)?;
         match self.carry_through(&mut book, goes_on).await {
             Ok(reason) => self.finish(&mut book, reason),
@@ -190,13 +191,14 @@ impl Engine<'_> {
         clean(self.revisions, &load::places(self.source, self.checkout())).await?;
         self.theirs = self.revisions.untracked().await.map_err(unreadable)?;
         let tasks = load::tasks(self.source, self.resolved, (self.environment, self.outside)).await?;
-        only(tasks, &self.flags.task, self.source)
+        known(&tasks, &named(&self.flags.task), self.source)?;
+        Ok(tasks)
     }
 
     /// Takes in a source that was read once more, and tells where that changes something.
     fn take_in(&self, book: &mut Book, tasks: Vec<Task>) -> anyhow::Result<()> {
         if book.refresh(tasks, self.source.says_what_is_done())? {
-            let tasks: Vec<Value> = book.entries.iter().map(of_task).collect();
+            let tasks: Vec<Value> = book.shown().map(of_task).collect();
             self.tell("tasks:refreshed", json!({ "tasks": tasks }));
         }
         Ok(())
@@ -211,12 +213,12 @@ impl Engine<'_> {
     fn tell_start(&self, book: &mut Book, session: &str, goes_on: bool) -> anyhow::Result<()> {
         book.course.start();
         book.save_course()?;
-        let tasks: Vec<Value> = book.entries.iter().map(of_task).collect();
+        let tasks: Vec<Value> = book.shown().map(of_task).collect();
         let payload = json!({
             "sessionId": session,
             "backlogId": book.backlog.backlog_id,
             "source": book.backlog.source,
-            "totalTasks": book.entries.len(),
+            "totalTasks": book.shown().count(),
             "tasks": tasks,
             "maxIterations": book.course.most,
             "goesOn": goes_on,
@@ -226,7 +228,7 @@ impl Engine<'_> {
             "◆ Backlog {}: {} of {} tasks open{}",
             self.source,
             book.to_come(),
-            book.entries.len(),
+            book.shown().count(),
             if goes_on { ", going on" } else { "" }
         ));
         Ok(())
@@ -253,6 +255,7 @@ impl Engine<'_> {
                 if book.second_turn()? {
                     continue;
                 }
+                book.explain_waits()?;
                 return Ok(StopReason::NoTasks);
             };
             let Some(task) = book.entries.get(at).map(|entry| entry.task.clone()) else {
@@ -299,8 +302,7 @@ impl Engine<'_> {
 
     /// Reads a source that is a file once more: what was added or taken out meanwhile counts.
     fn refresh(&self, book: &mut Book) -> anyhow::Result<()> {
-        let named = |tasks: Vec<Task>| only(tasks, &self.flags.task, self.source);
-        match load::file_tasks(self.source, self.checkout()).map(|tasks| tasks.and_then(named)) {
+        match load::file_tasks(self.source, self.checkout()) {
             None => Ok(()),
             Some(Ok(tasks)) => self.take_in(book, tasks),
             Some(Err(error)) => {
@@ -325,7 +327,7 @@ impl Engine<'_> {
         }
         self.tell_stop(book, reason);
         self.teller.end(book, reason.as_str())?;
-        let used_up = book.entries.iter().any(|entry| entry.wants_money && entry.task.is_open());
+        let used_up = book.shown().any(|entry| entry.wants_money && entry.task.is_open());
         Ok(match (reason, self.stop.raised()) {
             (StopReason::Interrupted, Some(StopCause::Signal(signal))) => {
                 u8::try_from(signal).map_or(EXIT_NOT_FIXED, |signal| EXIT_SIGNAL_BASE.saturating_add(signal))

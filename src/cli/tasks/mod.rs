@@ -28,6 +28,7 @@ mod standing;
 mod steering;
 mod template;
 mod told;
+mod trusted;
 mod turn;
 mod worker;
 mod workers;
@@ -50,6 +51,8 @@ pub(super) const TASK: &str = "UPSHIFT_TASK";
 const TASK_RUN: &str = "UPSHIFT_TASK_RUN";
 /// The variable that holds the id of the process that works off the backlog.
 const TASK_PARENT: &str = "UPSHIFT_TASK_PARENT";
+/// The variable that names the list which the task is of, where that lies in the checkout.
+pub(super) const TASK_LIST: &str = "UPSHIFT_TASK_LIST";
 /// The files in which a project says how it is worked on.
 pub(super) const INSTRUCTIONS: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md"];
 

@@ -11,9 +11,10 @@ use super::super::environment::{Environment, current_dir};
 use super::super::form::Form;
 use super::super::{Failure, plan, print, print_set, setup, stop_sources};
 use super::book::{self, Entry};
-use super::ready;
+use super::ready::{deaf, who};
 use super::told::{lines, of_task};
-use crate::audit::Store;
+use super::{load, trusted};
+use crate::audit::{Holder, Store};
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
 use crate::policy::course::Status;
 use crate::redact::Redactor;
@@ -80,28 +81,39 @@ fn open(args: &OrderArgs, checkout: &Path, environment: &Environment) -> anyhow:
     Store::open(&location, Arc::new(redactor)).map(Some).map_err(|error| setup::audit_failure(&error))
 }
 
-/// Refuses to write a list while a task is under way here: its run would put the file back, since only code under test could have
-/// written it then.
+/// Writes a list that a task was added to, also while a process works on it.
 ///
 /// # Errors
-/// A process works on a backlog of this folder and is not paused (exit 2), or the log cannot be read.
-pub(super) fn refuse_under_way(path: &Path, environment: &Environment) -> anyhow::Result<()> {
+/// The process would never look at it, or its run would put it back (exit 2). Or it cannot be written.
+pub(super) fn write_list(path: &Path, (before, text): (&str, &str), environment: &Environment) -> anyhow::Result<()> {
     let (checkout, place) = (current_dir()?, OrderArgs { audit_db: None });
-    let Some(store) = open(&place, &checkout, environment)? else { return Ok(()) };
     let folder = checkout.display().to_string();
-    let holder = store.backlog_holder().map_err(|error| book::failed(&error))?;
-    if holder.is_none_or(|holder| holder.cwd != folder) {
-        return Ok(());
+    let store = open(&place, &checkout, environment)?;
+    let holder = match &store {
+        Some(store) => store.backlog_holder().map_err(|error| book::failed(&error))?,
+        None => None,
+    };
+    let (Some(store), Some(holder)) = (store, holder.filter(|holder| holder.cwd == folder)) else {
+        return load::replace(path, text);
+    };
+    if let Some(command) = deaf(holder.work) {
+        return Err(Failure::usage(format!(
+            "{command} is at work here ({}), and read {} when it began: nobody would work on a task that is added now\n→ Fix: add it once that has ended",
+            who(&holder),
+            path.display()
+        )));
     }
     let last = store.last_backlog(None, &folder).map_err(|error| book::failed(&error))?;
-    if last.is_some_and(|(backlog, _)| backlog.course.status == Status::Paused.as_str()) {
-        return Ok(());
+    let shown = path.strip_prefix(std::fs::canonicalize(&checkout)?).unwrap_or(path).display().to_string();
+    match last {
+        Some((backlog, _)) if backlog.source == shown => trusted::write(path, (before, text), (&checkout, environment)),
+        Some((backlog, _)) if backlog.course.status == Status::Paused.as_str() => load::replace(path, text),
+        _ => Err(Failure::usage(format!(
+            "a task of another backlog is under way here, and its run would put {} back\n→ Fix: `upshift pause`, add the task once `upshift tasks \
+             status` says that it is paused, and `upshift resume`",
+            path.display()
+        ))),
     }
-    Err(Failure::usage(format!(
-        "a task is under way here, and its run would put {} back\n→ Fix: `upshift pause`, add the task once `upshift tasks status` says \
-         that it is paused, and `upshift resume`",
-        path.display()
-    )))
 }
 
 fn ask(verb: &str, amount: u32, args: &OrderArgs, environment: &Environment) -> anyhow::Result<u8> {
@@ -111,8 +123,15 @@ fn ask(verb: &str, amount: u32, args: &OrderArgs, environment: &Environment) -> 
     };
     let Some(mut store) = open(args, &current_dir()?, environment)? else { return Err(nobody()) };
     let held = |store: &Store| store.backlog_holder().map_err(|error| book::failed(&error));
-    if held(&store)?.is_none() {
-        return Err(nobody());
+    let Some(holder) = held(&store)? else { return Err(nobody()) };
+    if let Some(command) = deaf(holder.work) {
+        return Err(Failure::with_code(
+            EXIT_NOT_FIXED,
+            format!(
+                "{command} is at work here ({}), and hears no orders\n→ Fix: wait for it to end, or stop it (Ctrl-C): the same command goes on",
+                who(&holder)
+            ),
+        ));
     }
     let at = stop_sources::clock(environment).timestamp();
     let order = store.give_order(verb, amount, &at).map_err(|error| book::failed(&error))?;
@@ -139,10 +158,13 @@ pub(super) fn status(audit_db: Option<&str>, form: Form, environment: &Environme
         Some(store) => store.last_backlog(None, &folder).map_err(|error| book::failed(&error))?,
         None => None,
     };
+    let holder = store.and_then(|store| store.backlog_holder().ok().flatten()).filter(|holder| holder.cwd == folder);
+    if let Some((holder, command)) = holder.as_ref().and_then(|holder| Some((holder, deaf(holder.work)?))) {
+        return told_of_deaf(form, holder, command);
+    }
     let Some((backlog, tasks)) = last else {
         return Err(Failure::with_code(EXIT_NOT_FIXED, "no backlog was worked off here"));
     };
-    let holder = store.and_then(|store| store.backlog_holder().ok().flatten()).filter(|holder| holder.cwd == folder);
     let entries: Vec<Entry> = tasks.into_iter().filter_map(Entry::from_record).collect();
     // Whoever died said nothing of it.
     let status = if holder.is_some() { backlog.course.status.as_str() } else { Status::Idle.as_str() };
@@ -165,11 +187,23 @@ pub(super) fn status(audit_db: Option<&str>, form: Form, environment: &Environme
             print(&format!("{}\n", serde_json::to_string_pretty(&document)?))
         }
         Form::Text => {
-            let by = holder.as_ref().map(|holder| format!(", {}", ready::who(holder))).unwrap_or_default();
+            let by = holder.as_ref().map(|holder| format!(", {}", who(holder))).unwrap_or_default();
             let mut text =
                 format!("{status}: {done} of {} tasks of {} completed{by}\n\n", entries.len(), backlog.source);
             text.push_str(&lines(&entries));
             print_set(&text, environment.console())
         }
+    }
+}
+
+/// The status of a process that keeps none: it is at work, and tells how far it is itself.
+fn told_of_deaf(form: Form, holder: &Holder, command: &str) -> anyhow::Result<u8> {
+    let status = Status::Running.as_str();
+    match form {
+        Form::Json => {
+            let document = json!({ "status": status, "heldBy": holder, "tasks": [] });
+            print(&format!("{}\n", serde_json::to_string_pretty(&document)?))
+        }
+        Form::Text => print(&format!("{status}: {command}, {}; it tells itself how far it is\n", who(holder))),
     }
 }

@@ -156,7 +156,7 @@ impl Engine<'_> {
         }
         self.head.replace(Some(head));
         if !lost.is_empty() {
-            let tasks: Vec<_> = book.entries.iter().map(of_task).collect();
+            let tasks: Vec<_> = book.shown().map(of_task).collect();
             self.tell("tasks:refreshed", serde_json::json!({ "tasks": tasks }));
         }
         Ok(!lost.is_empty())

@@ -5,7 +5,7 @@ use super::super::output::say;
 use super::super::plan::Resolved;
 use super::super::setup::Setup;
 use super::book;
-use crate::audit::{BacklogLock, Holder, Store};
+use crate::audit::{BacklogLock, Holder, Store, Work};
 use crate::config::Push;
 use crate::domain::clock::Timestamp;
 use crate::domain::units::RunId;
@@ -65,13 +65,14 @@ pub(super) async fn clean(revisions: &Revisions<'_>, list: &[String]) -> anyhow:
 }
 
 /// This process, for others that want the lock.
-pub(super) fn holder(at: &Timestamp, folder: &str) -> Holder {
+pub(super) fn holder(at: &Timestamp, folder: &str, work: Work) -> Holder {
     Holder {
         pid: std::process::id(),
         session_id: RunId::random().0,
         acquired_at: at.0.clone(),
         cwd: folder.to_owned(),
         hostname: host_name(),
+        work,
     }
 }
 
@@ -79,8 +80,12 @@ pub(super) fn holder(at: &Timestamp, folder: &str) -> Holder {
 ///
 /// # Errors
 /// Another process has it (exit 2), or the log cannot be written.
-pub(super) fn lock(store: &mut Store, setup: &Setup<'_>, folder: &str) -> anyhow::Result<(BacklogLock, Holder)> {
-    let holder = holder(&setup.clock().timestamp(), folder);
+pub(super) fn lock(
+    store: &mut Store,
+    setup: &Setup<'_>,
+    (folder, work): (&str, Work),
+) -> anyhow::Result<(BacklogLock, Holder)> {
+    let holder = holder(&setup.clock().timestamp(), folder, work);
     match store.lock_backlogs(&holder).map_err(|error| book::failed(&error))? {
         Some(lock) => Ok((lock, holder)),
         None => Err(in_use(store)),
@@ -91,6 +96,16 @@ pub(super) fn lock(store: &mut Store, setup: &Setup<'_>, folder: &str) -> anyhow
 pub(super) fn who(holder: &Holder) -> String {
     let host = if holder.hostname.is_empty() { "this machine" } else { &holder.hostname };
     format!("process {} on {host} since {}, in {}", holder.pid, holder.acquired_at, holder.cwd)
+}
+
+/// The command that works like that, for people. `None` for one that hears orders.
+pub(super) const fn deaf(work: Work) -> Option<&'static str> {
+    match work {
+        Work::Backlog => None,
+        Work::Workers => Some("`upshift run --workers`"),
+        Work::Merge => Some("`upshift merge`"),
+        Work::Reset => Some("`upshift tasks reset`"),
+    }
 }
 
 /// Another process works on a backlog of this log.

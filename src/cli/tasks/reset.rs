@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::super::environment::{Environment, current_dir};
 use super::super::{Failure, plan, print, setup, stop_sources};
 use super::{book, load, ready};
-use crate::audit::{BacklogLock, Store};
+use crate::audit::{BacklogLock, Store, Work};
 use crate::redact::Redactor;
 use crate::tracker::{List, Source};
 
@@ -75,7 +75,7 @@ fn open(
     }
     let redactor = Redactor::new(&environment.secrets());
     let mut store = Store::open(&location, Arc::new(redactor)).map_err(|error| setup::audit_failure(&error))?;
-    let me = ready::holder(&stop_sources::clock(environment).timestamp(), &checkout.display().to_string());
+    let me = ready::holder(&stop_sources::clock(environment).timestamp(), &checkout.display().to_string(), Work::Reset);
     match store.lock_backlogs(&me).map_err(|error| book::failed(&error))? {
         Some(held) => Ok(Some((store, held))),
         None => Err(ready::in_use(&store)),

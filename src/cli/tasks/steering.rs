@@ -28,6 +28,13 @@ pub(super) fn order_of(verb: &str, amount: u32) -> Option<Order> {
 impl Engine<'_> {
     /// Does what was asked since the last look. A log or a forge that cannot be asked is told, and keeps nobody from working.
     pub(super) async fn hear(&self, book: &mut Book) {
+        let ends = self.stop.raised().is_some() && book.course.status != Status::Stopping;
+        if ends {
+            book.course.status = Status::Stopping;
+            if let Err(error) = book.save_course() {
+                self.teller.word(&format!("⚠ {error}"));
+            }
+        }
         if let Err(error) = self.hear_orders(book) {
             self.teller.word(&format!("⚠ what is asked of the backlog could not be read: {error}"));
         }

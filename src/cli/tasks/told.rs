@@ -76,14 +76,14 @@ pub(super) fn of_task(entry: &Entry) -> Value {
 }
 
 fn document(book: &Book, reason: &str) -> Value {
-    let tasks: Vec<Value> = book.entries.iter().map(of_task).collect();
+    let tasks: Vec<Value> = book.shown().map(of_task).collect();
     let cost = spent(book);
     json!({
         "backlogId": book.backlog.backlog_id,
         "source": book.backlog.source,
         "stopReason": reason,
         "tasksCompleted": completed(book),
-        "totalTasks": book.entries.len(),
+        "totalTasks": book.shown().count(),
         "costMicroUsd": cost.known.0,
         "unknownCostMicroUsd": cost.unknown.0,
         "maxCostMicroUsd": book.backlog.max_cost.0,
@@ -92,7 +92,7 @@ fn document(book: &Book, reason: &str) -> Value {
 }
 
 pub(super) fn completed(book: &Book) -> usize {
-    book.entries.iter().filter(|entry| entry.task.status == TaskStatus::Completed).count()
+    book.shown().filter(|entry| entry.task.status == TaskStatus::Completed).count()
 }
 
 fn spent(book: &Book) -> Charge {
@@ -111,17 +111,17 @@ fn table(book: &Book, reason: &str) -> String {
         _ => "no other task is ready",
     };
     let (done, cost) = (completed(book), spent(book));
-    let gone = book.entries.iter().filter(|entry| entry.task.status == TaskStatus::Cancelled).count();
-    let all = book.entries.len() - gone;
+    let all = book.total();
+    let gone = book.shown().count() - all;
     let mark = if reason == "completed" { "✔" } else { "✖" };
     let gone = if gone == 0 { String::new() } else { format!(" ({gone} cancelled)") };
     let mut text = format!("{mark} {done} of {all} tasks completed{gone}, {cost}: {why}\n\n");
-    text.push_str(&lines(&book.entries));
+    text.push_str(&lines(book.shown()));
     text
 }
 
 /// A line a task.
-pub(super) fn lines(entries: &[Entry]) -> String {
+pub(super) fn lines<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> String {
     let mut text = String::new();
     for entry in entries {
         let mark = match entry.task.status {

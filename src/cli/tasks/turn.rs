@@ -14,6 +14,7 @@ use super::matrix::dollars;
 use super::outcome::ended;
 use super::standing::Standing;
 use super::told::{completed, of_task};
+use super::trusted::trust;
 use super::worker::{self, Came, Order};
 use super::{INSTRUCTIONS, load};
 use crate::audit::{AuditError, RunStatus};
@@ -61,8 +62,14 @@ impl Engine<'_> {
                 continue;
             };
             let loaded = book.store().load_run(&run).map_err(|error| book::failed(&error))?;
+            let tells = |book: &Book| {
+                self.tell_of(book, at, "task:selected", json!({ "title": task.title }));
+                self.tell_of(book, at, "task:activated", json!({}));
+                self.tell_of(book, at, "iteration:started", json!({ "shareMicroUsd": null }));
+            };
             let came = match &loaded.status {
                 RunStatus::Ended(Some(outcome)) if !can_go_on(&loaded.status) => {
+                    tells(book);
                     ended(&RunView::from_events(&loaded.events, details::liveness(&loaded.status)), outcome)
                 }
                 RunStatus::Ended(_) | RunStatus::Interrupted if !fits => {
@@ -75,6 +82,7 @@ impl Engine<'_> {
                     continue;
                 }
                 RunStatus::Ended(_) | RunStatus::Interrupted => {
+                    tells(book);
                     self.teller.word(&format!("◆ Task {}: going on with run {}", task.id, run.short()));
                     self.run(book, (&key, None), self.words_of_resume(&run)).await?
                 }
@@ -86,6 +94,7 @@ impl Engine<'_> {
                     )));
                 }
             };
+            self.tell_end(book, at, &came);
             if let Some(reason) = self.settle(book, at, came).await? {
                 return Ok(Some(reason));
             }
@@ -110,6 +119,7 @@ impl Engine<'_> {
         (at, task): (usize, &Task),
         (share, waits): (MicroUsd, Option<RunId>),
     ) -> anyhow::Result<Option<StopReason>> {
+        let place = (book.total() + 1).saturating_sub(book.to_come());
         book.course.iteration += 1;
         book.save_course()?;
         self.tell_of(book, at, "task:selected", json!({ "title": task.title }));
@@ -127,17 +137,23 @@ impl Engine<'_> {
             Some(run) => format!("goes on with run {}", run.short()),
             None => format!("at most {share}"),
         };
-        let (place, all) = (completed(book) + 1, book.entries.len());
+        let all = book.total();
         self.teller.word(&format!("◆ Task {place}/{all} {} ({how})", task.title));
         let Some(key) = book.entries.get(at).map(|entry| book.key(entry)) else { return Ok(None) };
+        trust(self.source, self.checkout(), self.environment)?;
         let (begins, words) = match waits {
             Some(run) => (None, self.words_of_resume(&run)),
             None => (Some(&run), worker::words("run", &self.settings_of(task, share, (completed(book), all)))),
         };
         let came = self.run(book, (&key, begins), words).await?;
-        let result = json!({ "exitCode": came.code, "said": came.said, "runId": came.run.as_ref().map(|run| &run.0), "files": came.files });
-        self.tell_of(book, at, "iteration:completed", json!({ "result": result }));
+        self.tell_end(book, at, &came);
         self.settle(book, at, came).await
+    }
+
+    fn tell_end(&self, book: &Book, at: usize, came: &Came) {
+        let run = came.run.as_ref().map(|run| &run.0);
+        let result = json!({ "exitCode": came.code, "said": came.said, "runId": run, "files": came.files });
+        self.tell_of(book, at, "iteration:completed", json!({ "result": result }));
     }
 
     /// The run of a deferred task that waits.
@@ -178,7 +194,11 @@ impl Engine<'_> {
         let plan = &self.resolved.plan;
         let folder = setup::working_directory(self.checkout(), plan)?;
         let (test_command, _) = work::test_command(plan, &folder)?;
-        self.setup.open_workspace(plan, &test_command, None).await
+        let workspace = self.setup.open_workspace(plan, &test_command, None).await?;
+        if let Some(list) = load::within(self.source, self.checkout()) {
+            workspace.spare_list(&list);
+        }
+        Ok(workspace)
     }
 
     /// Has a run worked on and hears orders meanwhile. `run` is the id of one that is to be begun.
@@ -192,7 +212,8 @@ impl Engine<'_> {
         let turn = Turn { key: key.to_owned(), of: told.map(|task| (book.course.iteration, task)) };
         let turn = (self.teller.format == Format::Jsonl).then_some(turn);
         let knows_tests = *self.source == Source::FailingTests;
-        let order = Order { words, key, run, knows_tests, checkout: self.checkout(), turn, keeps_words: false };
+        let list = load::within(self.source, self.checkout());
+        let order = Order { words, key, run, knows_tests, list, checkout: self.checkout(), turn, keeps_words: false };
         let work = worker::work(order, self.environment, self.stop);
         tokio::pin!(work);
         loop {

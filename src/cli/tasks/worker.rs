@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead as _, BufReader, PipeReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::super::environment::Environment;
 use super::super::output::{print, say};
 use super::agents::{SeedsLines, Turn};
 use super::ending::run_end;
-use super::{TASK, TASK_PARENT, TASK_RUN};
+use super::{TASK, TASK_LIST, TASK_PARENT, TASK_RUN};
 use crate::config::{SEEN_TESTS, Setting, Settings};
 use crate::domain::outcome::{EXIT_BUDGET, EXIT_NOT_FIXED, EXIT_PARKED, EXIT_SIGNAL_BASE};
 use crate::domain::stop::Stop;
@@ -42,6 +42,8 @@ pub(super) struct Order<'o> {
     pub(super) knows_tests: bool,
     /// The checkout.
     pub(super) checkout: &'o Path,
+    /// The list that the task is of, from the top of the checkout.
+    pub(super) list: Option<PathBuf>,
     /// The turn that its events are handed on with as lines. `None` where they are not.
     pub(super) turn: Option<Turn>,
     /// Whether the words on its standard error are kept, beside being handed on.
@@ -100,6 +102,10 @@ pub(super) async fn work(order: Order<'_>, environment: &Environment, stop: &Sto
     env.remove(OsStr::new(TASK_RUN));
     if let Some(run) = order.run {
         env.insert(TASK_RUN.into(), run.0.clone().into());
+    }
+    env.remove(OsStr::new(TASK_LIST));
+    if let Some(list) = order.list {
+        env.insert(TASK_LIST.into(), list.into());
     }
     env.remove(OsStr::new(SEEN_TESTS));
     if order.knows_tests {

@@ -21,6 +21,7 @@ use super::merging::{self, MergeForm, Report, Wish};
 use super::only::only;
 use super::ready::{clean, lock, ready_for_commits, refuse, unreadable};
 use super::worker::{self, Order};
+use crate::audit::Work;
 use crate::config::{Format, Setting, Settings};
 use crate::domain::outcome::EXIT_BUDGET;
 use crate::domain::stop::{Stop, StopSource};
@@ -78,7 +79,7 @@ async fn begin(
     signals::pass_to(&Arc::new(raises))?;
     let into = plan.audit.clone().unwrap_or_default();
     let mut store = setup.open_store(Some(&into))?;
-    let _lock = lock(&mut store, &setup, &resolved.checkout.display().to_string())?;
+    let _lock = lock(&mut store, &setup, (&resolved.checkout.display().to_string(), Work::Workers))?;
     drop(store);
     let revisions = Revisions::open(&resolved.checkout, environment.raw(), &stop).await.map_err(unreadable)?;
     ready_for_commits(&revisions).await?;
@@ -209,6 +210,7 @@ impl Workers<'_> {
             key: &key,
             run: None,
             knows_tests: false,
+            list: None,
             checkout: &clone,
             turn,
             keeps_words: true,

@@ -1,7 +1,8 @@
 //! Killed with SIGKILL behind each of its effects, a backlog goes on with the same command: nothing is paid, committed or completed twice.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::Stdio;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 
@@ -117,4 +118,53 @@ fn half_made_edits_of_a_killed_family_are_nobodys_tasks_and_nobodys_files() {
     assert_eq!(git(&project, &["status", "--porcelain"]), "", "{}", said.all());
     assert!(said.out.contains("3 of 3 tasks completed"), "none is cancelled: {}", said.all());
     server.finish();
+}
+
+/// A `git` that ends its parent once, before or behind one of its commands.
+fn deadly_git(folder: &std::path::Path, command: &str, is_behind: bool) -> String {
+    let real = Command::new("sh").args(["-c", "command -v git"]).output().expect("sh");
+    let real = String::from_utf8_lossy(&real.stdout).trim().to_owned();
+    let run = if is_behind { format!("{real} \"$@\"") } else { String::new() };
+    let script = format!(
+        "#!/bin/sh\nif [ \"$3\" = {command} ] && [ ! -e {0}/done ]; then\n  {run}\n  touch {0}/done\n  kill -9 $PPID\n  exit 1\nfi\nexec {real} \"$@\"\n",
+        folder.display()
+    );
+    let path = folder.join("git");
+    std::fs::write(&path, script).expect("written");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("made so");
+    format!("{}:{}", folder.display(), std::env::var("PATH").expect("a path"))
+}
+
+#[test]
+fn killed_in_the_middle_of_a_commit_it_commits_once_and_marks_the_story_once() {
+    let story = |(module, ..): &(&str, &str, &str, &str)| {
+        format!(
+            "{{\"id\": \"{module}\", \"title\": \"Mend it\", \"acceptanceCriteria\": [\"the test test_run (tests.test_{module}.{module}Test.test_run) passes\"], \"passes\": false}}"
+        )
+    };
+    // Behind the write of the list; behind what is staged; before and behind the commit itself.
+    for (command, is_behind) in [("check-attr", false), ("add", true), ("commit", false), ("commit", true)] {
+        let project = project();
+        let stories = BUGS.iter().take(2).map(story).collect::<Vec<_>>().join(", ");
+        project.write("prd.json", &format!("{{\"userStories\": [{stories}]}}\n"));
+        git(&project, &["add", "--all"]);
+        git(&project, &["commit", "--quiet", "--message=stories"]);
+        let server = ModelServer::start(mends);
+        let folder = tempfile::tempdir().expect("a folder");
+        let program =
+            Program::with_anthropic(&server.url()).with("PATH", &deadly_git(folder.path(), command, is_behind));
+        let words = ["--tasks", "prd.json"];
+        let said = work_off(&program, &project, &words);
+        assert!(said.code < 0 && folder.path().join("done").exists(), "{command}: {}", said.all());
+        let mut said = work_off(&program, &project, &words);
+        while said.code == 2 && said.all().contains("another upshift is at work") {
+            said = work_off(&program, &project, &words);
+        }
+        assert_eq!((said.code, server.requests().len()), (0, 4), "{command}: {}", said.all());
+        let wanted = ["stories", "fix: names Mend it", "fix: rates Mend it"];
+        assert_eq!(subjects(&project), wanted, "{command} {is_behind}: {}", said.all());
+        assert_eq!(git(&project, &["status", "--porcelain"]), "", "{command}: {}", said.all());
+        assert_eq!(project.read("prd.json").matches("\"passes\": true").count(), 2, "{command}: {}", said.all());
+        server.finish();
+    }
 }

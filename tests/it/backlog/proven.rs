@@ -7,7 +7,7 @@ use crate::world::program::{Program, Said};
 use crate::world::project::Project;
 
 /// A list of the first bugs, committed.
-fn with_list(many: usize) -> Project {
+pub(super) fn with_list(many: usize) -> Project {
     let project = project();
     let task = |(module, ..): &(&str, &str, &str, &str)| {
         format!(
@@ -206,5 +206,52 @@ fn a_task_of_any_source_can_be_had_done_once_more() {
     git(&project, &["commit", "--all", "--quiet", "--message=mine"]);
     let said = work_off(&program, &project, &tests);
     assert_eq!((said.code, subjects(&project).len()), (0, 3), "{}", said.all());
+    server.finish();
+}
+
+#[test]
+fn a_task_that_is_gone_on_with_is_told_from_its_beginning() {
+    let project = with_list(2);
+    let server = ModelServer::start(mends);
+    let program = Program::with_anthropic(&server.url());
+    uncommitted(&project, &program);
+    let said = work_off(&program, &project, &["--tasks", "tasks.yml", "--max-tasks", "1", "--format", "jsonl"]);
+    let lines = said.out.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let kinds: Vec<String> = lines.filter_map(|line| Some(line["type"].as_str()?.to_owned())).collect();
+    let wanted = [
+        "engine:started",
+        "task:selected",
+        "task:activated",
+        "iteration:started",
+        "iteration:completed",
+        "task:completed",
+    ];
+    assert_eq!(kinds[..6], wanted, "{}", said.all());
+    server.finish();
+}
+
+#[test]
+fn one_task_alone_cancels_no_other_and_says_for_what_it_waits() {
+    let project = with_list(3);
+    let server = ModelServer::start(mends);
+    let program = Program::with_anthropic(&server.url());
+    let said = work_off(&program, &project, &["--tasks", "tasks.yml", "--max-tasks", "1"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    let said = work_off(&program, &project, &["--tasks", "tasks.yml", "--task", "words"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(said.out.contains("1 of 1 tasks completed") && !said.out.contains("cancelled"), "{}", said.all());
+    let status = call(&program, &project, &["tasks", "status"]);
+    assert!(status.out.contains("2 of 3 tasks of tasks.yml completed"), "{}", status.all());
+    let said = work_off(&program, &project, &LIST);
+    assert!(said.code == 0 && said.out.contains("3 of 3 tasks completed"), "{}", said.all());
+    assert_eq!(subjects(&project).len(), 4, "{}", said.all());
+
+    let text = project.read("tasks.yml").replace("id: rates\n", "id: rates\n    dependsOn: [later]\n");
+    project.write("other.yml", &format!("{text}  - id: later\n    title: Later\n    command: 'false'\n"));
+    git(&project, &["add", "--all"]);
+    git(&project, &["commit", "--quiet", "--message=other"]);
+    let said = work_off(&program, &project, &["--tasks", "other.yml", "--task", "rates"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert!(said.out.contains("it waits for later"), "{}", said.all());
     server.finish();
 }

@@ -1,8 +1,9 @@
 //! What a merge does not take from a log, and what it does not take from a person.
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::sync::mpsc;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 
 use serde_json::{Value, json};
 
@@ -10,7 +11,7 @@ use super::merging::{Jobs, mended, merge, neighbours, standings};
 use super::workers::kill_family;
 use super::{WITH, git, mends, project, subjects};
 use crate::world::model_server::{ModelServer, Request, Say, Scripted};
-use crate::world::program::Program;
+use crate::world::program::{Program, Said};
 use crate::world::project::Project;
 
 /// Whether a file of this name is somewhere below a folder.
@@ -91,6 +92,58 @@ fn a_change_of_the_list_or_of_the_instructions_is_not_merged() {
         assert!(document["runs"][0]["reason"].as_str().is_some_and(|why| why.contains(path)), "{document:#}");
         assert_eq!((project.read(path), subjects(&project).len()), (before, 1), "{path}");
     }
+}
+
+/// A run that was killed and went on in two places: each log tells it otherwise.
+#[test]
+fn a_run_that_two_logs_tell_otherwise_is_requeued() {
+    let project = project();
+    let (tell, called) = mpsc::channel();
+    let place = Arc::new(AtomicUsize::new(0));
+    let here = Arc::clone(&place);
+    let server = ModelServer::start(move |request| match (here.load(Ordering::SeqCst), request.turn()) {
+        (0, _) => {
+            tell.send(()).unwrap_or_default();
+            Scripted::Hang
+        }
+        (2, 0) => {
+            let text = "def run(names):\n    first = names[0]\n    return first\n";
+            Say::call("write_file", json!({ "path": "shop/names.py", "content": text })).usage(1_000, 50).into()
+        }
+        _ => mends(request),
+    });
+    let program = Program::with_anthropic(&server.url());
+    let jobs = Jobs::new();
+    let words = ["--tasks", "failing-tests", "--task", "tests/test_names.py"];
+    let mut job = jobs.command(&program, &project, "a", &words);
+    let mut child = job.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    called.recv().expect("a call");
+    kill_family(&mut child);
+    let (from, beside) = (jobs.logs.join("a"), jobs.logs.join("b"));
+    assert!(Command::new("cp").arg("-a").arg(from).arg(beside).status().expect("cp").success());
+    let clone = job.get_current_dir().expect("a folder").to_owned();
+    for (number, name) in [(1, "a"), (2, "b")] {
+        place.store(number, Ordering::SeqCst);
+        let mut said = resumed(&program, &clone, &jobs.log(name));
+        for _ in 0..100 {
+            if said.code == 2 && said.all().contains("another upshift is at work") {
+                said = resumed(&program, &clone, &jobs.log(name));
+            }
+        }
+        assert_eq!(said.code, 0, "{}", said.all());
+        let back = Command::new("git").args(["checkout", "-q", "--", "."]).current_dir(&clone).status();
+        assert!(back.expect("git").success());
+    }
+    let (code, document) = merge(&Program::new(), &project, &jobs, &["--tasks", "failing-tests"]);
+    assert_eq!(code, 1, "{document:#}");
+    assert_eq!(standings(&document), [("tests/test_names.py".to_owned(), "requeued".to_owned())], "{document:#}");
+    assert!(document["runs"][0]["reason"].as_str().is_some_and(|why| why.contains("two logs")), "{document:#}");
+    assert_eq!(subjects(&project), Vec::<String>::new());
+    server.finish();
+}
+
+fn resumed(program: &Program, clone: &Path, log: &Path) -> Said {
+    program.run(clone, &["resume", "--audit-db", log.to_str().expect("a path")])
 }
 
 #[test]

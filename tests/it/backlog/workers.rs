@@ -164,3 +164,32 @@ fn what_was_under_way_in_killed_jobs_counts_to_the_cap() {
     assert_eq!(document["unknownCostMicroUsd"].as_i64(), Some(open), "{document:#}");
     server.finish();
 }
+
+#[test]
+fn workers_hear_no_orders_and_say_so() {
+    let project = project();
+    let (tell, called) = mpsc::channel();
+    let server = ModelServer::start(move |_request| {
+        tell.send(()).unwrap_or_default();
+        Scripted::Hang
+    });
+    let program = Program::with_anthropic(&server.url());
+    let mut child = start(&program, &project);
+    called.recv().expect("a call");
+    let call = |words: &[&str]| program.run(project.path(), words);
+    for words in [&["pause"][..], &["add", "3"], &["remove", "1"]] {
+        let said = call(words);
+        assert!(said.code == 1 && said.all().contains("`upshift run --workers` is at work here"), "{}", said.all());
+        assert!(said.all().contains("hears no orders"), "{}", said.all());
+    }
+    let said = call(&["tasks", "add", "--tasks", "list.yml", "one", "One", "--command", "make"]);
+    assert!(said.code == 2 && said.all().contains("nobody would work on a task"), "{}", said.all());
+    assert!(!project.path().join("list.yml").exists());
+    let said = call(&["tasks", "status"]);
+    assert!(said.code == 0 && said.out.starts_with("running: `upshift run --workers`, process "), "{}", said.all());
+    let said = call(&["tasks", "status", "--format", "json"]);
+    let document: Value = serde_json::from_str(&said.out).expect("JSON");
+    assert_eq!((&document["status"], &document["heldBy"]["work"]), (&"running".into(), &"workers".into()));
+    kill_family(&mut child);
+    server.finish();
+}

@@ -18,6 +18,7 @@ use super::proven;
 use super::pulls::{Proposer, Whence};
 use super::rows::Wish;
 use super::told::{MergeForm, Report, print};
+use crate::audit::Work;
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SIGNAL_BASE, EXIT_SUCCESS};
 use crate::domain::stop::{Stop, StopCause, StopSource};
 use crate::tracker::Source;
@@ -84,7 +85,7 @@ async fn merge(
     let (raises, stop) = StopSource::new();
     signals::pass_to(&Arc::new(raises))?;
     let mut store = setup.open_store(Some(&into))?;
-    let _lock = lock(&mut store, &setup, &resolved.checkout.display().to_string())?;
+    let _lock = lock(&mut store, &setup, (&resolved.checkout.display().to_string(), Work::Merge))?;
     drop(store);
     let revisions = Revisions::open(&resolved.checkout, environment.raw(), &stop).await.map_err(unreadable)?;
     ready_for_commits(&revisions).await?;

@@ -6,7 +6,7 @@ use super::super::super::environment::from_here;
 use super::super::super::setup::{self, Setup};
 use super::super::super::{Failure, details};
 use super::rows::{Candidate, Logs, Row, Standing, Wish};
-use crate::audit::{Joined, LoadedRun, Location, Reader, RunStatus};
+use crate::audit::{Joined, LoadedRun, Location, Reader, RunStatus, Segment};
 use crate::domain::event::{Event, RunStarted};
 use crate::domain::outcome::Outcome;
 use crate::domain::units::RunId;
@@ -75,7 +75,9 @@ pub(super) fn join(wish: &Wish<'_>, setup: &Setup<'_>) -> anyhow::Result<Logs> {
     store.end_joining();
     // Two logs that part over a run: neither counts, whichever came first.
     let parted: Vec<RunId> = logs.refused.iter().filter_map(|(_, run, _)| run.clone()).collect();
-    logs.segments.retain(|segment| !parted.contains(&segment.run_id));
+    let is_parted = |segment: &Segment| parted.contains(&segment.run_id);
+    logs.parted = logs.segments.iter().filter(|segment| is_parted(segment)).map(|one| one.run_id.clone()).collect();
+    logs.segments.retain(|segment| !is_parted(segment));
     Ok(logs)
 }
 
@@ -141,6 +143,16 @@ pub(super) fn candidates(logs: &Logs, reader: &Reader, wish: &Wish<'_>) -> anyho
             Err((standing, why)) => (row.standing, row.reason) = (standing, why),
         }
         rows.push(row);
+    }
+    for run in &logs.parted {
+        // Nothing of either is taken but which task is to be worked on once more.
+        let loaded = reader.load_run(run).ok();
+        let started = loaded.iter().flat_map(|loaded| &loaded.events).find_map(|event| match event {
+            Event::RunStarted(started) => Some(started),
+            _ => None,
+        });
+        let why = "two logs tell its run otherwise: neither counts".to_owned();
+        rows.push(Row::new(run.clone(), started.and_then(|one| task_of(one)), Standing::Requeued, why));
     }
     let place = |candidate: &Candidate| {
         let task = candidate.task.as_ref();

@@ -28,6 +28,9 @@ pub(super) struct Logs {
     /// Every run that is in the joined log now, in the order of the logs.
     #[serde(skip)]
     pub(super) segments: Vec<Segment>,
+    /// Runs that two logs tell otherwise: neither counts.
+    #[serde(skip)]
+    pub(super) parted: Vec<RunId>,
     /// Runs and logs that were not taken: the log, the run if it is known, and why.
     pub(super) refused: Vec<(String, Option<RunId>, String)>,
     /// How many logs there were.

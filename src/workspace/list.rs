@@ -1,0 +1,55 @@
+//! The list of a backlog whose task a run works on: it is a person's for all that time, and no state of the run's has it otherwise than it
+//! was at the start.
+//!
+//! Invariant: code under test changes nothing of it. A text is trusted that upshift itself wrote, or that came while no program of ours ran;
+//! any other is put back to the trusted one before it is looked at, and is kept for a person.
+
+use std::path::Path;
+
+use super::rel_path::RelPath;
+use super::theirs::Taken;
+use super::{Workspace, WorkspaceError};
+
+/// The name in the private folder under which the list stands as it is trusted.
+pub const LIST: &str = "list";
+
+impl Workspace {
+    /// The files that somebody else changed since the last time that this was asked, and that the run put back or took into its change.
+    #[must_use]
+    pub fn take_theirs(&self) -> Taken {
+        self.states.theirs().take()
+    }
+
+    /// Leaves a file alone that is the list of a backlog.
+    pub fn spare_list(&self, path: &Path) {
+        if let Ok(path) = RelPath::from_path(path) {
+            self.states.frozen().set(path);
+        }
+    }
+
+    /// Puts the list back where a program of ours may have written it. Returns its path then.
+    ///
+    /// # Errors
+    /// When it cannot be read or written.
+    pub fn mind_list(&self) -> Result<Option<String>, WorkspaceError> {
+        let Some(path) = self.states.frozen().path() else { return Ok(None) };
+        let store = self.states.store();
+        let unreadable = |source| WorkspaceError::Store { path: LIST.into(), source };
+        let Some(trusted) = store.kept(LIST).map_err(unreadable)? else { return Ok(None) };
+        let here = self.root.stat(&path)?.map(|_| self.root.read(&path)).transpose();
+        let here = here.unwrap_or(None);
+        if here.as_ref() == Some(&trusted) {
+            return Ok(None);
+        }
+        let (theirs, written) = (self.states.theirs(), self.states.written());
+        if let (Some(here), Some(_)) = (&here, theirs.look(&self.root, &path, written)) {
+            store.keep(LIST, here).map_err(unreadable)?;
+            return Ok(None);
+        }
+        theirs.add(&path, here);
+        self.root.clear_way(&path)?;
+        let permissions = self.root.stat(&path)?.map(|stat| stat.permissions);
+        self.root.write(&path, &trusted, permissions)?;
+        Ok(Some(path.to_string()))
+    }
+}

@@ -1,0 +1,100 @@
+//! Files that somebody changed while a run was at work: what takes their place keeps them, so that nothing is lost without a word.
+//!
+//! Nobody tells who changes a file. A run writes by tools, which note each content, and its programs run at known times: a file that changed
+//! at another time, to a content that no tool wrote, is somebody else's. A program cannot set the time of change, so that none of ours can
+//! pass for a person. Two who write at the same time cannot be told apart: then it counts as a program's.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::beneath::{Beneath, Kind};
+use super::rel_path::RelPath;
+use super::store::Digest;
+use super::walk::files_below;
+use super::written::Written;
+use crate::process::busy;
+
+/// The most bytes of one file that are kept, and of all together.
+const MOST_OF_ONE: i64 = 8 * 1024 * 1024;
+const MOST_BYTES: usize = 64 * 1024 * 1024;
+/// The most files.
+const MOST_FILES: usize = 500;
+
+/// Files of somebody else's, by their paths.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// What stood in those that were put back or removed. `None` where that is too much.
+    pub put_back: BTreeMap<String, Option<Vec<u8>>>,
+    /// Those that became part of the run's change.
+    pub in_change: Vec<String>,
+}
+
+/// The files that were found so far.
+#[derive(Debug)]
+pub(super) struct Theirs {
+    /// When the checkout was opened. What changed before was there at the start.
+    since: i128,
+    found: Mutex<Taken>,
+}
+
+impl Default for Theirs {
+    fn default() -> Self {
+        Self { since: busy::now(), found: Mutex::default() }
+    }
+}
+
+impl Theirs {
+    fn found(&self) -> MutexGuard<'_, Taken> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Those that were found since the last time.
+    pub(super) fn take(&self) -> Taken {
+        std::mem::take(&mut *self.found())
+    }
+
+    /// The bytes of a file, if it is there and somebody else changed it. `None` inside where they are too many.
+    pub(super) fn look(&self, root: &Beneath, path: &RelPath, written: &Written) -> Option<Option<Vec<u8>>> {
+        let stat = root.stat(path).ok().flatten().filter(|stat| stat.kind == Kind::File)?;
+        if stat.changed < self.since || busy::was_at_work(stat.changed) {
+            return None;
+        }
+        if stat.size > MOST_OF_ONE {
+            return Some(None);
+        }
+        let bytes = root.read(path).ok()?;
+        (!written.holds(path, &Digest::of(&bytes))).then_some(Some(bytes))
+    }
+
+    /// Keeps a file that is about to be put back or removed, if it is somebody else's, and such files in a folder.
+    pub(super) fn keep(&self, root: &Beneath, path: &RelPath, written: &Written) {
+        if root.stat(path).is_ok_and(|stat| stat.is_some_and(|stat| stat.kind == Kind::Folder)) {
+            let below = files_below(root.path(), path.as_path(), MOST_FILES);
+            let below = below.iter().filter_map(|(file, _)| RelPath::from_path(file).ok());
+            below.for_each(|file| self.keep(root, &file, written));
+            return;
+        }
+        let Some(bytes) = self.look(root, path, written) else { return };
+        self.add(path, bytes);
+    }
+
+    /// Keeps what stood in a file.
+    pub(super) fn add(&self, path: &RelPath, bytes: Option<Vec<u8>>) {
+        let mut found = self.found();
+        let all: usize = found.put_back.values().flatten().map(Vec::len).sum();
+        let bytes = bytes.filter(|bytes| all + bytes.len() <= MOST_BYTES);
+        if found.put_back.len() < MOST_FILES {
+            found.put_back.insert(path.to_string(), bytes);
+        }
+    }
+
+    /// Names a file that is part of the change, if somebody else changed it last.
+    pub(super) fn name(&self, root: &Beneath, path: &Path, written: &Written) {
+        let Ok(path) = RelPath::from_path(path) else { return };
+        let name = path.to_string();
+        if self.look(root, &path, written).is_some() && !self.found().in_change.contains(&name) {
+            self.found().in_change.push(name);
+        }
+    }
+}
