@@ -10,7 +10,7 @@ use super::step::{self, Ended, Step};
 use super::{details, left_behind, lines, report, terminal};
 use crate::audit::Journal;
 use crate::config::Format;
-use crate::domain::event::{Event, EventSink};
+use crate::domain::event::{Event, EventSink, HAD_TO_STOP};
 use crate::domain::outcome::{EXIT_INTERNAL, Outcome};
 use crate::lifecycle::state::RunState;
 use crate::lifecycle::{self, Finished};
@@ -60,7 +60,7 @@ impl Setup<'_> {
         if let Err(error) = &ran {
             // Told as an event, so that comment, summary and outputs of what was paid for say it, too.
             // Its next step says how the run goes on.
-            journal.emit(&Event::Warning { message: format!("upshift had to stop: {error}") });
+            journal.emit(&Event::Warning { message: format!("{HAD_TO_STOP}{error}") });
         }
         if let Some(message) = prepared.streams.as_ref().and_then(|streams| streams.trouble()) {
             journal.emit(&Event::Warning { message });

@@ -63,7 +63,7 @@ fn tape(plan: &Plan, setup: &Setup<'_>, past: &[Event]) -> anyhow::Result<Option
 
 /// The plan's recordings, those calls skipped that the run made already.
 fn played_cassettes(plan: &Plan, setup: &Setup<'_>, past: &[Event]) -> anyhow::Result<Cassettes> {
-    let cassettes = cassettes(plan, setup.checkout)?;
+    let cassettes = opened(plan, setup.checkout, false)?;
     past.iter().filter_map(played).for_each(|target| cassettes.skip(target));
     Ok(cassettes)
 }
@@ -133,19 +133,27 @@ fn played(event: &Event) -> Option<&ModelId> {
 ///
 /// # Errors
 /// A cassette that cannot be used (exit 2).
-pub(super) fn cassettes(plan: &Plan, checkout: &Path) -> anyhow::Result<Cassettes> {
+fn opened(plan: &Plan, checkout: &Path, may_be_absent: bool) -> anyhow::Result<Cassettes> {
     let mut cassettes = Cassettes::default();
     for target in targets(plan).filter(|target| target.provider == CASSETTE) {
         let (path, _) = cassette::split_target(&target.model);
-        let cassette = Cassette::open(&from_here(checkout, path)).map_err(|error| Failure::usage(error.to_string()))?;
+        let file = from_here(checkout, path);
+        if may_be_absent && !file.exists() {
+            continue;
+        }
+        let cassette = Cassette::open(&file).map_err(|error| Failure::usage(error.to_string()))?;
         cassettes.insert(path, cassette);
     }
     Ok(cassettes)
 }
 
-/// Puts what cassettes know of their models (prices, above all) into the plan.
-pub(super) fn learn_cassettes(plan: &mut Plan, checkout: &Path) -> anyhow::Result<()> {
-    let cassettes = cassettes(plan, checkout)?;
+/// Puts what cassettes know of their models (prices, above all) into the plan. Of a job that may have no checkout and only hear of a run,
+/// those that are not there are none of its concern: whoever is to play one is told then.
+///
+/// # Errors
+/// A cassette that cannot be used (exit 2).
+pub(super) fn learn_cassettes(plan: &mut Plan, checkout: &Path, may_be_absent: bool) -> anyhow::Result<()> {
+    let cassettes = opened(plan, checkout, may_be_absent)?;
     let known: Vec<_> =
         targets(plan).filter_map(|target| Some((target.clone(), cassettes.model_info(target)?))).collect();
     plan.facts.0.extend(known);

@@ -279,13 +279,13 @@ fn resolve_behind(
     let mut sources = gather(flags, environment, &files);
     sources.build.default_push =
         context.as_ref().map(|context| if context.is_about_a_pull_request() { Push::Commit } else { Push::Pr });
-    sources.build.default_wait_for =
-        context.as_ref().filter(|context| waiting::is_woken(context, environment)).map(|_| WaitFor::Event);
+    let is_woken = context.as_ref().is_some_and(|context| waiting::is_woken(context, environment));
+    sources.build.default_wait_for = is_woken.then_some(WaitFor::Event);
     let told = files.told(&mut sources, &checkout)?;
     let mut plan =
         config::resolve(&sources, &catalogue_for_config()).map_err(|errors| Failure::usage(errors.to_string()))?;
     plan.warnings.extend(told);
-    models::learn_cassettes(&mut plan, &checkout)?;
+    models::learn_cassettes(&mut plan, &checkout, is_woken)?;
     Ok(Resolved { plan, checkout, context })
 }
 

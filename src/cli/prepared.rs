@@ -61,6 +61,20 @@ impl Setup<'_> {
         state: &RunState,
         past: &[Event],
     ) -> anyhow::Result<Prepared> {
+        self.prepare_for(workspace, state, past, None)
+    }
+
+    /// The same for a run that may have none of its files here: then `only_hears` is how it was last told to stand, and no model is asked.
+    ///
+    /// # Errors
+    /// As of [`Self::prepare`].
+    pub(super) fn prepare_for(
+        &self,
+        workspace: Arc<Workspace>,
+        state: &RunState,
+        past: &[Event],
+        only_hears: Option<RunFinished>,
+    ) -> anyhow::Result<Prepared> {
         let folder = working_directory(self.checkout, &state.plan)?;
         let mut children = self.confine(&state.plan)?;
         let place = if self.environment.in_actions() { Place::Job } else { Place::Local };
@@ -68,14 +82,20 @@ impl Setup<'_> {
         let outside = delivery::outside(self, state, &stops.signals)?;
         // Last, because a tape is a file that stays.
         let streams = self.streams(state);
-        let providers = models::connect(&state.plan, self, past, streams.as_ref())?;
+        // Recordings, a tape and agents lie in the checkout, or are put on a machine for the work.
+        let is_at_work = only_hears.is_none();
+        let providers = match is_at_work {
+            true => models::connect(&state.plan, self, past, streams.as_ref())?,
+            false => Providers::default(),
+        };
         let writer = commenting::writer(self, state, outside.as_ref(), past);
         if let (Some(step), Some(context)) = (Step::of(self.environment), self.context) {
             step.keep_log_as(&artifact(context, &state.run_id));
         }
-        let hosting = self.hosting(&state.plan, streams.as_ref())?;
+        let host = if is_at_work { Self::hosting } else { Self::bare_hosting };
+        let hosting = host(self, &state.plan, streams.as_ref())?;
         children.notes.extend(hosting.notes.iter().cloned());
-        let (only_hears, telemetry) = (None, self.telemetry());
+        let telemetry = self.telemetry();
         Ok(Prepared {
             workspace,
             providers,

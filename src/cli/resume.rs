@@ -106,7 +106,7 @@ async fn go_on(args: Args, source: Source<'_>, environment: &Environment) -> any
     }
     let plan = state.plan.clone();
     let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
-    if way.is_foreign {
+    if way.is_foreign && source.files == Files::Here {
         models::learn_served(&mut state.plan, &setup).await;
     }
     let mut store = setup.open_store(Some(&path))?;
@@ -117,8 +117,8 @@ async fn go_on(args: Args, source: Source<'_>, environment: &Environment) -> any
     if rebuilt.is_none() {
         recall_start(&state, &workspace).await?;
     }
-    let mut prepared = setup.prepare(Arc::clone(&workspace), &state, &loaded.events)?;
-    prepared.only_hears = last_told(&loaded.events).filter(|_| source.files == Files::Elsewhere);
+    let only_hears = last_told(&loaded.events).filter(|_| source.files == Files::Elsewhere);
+    let prepared = setup.prepare_for(Arc::clone(&workspace), &state, &loaded.events, only_hears)?;
     let invocation = store
         .continue_run(&run_id, std::process::id(), &setup.clock().timestamp())
         .map_err(|error| setup::audit_failure(&error))?;

@@ -30,6 +30,9 @@ use super::verdict::{Exit, Verdict};
 /// So many leftovers are named: code under test can make any number.
 pub const MOST_LEFTOVERS: usize = 100;
 
+/// The beginning of the warning of a process that could not carry its run to an end. It is true until another process goes on with it.
+pub const HAD_TO_STOP: &str = "upshift had to stop: ";
+
 /// Everything that happens in a run, in order. Text in it is redacted before it is made durable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]

@@ -15,7 +15,7 @@ use crate::domain::blocker::Blocker;
 use crate::domain::budget::Spent;
 use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::correction::Correction;
-use crate::domain::event::{BaselineFinished, Event, RunFinished, RunStarted};
+use crate::domain::event::{BaselineFinished, Event, HAD_TO_STOP, RunFinished, RunStarted};
 use crate::domain::kept_report::ReusedReport;
 use crate::domain::leftover::Leftover;
 use crate::domain::meta::MetaReported;
@@ -91,8 +91,9 @@ impl Fold {
             Event::RunStarted(run) => self.run = Some(run.clone()),
             Event::InvocationStarted { .. } => {
                 self.invocations += 1;
-                // A parked run that goes on has not ended.
+                // A parked run that goes on has not ended, nor has one that broke off.
                 self.finished = None;
+                self.warnings.retain(|told| !told.starts_with(HAD_TO_STOP));
             }
             Event::BaselineFinished(baseline) => self.baseline = Some(baseline.clone()),
             Event::TierStarted { tier_index, .. } => {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::delivery::mends;
+use super::delivery::{FILES, Site, mends};
 use super::killed::Effect;
 use super::reentry::{Ended, Repository, proposing, proposing_with};
 use super::unblocked::{blocked_by, waits};
@@ -112,6 +112,27 @@ fn a_job_that_a_review_starts_goes_on_too() {
     );
     assert_eq!((repository.site.server.pushes(), repository.models.requests().len()), (2, 4), "{}", woken.said());
     assert!(woken.said().contains("waited for 30 minutes"), "{}", woken.said());
+    let _world = repository.finish();
+}
+
+/// A recorded model stands in the ladder behind the one that mends.
+#[test]
+fn a_job_without_a_checkout_wants_no_recording_of_the_ladder() {
+    const LADDER: [(&str, &str); 1] = [("UPSHIFT_TIERS", "claude-haiku-4-5 x3 > cassette/tests/recorded.json x1")];
+    let recorded = json!({ "cassette": 1, "calls": [] }).to_string();
+    let files = [&FILES[..], &[("tests/recorded.json", recorded.as_str())]].concat();
+    let mut repository = Repository::of(Site::of(&files, &["success"]), mends);
+    let payload = repository.told("failure");
+    let first = repository.job_for("workflow_run", &payload, &LADDER);
+    assert_eq!(first.output("outcome"), "parked", "{}", first.said());
+    let payload = repository.ci_ends();
+    let last = repository.job_for("workflow_run", &payload, &LADDER);
+    assert_eq!(
+        (last.output("checkout").as_str(), last.output("outcome").as_str()),
+        ("false", "fixed"),
+        "{}",
+        last.said()
+    );
     let _world = repository.finish();
 }
 

@@ -80,15 +80,18 @@ fn a_run_that_cannot_go_on_says_how_to_resume_it() {
     let project = Project::python();
     let program_home = tempfile::tempdir().expect("a home");
     let state = program_home.path().join("state");
-    let trees = state.join("upshift");
+    let (trees, away) = (state.join("upshift"), state.join("away"));
+    let (back, taken) = (trees.clone(), away.clone());
     let server = ModelServer::start(move |request| match request.turn() {
         0 => {
             let edit = json!({ "path": "shop/cart.py", "old_text": "sum(prices) - 1", "new_text": "sum(prices)" });
             Say::call("edit_file", edit).usage(900, 40).into()
         }
         _ => {
-            std::fs::remove_dir_all(&trees).expect("somebody tidies up the recorded trees");
-            std::fs::write(&trees, "in the way").expect("written");
+            if !taken.exists() {
+                std::fs::rename(&trees, &taken).expect("somebody takes the recorded trees away");
+                std::fs::write(&trees, "in the way").expect("written");
+            }
             done()
         }
     });
@@ -106,6 +109,17 @@ fn a_run_that_cannot_go_on_says_how_to_resume_it() {
     // What was paid and what is known of the tests is reported all the same.
     assert!(said.out.contains("✖ This run did not end"), "{}", said.out);
     assert!(said.out.contains("Tests:   1 failing\n") && !said.out.contains("|  $0.00  |"), "{}", said.out);
+    assert!(said.out.contains("upshift had to stop"), "{}", said.out);
+    // A run that goes on and ends well had to stop no more.
+    std::fs::remove_file(&back).expect("out of the way");
+    std::fs::rename(&away, &back).expect("back");
+    let resumed = program.run(project.path(), &["resume", "--audit-db", path]);
+    assert_eq!(resumed.code, 0, "{}", resumed.all());
+    for format in ["text", "md", "json", "html"] {
+        let report = program.run(project.path(), &["report", "--format", format, "--audit-db", path]);
+        assert_eq!(report.code, 0, "{}", report.all());
+        assert!(!report.out.contains("had to stop"), "{format}: {}", report.out);
+    }
     server.finish();
 }
 
