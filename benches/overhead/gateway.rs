@@ -43,13 +43,29 @@ pub(crate) fn measure(program: &Path) -> (Figures, Figures) {
     let floor = figures(&url, "sk-none-of-value");
     let folder = model::folder();
     let file = folder.path().join("figures");
+    let state = model::folder();
     let mut command = model::upshift(program, folder.path(), &url);
+    command.env("XDG_STATE_HOME", state.path());
     command.args(["gateway", "--max-cost-usd", "1000", "--"]).arg(std::env::current_exe().expect("a program"));
     let status = command.args([CLIENT]).arg(&file).output().expect("it starts").status;
     assert!(status.success(), "the client behind the gateway: {status}");
     let told = std::fs::read_to_string(&file).expect("figures");
     let told: Vec<f64> = told.split_whitespace().map(|word| word.parse().expect("a number")).collect();
     (floor, Figures { call: told[0], paced: told[1], at_once: told[2] })
+}
+
+/// One write of a page that waits for the disk, in milliseconds: where the log lies on one, a call waits for such a write of its receipt.
+pub(crate) fn durable_write_ms() -> f64 {
+    const WRITES: u8 = 100;
+    const PAGE: usize = 4_096;
+    let mut file = tempfile::tempfile().expect("a file on the disk");
+    let times = (0..WRITES).map(|number| {
+        let began = Instant::now();
+        file.write_all(&[number; PAGE]).expect("written");
+        file.sync_data().expect("on the disk");
+        began.elapsed().as_secs_f64() * 1_000.0
+    });
+    median(times.collect())
 }
 
 /// Acts as the client, which finds its gateway in the environment.

@@ -94,6 +94,11 @@ fn passed_on(program: &Path) {
         2.0,
         Some(format!("{:.2} ms without it", floor.call)),
     );
+    let disk = gateway::durable_write_ms();
+    println!(
+        "      {:<44} {disk:>9.2} ms   on top where the log lies on this disk",
+        "a durable write of a receipt, one a call"
+    );
     let share = (with.paced - floor.paced) / floor.paced * 100.0;
     line("a stream of 1 MB in a second, added", share, "%", 5.0, Some(format!("{:.0} ms without it", floor.paced)));
     println!("      {:<44} {:>9.2} ms   floor: {:.2} ms without it", "the same at once", with.at_once, floor.at_once);

@@ -9,10 +9,11 @@ use super::setup::Setup;
 use super::{forge, say, tasks};
 use crate::agent::Beside;
 use crate::audit::Store;
-use crate::domain::ci::{CiContext, PullRequestRef};
+use crate::domain::ci::PullRequestRef;
 use crate::domain::foreign::Foreign;
 use crate::domain::stop::Stop;
 use crate::domain::units::CommitSha;
+use crate::github::GitHub;
 use crate::tracker::{Source, Task};
 use crate::workspace::Revisions;
 
@@ -33,8 +34,11 @@ pub(super) async fn gather(setup: &Setup<'_>, store: &Store) -> Vec<Beside> {
 /// The project's own instructions.
 async fn instructions(setup: &Setup<'_>) -> Vec<Beside> {
     let mut found: Vec<Beside> = Vec::new();
+    let stop = Stop::never();
+    let Ok(revisions) = Revisions::open(setup.checkout, setup.environment.raw(), &stop).await else { return found };
+    let Some(base) = Base::of(setup, &revisions).await else { return found };
     for path in tasks::INSTRUCTIONS {
-        let text = match read(setup, path).await {
+        let text = match base.read(path).await {
             Ok(Some(text)) => text,
             Ok(None) => continue,
             Err(why) => {
@@ -52,37 +56,56 @@ async fn instructions(setup: &Setup<'_>) -> Vec<Beside> {
     found
 }
 
-/// A file of the base commit: of the commit that a pull request goes to, else of the one that is checked out.
-async fn read(setup: &Setup<'_>, path: &str) -> Result<Option<String>, String> {
-    let stop = Stop::never();
-    let Ok(revisions) = Revisions::open(setup.checkout, setup.environment.raw(), &stop).await else { return Ok(None) };
-    match setup.context.filter(|context| context.is_about_a_pull_request()) {
-        None => {
-            let Ok(head) = revisions.commit("HEAD").await else { return Ok(None) };
-            revisions.text_in(&head, Path::new(path), MOST_BYTES).await.map_err(|error| error.to_string())
-        }
-        Some(context) => of_base(setup, &revisions, context, path).await,
-    }
+/// The base commit: that which a pull request goes to, else the one that is checked out.
+enum Base<'a> {
+    /// It is in this clone. Which of the files it has was asked once: each question is a process.
+    Here { revisions: &'a Revisions<'a>, commit: CommitSha, files: Vec<String> },
+    /// The forge alone has it.
+    Forge { github: Box<GitHub>, commit: CommitSha },
+    /// Nobody can be asked, and why.
+    Unreadable(String),
 }
 
-async fn of_base(
-    setup: &Setup<'_>,
-    revisions: &Revisions<'_>,
-    context: &CiContext,
-    path: &str,
-) -> Result<Option<String>, String> {
-    let PullRequestRef::Known(pull) = &context.pull_request else { return Ok(None) };
-    if let Ok(commit) = revisions.commit(&pull.base_sha.0).await {
-        return revisions.text_in(&commit, Path::new(path), MOST_BYTES).await.map_err(|error| error.to_string());
+impl<'a> Base<'a> {
+    async fn of(setup: &Setup<'_>, revisions: &'a Revisions<'a>) -> Option<Self> {
+        let pull = match setup.context.filter(|context| context.is_about_a_pull_request()) {
+            None => None,
+            Some(context) => match &context.pull_request {
+                PullRequestRef::Known(pull) => Some((context, pull)),
+                PullRequestRef::None | PullRequestRef::Number(_) | PullRequestRef::Head => return None,
+            },
+        };
+        let revision = pull.map_or("HEAD", |(_, pull)| pull.base_sha.0.as_str());
+        if let Ok(commit) = revisions.commit(revision).await {
+            return Some(match revisions.which_in(&commit, &tasks::INSTRUCTIONS).await {
+                Ok(files) => Self::Here { revisions, commit, files },
+                Err(error) => Self::Unreadable(error.to_string()),
+            });
+        }
+        let (context, pull) = pull?;
+        let token = forge::token(setup.environment)?;
+        Some(match forge::client(setup.environment, &context.api_url, &context.repository, token) {
+            Ok(github) => Self::Forge { github: Box::new(github), commit: pull.base_sha.clone() },
+            Err(error) => Self::Unreadable(error.to_string()),
+        })
     }
-    let Some(token) = forge::token(setup.environment) else { return Ok(None) };
-    let CommitSha(base) = &pull.base_sha;
-    let read = async {
-        let github = forge::client(setup.environment, &context.api_url, &context.repository, token)?;
-        github.file(path, base).await
-    };
-    let bytes = read.await.map_err(|error| error.to_string())?;
-    Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
+
+    async fn read(&self, path: &str) -> Result<Option<String>, String> {
+        match self {
+            Self::Unreadable(why) => Err(why.clone()),
+            Self::Here { revisions, commit, files } => {
+                if !files.iter().any(|file| file == path) {
+                    return Ok(None);
+                }
+                let text = revisions.text_in(commit, Path::new(path), MOST_BYTES).await;
+                text.map_err(|error| error.to_string())
+            }
+            Self::Forge { github, commit } => {
+                let bytes = github.file(path, &commit.0).await.map_err(|error| error.to_string())?;
+                Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
+            }
+        }
+    }
 }
 
 /// The backlog's knowledge of the task that the run is for.

@@ -1,5 +1,7 @@
 //! Iterations and tiers as they are recorded: the seeds' `TierAttemptRecord` and `TierRunResult`.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::clock::Timestamp;
@@ -147,4 +149,26 @@ pub struct TierResult {
     pub cost: Charge,
     /// One record per iteration, in order.
     pub attempts: Vec<Attempt>,
+}
+
+/// The error messages of attempts that come latest first. Of each test those of its latest attempt alone: what came before was said of
+/// other code.
+pub fn latest_errors<'a>(attempts: impl Iterator<Item = &'a Attempt>) -> Vec<&'a str> {
+    let (mut found, mut told) = (Vec::new(), BTreeSet::new());
+    for attempt in attempts {
+        let messages: Vec<(&str, &str)> =
+            attempt.error_messages.iter().map(|said| (attempt.test_of(said), said.as_str())).collect();
+        let fresh = messages.iter().filter(|(test, _)| !told.contains(test)).map(|(_, said)| *said);
+        found.extend(fresh.collect::<Vec<_>>());
+        told.extend(messages.into_iter().map(|(test, _)| test));
+    }
+    found
+}
+
+impl Attempt {
+    /// The failing test that a message is of. A message of none stands for itself.
+    fn test_of<'a>(&'a self, message: &'a str) -> &'a str {
+        let is_of = |test: &&String| message.strip_prefix(test.as_str()).is_some_and(|rest| rest.starts_with(':'));
+        self.failed_tests.iter().find(is_of).map_or(message, String::as_str)
+    }
 }

@@ -9,7 +9,7 @@ use super::recorder::Recorder;
 use super::stage::Ending;
 use super::state::Phase;
 use super::yours;
-use crate::domain::attempt::AttemptStatus;
+use crate::domain::attempt::{AttemptStatus, latest_errors};
 use crate::domain::event::{DiffStat, Event, KeptChange, RunFinished};
 use crate::domain::outcome::Outcome;
 use crate::domain::units::TreeId;
@@ -198,11 +198,11 @@ pub(super) fn keep(context: &Context<'_>, recorder: &mut Recorder<'_>, name: &st
     }
 }
 
-/// The errors of the last iterations, the latest first, each once.
+/// The errors of the last iterations, the latest first, each once, and the last one alone of each test.
 fn recent_errors(rows: &Rows) -> Vec<String> {
     let mut errors: Vec<String> = Vec::new();
-    let messages = rows.all().rev().flat_map(|row| &row.error_messages).filter(|message| !is_closing_line(message));
-    for message in messages.map(|message| gist::gist(message)) {
+    let messages = latest_errors(rows.all().rev()).into_iter().filter(|message| !is_closing_line(message));
+    for message in messages.map(gist::gist) {
         if !errors.contains(&message) && errors.len() < RECENT_ERRORS {
             errors.push(message);
         }

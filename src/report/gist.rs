@@ -1,5 +1,7 @@
 //! The gist of an error message, in a line.
 
+use super::plain;
+
 /// How many lines from the end of an error it repeats.
 const GIST_LINES: usize = 3;
 /// How many lines from the beginning of a compiler's error it repeats.
@@ -13,12 +15,37 @@ pub fn gist(message: &str) -> String {
     let lines: Vec<&str> = message.lines().map(str::trim).filter(|line| says_something(line)).collect();
     let Some((first, _)) = lines.split_first().filter(|_| lines.len() > GIST_LINES) else { return lines.join(" ") };
     // What a compiler says stands first, and the place below it.
-    if first.split(|c: char| !c.is_alphanumeric()).any(|word| word == "error") {
+    if is_a_compilers(first) {
         return lines.iter().take(COMPILER_LINES).copied().collect::<Vec<_>>().join(" ");
     }
     let name = first.split_once(": ").map_or(*first, |(name, _)| name).trim_end_matches(':');
     let end = lines.iter().skip(lines.len() - GIST_LINES).copied().collect::<Vec<_>>().join(" ");
     if name == TRACEBACK { end } else { format!("{name}: {end}") }
+}
+
+/// The gist in one line of so many columns. A cut leaves out the middle, since what an assertion says stands last.
+#[must_use]
+pub fn short_gist(message: &str, max_width: usize) -> String {
+    let whole = plain::line(&gist(message));
+    if plain::width(&whole) <= max_width || is_a_compilers(&whole) {
+        return plain::clip(&whole, max_width);
+    }
+    let head = plain::clip(&whole, max_width / 3);
+    let room = max_width.saturating_sub(plain::width(&head) + 1);
+    let words = whole.split(' ').rev().scan(0, |used, word| {
+        *used += plain::width(word) + 1;
+        (*used <= room + 1).then_some(word)
+    });
+    let tail: Vec<&str> = words.collect();
+    if tail.is_empty() {
+        return plain::clip(&whole, max_width);
+    }
+    let tail = tail.into_iter().rev().collect::<Vec<_>>().join(" ");
+    format!("{head} {tail}")
+}
+
+fn is_a_compilers(line: &str) -> bool {
+    line.split(|c: char| !c.is_alphanumeric()).any(|word| word == "error")
 }
 
 /// Neither empty, nor advice of a runner's, nor a row of signs below a line of code.
@@ -29,7 +56,21 @@ fn says_something(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::gist;
+    use super::{gist, short_gist};
+
+    #[test]
+    fn a4_a_long_message_is_cut_in_its_middle_and_says_what_the_assertion_says() {
+        let said = "test_sum (test_cart.T.test_sum): Traceback (most recent call last):\n  File \"/home/ada/work/shop/tests/test_cart.py\", \
+                    line 4, in test_sum\n    def test_sum(self): self.assertEqual(total([1,2,7]), 10)\nAssertionError: 9 != 10";
+        for width in 0..200 {
+            let short = short_gist(said, width);
+            assert!(crate::report::plain::width(&short) <= width, "{width}: {short}");
+            assert!(width < 60 || short.ends_with("AssertionError: 9 != 10"), "{width}: {short}");
+            assert!(width < 60 || short.starts_with("test_sum"), "{width}: {short}");
+        }
+        assert_eq!(short_gist(said, 200), gist(said));
+        assert_eq!(short_gist("error: a long message of a compiler", 20), "error: a long…");
+    }
 
     #[test]
     fn the_gist_of_a_traceback_is_its_assertion() {

@@ -55,7 +55,7 @@ pub fn render(page: &Page<'_>) -> String {
             (timeline::section(page.view, page.events))
             (summary::tests(page.view))
             (summary::facts(page.view))
-            (iterations::change(page.patch, &room))
+            (iterations::change(page.view, page.patch, &room))
             (iterations::section(page.view, page.steps, &room))
             (summary::next(page.view))
         }

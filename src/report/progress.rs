@@ -168,7 +168,7 @@ impl Progress {
             Event::Remarked { remarks, .. } => self.remarked(remarks.len()).into_iter().collect(),
             Event::IterationFinished(attempt) => vec![self.iteration_finished(attempt)],
             Event::EntropyDetected { signature, count, .. } => {
-                let line = format!("  ! The same error {count} times in a row: {}", speech(signature));
+                let line = format!("  ! The same error {count} times in a row: {}", phrases::repeated(signature));
                 vec![self.paint(Tone::Notice, &line)]
             }
             Event::BudgetWarning { dimension, percent } => {

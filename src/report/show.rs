@@ -1,7 +1,7 @@
 //! A look into a run: for each iteration what the model was told and answered, what the tests printed, what was changed.
 
 use super::conversation::{Entry, Kept};
-use super::gist::gist;
+use super::gist::short_gist;
 use super::plain;
 use super::style::{Style, Tone};
 use super::view::RunView;
@@ -79,10 +79,7 @@ pub fn heading(view: &RunView, step: &Step, style: Style) -> String {
                 plain::clipped_line(&attempt.model_artisan, MAX_LINE),
             ));
             lines.push(format!("  {}", plain::clipped_line(&attempt.code_change_summary, MAX_LINE)));
-            let errors = attempt
-                .error_messages
-                .iter()
-                .map(|error| format!("  - {}", plain::clipped_line(&gist(error), MAX_LINE)));
+            let errors = attempt.error_messages.iter().map(|error| format!("  - {}", short_gist(error, MAX_LINE)));
             lines.extend(errors);
         }
     }

@@ -5,6 +5,7 @@
 use crate::domain::outcome::Outcome;
 use crate::domain::units::human_duration;
 
+use super::gist::short_gist;
 use super::plain;
 use super::style::{Style, Tone};
 use super::view::{RunView, TierState, TierView};
@@ -214,7 +215,7 @@ fn errors(view: &RunView, extras: &[String]) -> Vec<String> {
         lines.push(String::new());
         lines.push("  Most recent errors:".to_owned());
         let shown = errors.into_iter().take(MAX_BULLETS);
-        lines.extend(shown.map(|error| format!("    - \"{}\"", plain::clipped_line(error, MAX_ERROR))));
+        lines.extend(shown.map(|error| format!("    - \"{}\"", short_gist(error, MAX_ERROR))));
     }
     if failed && let Some(command) = words::history_command(view) {
         lines.push(String::new());

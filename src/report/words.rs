@@ -181,7 +181,11 @@ pub fn why_it_ended(tier: &TierView) -> Sentence {
         TierState::NotReached | TierState::Running | TierState::Solved => return Sentence::default(),
         TierState::Failed => format!("tests still red after {}", count(u64::from(tier.iterations), "iteration")),
         TierState::Stalled => stall(tier).unwrap_or("no more progress").to_owned(),
-        TierState::BudgetLimit => "the budget did not allow another call".to_owned(),
+        // A reason says so itself, and by how much.
+        TierState::BudgetLimit => match tier.reason.as_deref().filter(|reason| !reason.trim().is_empty()) {
+            Some(reason) => return Sentence::default().speech(reason),
+            None => "the budget did not allow another call".to_owned(),
+        },
         TierState::NoModel => "no model of this tier could be used".to_owned(),
         TierState::RateLimited => "its models are rate-limited".to_owned(),
         TierState::Outage => "the host of its models is down, overloaded or not reachable".to_owned(),

@@ -117,6 +117,10 @@ impl<'a> Revisions<'a> {
         environment: &BTreeMap<OsString, OsString>,
         stop: &'a Stop,
     ) -> Result<Self, RevisionError> {
+        // As git looks for it, without a process for the answer.
+        if !top.ancestors().any(|folder| folder.join(".git").symlink_metadata().is_ok()) {
+            return Err(RevisionError::Place("not a git repository, nor is any folder above".to_owned()));
+        }
         let mut env = inherited(environment, top);
         for (name, value) in [
             ("LC_ALL", "C"),
@@ -318,6 +322,16 @@ impl<'a> Revisions<'a> {
         let bytes = self.ask_whole(&["cat-file", "blob", object]).await?;
         let form = if mode == "120000" { Form::Link } else { Form::File };
         Ok(Some(Blob { form, executable: mode == "100755", bytes }))
+    }
+
+    /// The paths of these that a commit has something at, in one question.
+    ///
+    /// # Errors
+    /// When git cannot be asked.
+    pub async fn which_in(&self, commit: &CommitSha, paths: &[&str]) -> Result<Vec<String>, RevisionError> {
+        let arguments = [&["ls-tree", "-z", "--full-tree", "--name-only", &commit.0, "--"], paths].concat();
+        let listed = self.ask(&arguments).await?;
+        Ok(String::from_utf8_lossy(&listed).split_terminator('\0').map(str::to_owned).collect())
     }
 
     /// The text of a file in a commit, up to so many bytes; `None` where there is no file of text.

@@ -7,6 +7,7 @@ use super::room::Room;
 use crate::domain::attempt::{Attempt, AttemptStatus};
 use crate::domain::units::human_duration;
 use crate::report::conversation::{Entry, Kept};
+use crate::report::gist::gist;
 use crate::report::plain;
 use crate::report::show::{Details, Step};
 use crate::report::view::RunView;
@@ -18,10 +19,19 @@ const OPEN_CHANGE: usize = 80;
 const MAX_LINE: usize = 160;
 
 /// The change of the run as a whole.
-pub(super) fn change(patch: &str, room: &Room) -> Markup {
+pub(super) fn change(view: &RunView, patch: &str, room: &Room) -> Markup {
+    let which = if view.unjudged_patch().is_some() {
+        "What the model had changed when the run ended: nobody has judged it, and it is not in the files"
+    } else if view.best_patch().is_some() && !view.passes_with_change() {
+        "The best attempt, which is not in the files"
+    } else if view.kept().is_some() {
+        "The whole change, which is not in the files"
+    } else {
+        "The whole change"
+    };
     let content = (!patch.trim().is_empty()).then(|| match room.take(patch) {
         Some(text) => {
-            html! { details open[text.lines().count() <= OPEN_CHANGE] { summary { "The whole change" } (diff(&text)) } }
+            html! { details open[text.lines().count() <= OPEN_CHANGE] { summary { (which) } (diff(&text)) } }
         }
         None => left_out("--patch"),
     });
@@ -80,7 +90,7 @@ fn row(attempt: &Attempt) -> Markup {
     html! {
         p { (plain::line(&attempt.code_change_summary)) }
         @if !attempt.error_messages.is_empty() {
-            ul { @for error in &attempt.error_messages { li { code { (plain::line(error)) } } } }
+            ul { @for error in &attempt.error_messages { li { code { (plain::line(&gist(error))) } } } }
         }
         p.faint { code { (plain::clipped_line(&attempt.model_artisan, MAX_LINE)) } " · " (plain::line(&attempt.timestamp.for_people())) }
     }

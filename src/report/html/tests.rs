@@ -1,4 +1,6 @@
 use super::*;
+use crate::domain::attempt::TierExit;
+use crate::domain::outcome::Outcome;
 use crate::report::fixtures;
 use crate::report::show;
 
@@ -62,6 +64,36 @@ fn each_iteration_unfolds_and_stands_in_the_lane_of_its_tier() {
     }
     assert_eq!(page.matches("<pre>3 failed</pre>").count(), 7);
     assert!(page.contains("<span class=\"added\">+new\n</span>") && page.contains("<polyline"), "{page}");
+}
+
+#[test]
+fn a4_a_change_that_is_not_in_the_files_is_never_shown_as_the_runs() {
+    let patch = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n";
+    let mut script = fixtures::Script::new();
+    script.red().tier(0).iteration(0, 1, 10, &fixtures::F0);
+    script.end_tier(0, TierExit::IterationsExhausted, None, 1).finish(Outcome::Exhausted, "red", &fixtures::F0);
+    let page = |script: &fixtures::Script| self::page(script, &Details::default(), patch);
+    let failed = page(&script);
+    assert!(failed.contains(">The best attempt, which is not in the files<"), "{failed}");
+    assert!(!failed.contains("The whole change"), "{failed}");
+    script.keep_green();
+    assert!(page(&script).contains(">The whole change, which is not in the files<"));
+    assert!(page(&fixtures::fixed()).contains(">The whole change<"));
+}
+
+#[test]
+fn a4_the_page_says_once_what_the_budget_did_not_allow_and_no_signs_of_a_traceback() {
+    const WHY: &str = "the budget does not allow another call: the next call may cost up to $0.01";
+    let mut script = fixtures::Script::new();
+    script.red().tier(0).begin(0, 1);
+    let said =
+        "adds: Traceback (most recent call last):\n  File \"t.py\", line 3, in adds\n    f(1)\n    ^^^^\nValueError: 1";
+    let attempt = script.attempt(0, 1, 10, &["adds"], &[said]);
+    script.push(Event::IterationFinished(attempt));
+    script.end_tier(0, TierExit::BudgetExhausted, Some(WHY), 1).finish(Outcome::Budget, WHY, &["adds"]);
+    let page = page(&script, &Details::default(), "");
+    assert!(page.contains(WHY) && !page.contains("did not allow another call"), "{page}");
+    assert!(page.contains("ValueError: 1") && !page.contains("^^^^") && !page.contains("Traceback"), "{page}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::domain::ladder::{Role, Tier};
 use crate::domain::leftover::Leftover;
 use crate::domain::test_report::RunKind;
 use crate::domain::verdict::Verdict;
+use crate::report::gist::short_gist;
 use crate::report::plain;
 use crate::report::style::Tone;
 use crate::report::words::{self, count};
@@ -78,6 +79,11 @@ pub(super) fn name(text: &str) -> String {
 
 pub(super) fn speech(text: &str) -> String {
     plain::clipped_line(text, MAX_SPEECH)
+}
+
+/// An error that came again: what it says at its end tells it from others.
+pub(super) fn repeated(signature: &str) -> String {
+    short_gist(signature, MAX_SPEECH)
 }
 
 pub(super) fn session_finished(role: Role, turns: u32, result: &str, summary: &str) -> String {

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::domain::account::Unavailability;
 use crate::domain::advice::Advice;
-use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
+use crate::domain::attempt::{Attempt, AttemptStatus, TierExit, latest_errors};
 use crate::domain::blocker::Blocker;
 use crate::domain::budget::Spent;
 use crate::domain::command::{Command, CommandAnswer};
@@ -475,12 +475,11 @@ fn tests_ran(outcome: &Outcome) -> bool {
 }
 
 fn recent_errors(attempts: &[&Attempt]) -> Vec<String> {
+    let red = attempts.iter().rev().filter(|attempt| attempt.test_status != AttemptStatus::Passed).copied();
     let mut recent: Vec<String> = Vec::new();
-    for attempt in attempts.iter().rev().filter(|attempt| attempt.test_status != AttemptStatus::Passed) {
-        for message in &attempt.error_messages {
-            if recent.len() < RECENT_ERRORS && !recent.contains(message) {
-                recent.push(message.clone());
-            }
+    for message in latest_errors(red) {
+        if recent.len() < RECENT_ERRORS && !recent.iter().any(|told| told == message) {
+            recent.push(message.to_owned());
         }
     }
     recent

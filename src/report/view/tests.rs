@@ -55,6 +55,23 @@ fn an_iteration_whose_tests_never_ran_has_fixed_nothing() {
 }
 
 #[test]
+fn a4_of_each_test_the_error_of_its_last_attempt_alone_is_recent() {
+    let mut script = Script::new();
+    script.red().tier(0);
+    let attempts: [(&[&str], &[&str]); 3] = [
+        (&["adds", "sums"], &["adds: 2 != 10", "sums: 2 != 11"]),
+        (&["adds"], &["adds: 4 != 10", "adds: beside it", "the model gave up"]),
+        (&["adds"], &["adds: 6 != 10"]),
+    ];
+    for (iteration, (failing, errors)) in (1..).zip(attempts) {
+        let attempt = script.begin(0, iteration).attempt(0, iteration, 1, failing, errors);
+        script.push(Event::IterationFinished(attempt));
+    }
+    let view = script.view_as(Liveness::Dead);
+    assert_eq!(view.recent_errors, ["adds: 6 != 10", "the model gave up", "sums: 2 != 11"]);
+}
+
+#[test]
 fn a_resumed_run_counts_nothing_twice_and_is_no_longer_parked() {
     let mut script = Script::new();
     script.red().tier(0).iteration(0, 1, 400, &F0).finish(Outcome::Parked, "waiting", &F0);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::rounds::Treatment;
 use crate::domain::proof::{Evidence, EvidenceKind, EvidenceStatus};
+use crate::domain::stop::{StopCause, signal_name};
 use crate::domain::verdict::Verdict;
 
 /// How many test names a reason spells out.
@@ -79,9 +80,23 @@ pub(super) fn not_understood(treatment: Treatment, name: &str) -> String {
     }
 }
 
-/// One kind of evidence from its tally.
+/// Why experiments were left out that had no time left, in words: the run may have been stopped before its time was up.
+pub(super) fn no_time(stopped: Option<StopCause>) -> String {
+    match stopped {
+        Some(StopCause::Signal(signal)) => format!("{} left no time", signal_name(signal)),
+        Some(StopCause::Asked) => "`/upshift stop` left no time".to_owned(),
+        Some(StopCause::TimeUp) | None => "no time was left".to_owned(),
+    }
+}
+
+/// One kind of evidence from its tally, where `no_time` says why the time of the experiments was up.
 /// `refused` says that some kind has failed: the first one ends the search.
-pub(super) fn piece(kind: EvidenceKind, tally: Option<&Tally>, missing: &[String], refused: bool) -> Evidence {
+pub(super) fn piece(
+    kind: EvidenceKind,
+    tally: Option<&Tally>,
+    missing: &[String],
+    (refused, no_time): (bool, &str),
+) -> Evidence {
     let none = Tally::default();
     let tally = tally.unwrap_or(&none);
     let (status, why) = if !tally.accused.is_empty() {
@@ -89,7 +104,7 @@ pub(super) fn piece(kind: EvidenceKind, tally: Option<&Tally>, missing: &[String
     } else if tally.noticed > 0 && tally.noticed == tally.tried {
         (EvidenceStatus::Held, None)
     } else if tally.out_of_time && tally.tried == 0 {
-        (EvidenceStatus::LeftOut, Some("no time was left".to_owned()))
+        (EvidenceStatus::LeftOut, Some(no_time.to_owned()))
     } else if refused && tally.noticed == tally.tried {
         (EvidenceStatus::LeftOut, Some("another kind had failed before".to_owned()))
     } else if let Some(why) = tally.not_had.first() {
@@ -106,7 +121,7 @@ pub(super) fn piece(kind: EvidenceKind, tally: Option<&Tally>, missing: &[String
     {
         (EvidenceStatus::NotPossible, Some(format!("no body was found of {}", quoted(missing))))
     } else if tally.out_of_time {
-        (EvidenceStatus::LeftOut, Some("no time was left for all of it".to_owned()))
+        (EvidenceStatus::LeftOut, Some(format!("{no_time} for all of it")))
     } else {
         (EvidenceStatus::NotPossible, Some("there is no test to try it on".to_owned()))
     };

@@ -115,6 +115,26 @@ fn a1_tests_that_no_run_judged_again_are_never_called_fixed() {
     assert!(markdown.contains(&format!("### {first}\n")), "{markdown}");
 }
 
+/// The run has time, and a green that was judged: what was not tried any more was left out for the signal.
+#[test]
+fn a4_evidence_that_a_signal_cut_off_is_not_said_to_have_had_no_time() {
+    let project = gated(0);
+    // An experiment begins as the very first run did, without the count, and with the change.
+    let is_experiment = "[ \"$n\" = 1 ] && ! grep -q 'sum(prices) - 1' shop/cart.py";
+    project.write("check.sh", &GATED.replace("[ \"$n\" = \"$(cat gate-at)\" ]", is_experiment));
+    let server = ModelServer::start(mends);
+    let program = Program::with_anthropic(&server.url());
+    let said = interrupt_at_the_gate(start(&program, &project, "claude-haiku-4-5 x2", "sh check.sh"), &project);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let log = database_of(&project);
+    for format in ["text", "md", "json", "html"] {
+        let args = ["report", "--format", format, "--audit-db", log.to_str().expect("text")];
+        let report = program.run(project.path(), &args).out;
+        assert!(report.contains("SIGINT left no time") && !report.contains("no time was left"), "{format}: {report}");
+    }
+    server.finish();
+}
+
 #[test]
 fn a_resumed_run_is_told_line_by_line_too() {
     let project = gated(3); // the first two are the baseline, looked at twice
