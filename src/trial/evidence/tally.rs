@@ -85,7 +85,7 @@ pub(super) fn no_time(stopped: Option<StopCause>) -> String {
     match stopped {
         Some(StopCause::Signal(signal)) => format!("{} left no time", signal_name(signal)),
         Some(StopCause::Asked) => "`/upshift stop` left no time".to_owned(),
-        Some(StopCause::TimeUp) | None => "no time was left".to_owned(),
+        Some(StopCause::TimeUp | StopCause::OwnTime(_)) | None => "no time was left".to_owned(),
     }
 }
 
