@@ -230,6 +230,51 @@ fn who_may_write_can_pause_add_and_stop_by_comments_and_others_may_not() {
     assert_eq!(told, ["+1", "+1", "+1", "+1", "-1", "+1", "confused", "+1"], "{}", said.all());
 }
 
+/// Read every 15 seconds, also while a model is asked.
+#[test]
+fn a_comment_is_heard_while_a_task_is_under_way() {
+    let github = FakeGitHub::start_in_real_time(world());
+    let project = project();
+    let (go, server) = waits();
+    let event = project.path().join(".git/event.json");
+    std::fs::write(&event, labelled_by("ada").to_string()).expect("written");
+    let program = Program::with_anthropic(&server.url())
+        .with("GITHUB_ACTIONS", "true")
+        .with("GITHUB_EVENT_NAME", "pull_request")
+        .with("GITHUB_EVENT_PATH", &event.display().to_string())
+        .with("GITHUB_REPOSITORY", "acme/shop")
+        .with("GITHUB_RUN_ID", "77")
+        .with("GITHUB_API_URL", &github.url())
+        .with("UPSHIFT_GITHUB_TOKEN", "t-0123456789");
+    let words = ["--tiers", "claude-haiku-4-5 x1", "--tasks", "failing-tests", "--format", "jsonl", "--max-tasks", "1"];
+    let args: Vec<&str> = ["run"].iter().chain(&WITH).chain(&words).copied().collect();
+    let mut command = program.command(project.path(), &args);
+    // The time between two looks is real.
+    command.env_remove("UPSHIFT_TEST_CLOCK").stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("it starts");
+    let lines = Some(BufReader::new(child.stdout.take().expect("its output")).lines());
+    let mut working = Working { child, lines };
+    working.until("iteration:started");
+    {
+        let mut world = github.world();
+        let id = world.new_id();
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time");
+        let at = u64::try_from(now.as_millis()).expect("a number") + 1_000;
+        let (author, body) = ("ada".to_owned(), "/upshift add 1".to_owned());
+        let comment = Comment { id, issue: 7, author, body, created_ms: at, updated_ms: at, ..Comment::default() };
+        world.comments.push(comment);
+    }
+    let added = working.until("engine:iterations-added");
+    assert_eq!((&added["newMax"], &added["currentIteration"]), (&json!(2), &json!(1)), "the first is under way");
+    go.send(()).expect("it waits");
+    let lines = working.rest();
+    let stopped = lines.iter().find(|line| line["type"] == "engine:stopped").expect("it stops");
+    assert_eq!(stopped["totalIterations"], 2, "{lines:#?}");
+    server.finish();
+    let told: Vec<String> = github.finish().reactions.iter().map(|reaction| reaction.content.clone()).collect();
+    assert_eq!(told, ["+1"]);
+}
+
 #[test]
 fn an_order_is_heard_while_a_retry_is_waited_for() {
     let project = project();

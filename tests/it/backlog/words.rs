@@ -53,6 +53,32 @@ fn each_objective_is_the_template_of_the_commit_and_progress_is_told_across_task
     server.finish();
 }
 
+/// Seven tasks one after the other: the last is told what became of the five before it, and of no more.
+#[test]
+fn of_the_tasks_before_it_the_last_five_are_told() {
+    let project = project();
+    let task = |n: usize| format!("  - {{id: t{n}, title: Make n{n}, command: 'ls | grep -q ^n{n}-'}}\n");
+    project.write("tasks.yml", &format!("tasks:\n{}", (1..=7).map(task).collect::<String>()));
+    commit(&project);
+    let server = ModelServer::start(|request| {
+        let asked = request.first_user_text();
+        let number = asked.split("OBJECTIVE: Make n").nth(1).and_then(|rest| rest.chars().next()).expect("a number");
+        match request.turn() {
+            0 => Say::call("write_file", json!({ "path": format!("n{number}-note"), "content": "here\n" })).into(),
+            _ => Say::call("final_report", json!({ "summary": "done", "status": "done" })).into(),
+        }
+    });
+    let program = Program::with_anthropic(&server.url());
+    let said = work_off(&program, &project, &["--tasks", "tasks.yml"]);
+    assert!(said.code == 0 && said.out.contains("7 of 7 tasks completed"), "{}", said.all());
+    let told = told(&server);
+    let (_, progress) = told[6].split_once("RECENT PROGRESS of the backlog, the latest last\n").expect("progress");
+    let lines: Vec<&str> = progress.lines().take_while(|line| line.starts_with('t')).collect();
+    let wanted: Vec<String> = (2..=6).map(|n| format!("t{n} Make n{n}: completed")).collect();
+    assert_eq!(lines, wanted, "{}", told[6]);
+    server.finish();
+}
+
 #[test]
 fn a_template_that_cannot_be_used_is_told_before_anything_is_paid() {
     let project = project();
