@@ -143,6 +143,9 @@ impl Framework {
         for part in self.failing.iter().chain(self.says) {
             assert!(shown.contains(part), "{}: {part:?} in\n{shown}\n{}", self.name, said.all());
         }
+        // Where it stands there no turn goes for reading what is to be edited (B10).
+        let is_shown = shown.contains(json!(self.wrong).to_string().trim_matches('"'));
+        println!("{}: what is to be edited is in the first message: {is_shown}", self.name);
         let log = Log::open(&database);
         let rows = log.rows("SELECT tier_index, iteration, test_status FROM tier_attempts ORDER BY id");
         assert_eq!(rows, [["0", "1", "passed"]], "{}: {}", self.name, said.all());
