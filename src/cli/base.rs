@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use tokio::runtime::Runtime;
 
 use super::environment::{Environment, from_here};
-use super::forge;
+use super::{forge, place};
 use crate::config::FileContent;
 use crate::domain::ci::{CiContext, PullRequestRef};
 use crate::github::{GitHub, GithubError};
@@ -46,7 +46,7 @@ impl Base {
             Ok((github, at))
         });
         let here = crate::files::real_place(here)?;
-        let top = here.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&here).to_owned();
+        let top = place::top(&here).unwrap_or(&here).to_owned();
         Ok(Some(opened.map(|(github, at)| Self { runtime, github, at, top, here })))
     }
 

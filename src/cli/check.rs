@@ -52,10 +52,11 @@ pub struct ToolsThere {
 #[must_use]
 pub fn render(plan: &Plan, detected: Option<&Detected>, agents: &[AgentThere], tools: &[ToolsThere]) -> String {
     let mut out = String::new();
-    out.push_str(if plan.refusals.is_empty() {
-        "✔ The configuration is valid.\n"
-    } else {
-        "✖ The configuration is valid, but this version refuses to run with it.\n"
+    let has_tests = plan.test.command.is_some() || detected.is_some();
+    out.push_str(match (plan.refusals.is_empty(), has_tests) {
+        (true, true) => "✔ The configuration is valid.\n",
+        (true, false) => "! The configuration is valid, and a run would stop at once: there is no test command, and none is recognised here.\n",
+        (false, _) => "✖ The configuration is valid, but this version refuses to run with it.\n",
     });
     for refusal in &plan.refusals {
         line(&mut out, &format!("  ✖ {refusal}"));

@@ -22,7 +22,7 @@ use super::environment::Environment;
 use super::form::Form;
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
-use super::{Failure, left_behind, retirement, work};
+use super::{Failure, left_behind, place, retirement, work};
 use crate::config::{Plan, Sandbox};
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
 use finding::Finding;
@@ -81,13 +81,13 @@ async fn examine(resolved: &Resolved, environment: &Environment) -> anyhow::Resu
 
 /// The top of the repository, or the folder itself where it is no checkout.
 fn top_of(checkout: &Path) -> PathBuf {
-    checkout.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(checkout).to_owned()
+    place::top(checkout).unwrap_or(checkout).to_owned()
 }
 
 /// That it resolves and that its keys are there was checked on the way here.
 fn ladder(plan: &Plan) -> Finding {
     let tiers: Vec<String> = plan.tiers.iter().map(|tier| format!("{} x{}", tier.name, tier.max_iterations)).collect();
-    Finding::ok("ladder", format!("{}; at most {}", tiers.join(" > "), plan.worst_case.to_cents()))
+    Finding::ok("ladder", format!("{}; at most {}", tiers.join(" > "), plan.worst_case))
 }
 
 fn tests(plan: &Plan, checkout: &Path, environment: &Environment) -> Finding {

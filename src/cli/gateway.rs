@@ -21,7 +21,7 @@ use crate::audit::{Cap, Journal, Scope};
 use crate::config::{GatewayPlan, Setting, Settings};
 use crate::domain::budget::{Beneficiary, Budget};
 use crate::domain::event::{Event, RunFinished, RunStarted};
-use crate::domain::outcome::{EXIT_INTERNAL, EXIT_SIGNAL_BASE, EXIT_USAGE, Outcome};
+use crate::domain::outcome::{BY_ITSELF, EXIT_INTERNAL, EXIT_SIGNAL_BASE, EXIT_USAGE, Outcome};
 use crate::domain::stop::{Stop, StopCause, StopSource};
 use crate::domain::units::RunId;
 use crate::domain::verdict::Exit;
@@ -219,7 +219,7 @@ fn finish(
         (Err(error), ..) => (Outcome::Ended { code: EXIT_USAGE }, error.to_string()),
         (Ok(_), Some(StopCause::Signal(signal)), None) => (Outcome::Interrupted { signal }, "a signal".to_owned()),
         (Ok(_), _, Some(refusal)) => (Outcome::Budget, refusal),
-        (Ok(exit), _, None) => (Outcome::Ended { code: code_of(exit) }, "the program ended by itself".to_owned()),
+        (Ok(exit), _, None) => (Outcome::Ended { code: code_of(exit) }, BY_ITSELF.to_owned()),
     };
     let code = outcome.exit_code();
     let Some(mut journal) = ledger.close() else { return Ok(code) };

@@ -6,6 +6,9 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use super::place;
+use crate::domain::shell::quote_path;
+
 /// The workflow that runs upshift after a red CI run.
 pub const WORKFLOW_PATH: &str = ".github/workflows/upshift.yml";
 
@@ -48,6 +51,8 @@ pub enum Overwrite {
     Yes,
 }
 
+/// The place where the files work.
+const AT_TOP: &str = "GitHub reads these files where they lie at the top of one.";
 /// The triggers that wake runs at the end of checks that are not of Actions.
 const OUTSIDERS: &str = include_str!("init/outsiders.yml");
 /// The part of the job's condition for them.
@@ -103,8 +108,19 @@ pub fn workflow(options: Options) -> String {
 #[derive(Debug, thiserror::Error)]
 pub enum InitError {
     /// Files are there already, and nothing was written. Exit code 2.
-    #[error("{} already: nothing was written\n→ Fix: remove {}, or run `upshift init --force` to replace {}", there(.0), it(.0), it(.0))]
-    Exists(Vec<&'static str>),
+    #[error(
+        "{} already: nothing was written\n→ Fix: `{again}` replaces {}, and what was changed in {} is lost: commit it first, to compare",
+        there(.paths), it(.paths), it(.paths)
+    )]
+    Exists {
+        /// The files.
+        paths: Vec<&'static str>,
+        /// The command that replaces them.
+        again: String,
+    },
+    /// The folder is below the top of its repository, and nothing was written. Exit code 2.
+    #[error("GitHub reads workflows at the top of a repository, {} → Fix: cd {} and start `upshift init` there", .0.display(), quote_path(&.0.display().to_string()))]
+    BelowTop(PathBuf),
     /// A file could not be written.
     #[error(
         "failed to write {path}: {source}\n→ Fix: make sure that the directory can be written, then run `upshift init` again"
@@ -131,8 +147,17 @@ fn it(paths: &[&str]) -> &'static str {
 /// [`InitError::Exists`] before anything is written. [`InitError::Write`] when the file system refuses.
 pub fn write(root: &Path, overwrite: Overwrite, options: Options) -> Result<String, InitError> {
     let workflow = workflow(options);
-    put_all(root, overwrite, &[(WORKFLOW_PATH, workflow.as_str()), (REVIEW_PATH, REVIEW), (CONFIG_PATH, CONFIG)])?;
-    Ok(next_steps(options))
+    put_all(
+        root,
+        (overwrite, &again(options)),
+        &[(WORKFLOW_PATH, workflow.as_str()), (REVIEW_PATH, REVIEW), (CONFIG_PATH, CONFIG)],
+    )?;
+    let next = next_steps(options);
+    Ok(if place::top(root).is_some() {
+        next
+    } else {
+        format!("{next}\nThis folder is in no git repository: {AT_TOP}\n")
+    })
 }
 
 /// Writes the workflow that judges pull requests below `root` and says what to do next.
@@ -140,7 +165,7 @@ pub fn write(root: &Path, overwrite: Overwrite, options: Options) -> Result<Stri
 /// # Errors
 /// As [`write()`].
 pub fn write_judge(root: &Path, overwrite: Overwrite) -> Result<String, InitError> {
-    put_all(root, overwrite, &[(JUDGE_PATH, JUDGE)])?;
+    put_all(root, (overwrite, "upshift init --judge --force"), &[(JUDGE_PATH, JUDGE)])?;
     Ok(format!(
         "Wrote {JUDGE_PATH}.\n\nNext:\n  \
          1. In {JUDGE_PATH}, replace {PLACEHOLDER} by the owner of the action, and @v1 by @ and a commit (there is no release); what the tests need goes to `setup-command`.\n  \
@@ -148,13 +173,27 @@ pub fn write_judge(root: &Path, overwrite: Overwrite) -> Result<String, InitErro
     ))
 }
 
-fn put_all(root: &Path, overwrite: Overwrite, files: &[(&'static str, &str)]) -> Result<(), InitError> {
+/// The command that was given, with `--force`.
+fn again(options: Options) -> String {
+    let schedule = if options.schedule == Schedule::HalfHourly { " --schedule" } else { "" };
+    let outsiders = if options.hears_outsiders { " --external-checks" } else { "" };
+    format!("upshift init{schedule}{outsiders} --force")
+}
+
+fn put_all(
+    root: &Path,
+    (overwrite, again): (Overwrite, &str),
+    files: &[(&'static str, &str)],
+) -> Result<(), InitError> {
+    if let Some(top) = place::top(root).filter(|top| *top != root) {
+        return Err(InitError::BelowTop(top.to_owned()));
+    }
     let paths = files.iter().map(|(path, _)| *path);
     if overwrite == Overwrite::No {
         // A dangling link counts as there: writing through it would land somewhere else.
         let there: Vec<_> = paths.filter(|path| fs::symlink_metadata(root.join(path)).is_ok()).collect();
         if !there.is_empty() {
-            return Err(InitError::Exists(there));
+            return Err(InitError::Exists { paths: there, again: again.to_owned() });
         }
     }
     for (path, text) in files {

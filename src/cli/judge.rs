@@ -67,6 +67,12 @@ async fn judge(resolved: plan::Resolved, named: Named, format: Form, environment
         (plan.github.comment, context.as_ref().map(|context| commenting::key(&plan, &context.run)));
     // The run's own clerk has nothing to tell here.
     let plan = Plan { audit: None, github: GithubPlan { comment: Comment::Off, ..plan.github.clone() }, ..plan };
+    let never = Stop::never();
+    // Before anything takes time, and before questions about tests that a repository would answer.
+    let revisions = Revisions::open(&checkout, environment.raw(), &never).await.map_err(unreadable)?;
+    for revision in named.base.iter().chain(&named.head) {
+        revisions.commit(revision).await.map_err(unreadable)?;
+    }
     let folder = setup::working_directory(&checkout, &plan)?;
     let (test_command, framework) = work::test_command(&plan, &folder)?;
     let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
@@ -75,8 +81,6 @@ async fn judge(resolved: plan::Resolved, named: Named, format: Form, environment
         super::say("⚠ an earlier judge was killed here; the files that it had changed are back");
     }
     let mine = workspace.snapshot().await?;
-    let never = Stop::never();
-    let revisions = Revisions::open(&checkout, environment.raw(), &never).await.map_err(unreadable)?;
     let ends = ends(&workspace, &revisions, &mine, named, context.as_ref()).await?;
     let state = RunState::new(RunId::random(), plan, test_command, framework);
     let prepared = setup.prepare(workspace.clone(), &state, &[])?;

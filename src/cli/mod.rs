@@ -39,6 +39,7 @@ mod models;
 mod output;
 mod outside_tools;
 mod parked;
+mod place;
 mod plan;
 mod prepared;
 mod raising;

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::base::Base;
 use super::environment::{Environment, current_dir, from_here};
-use super::{Failure, context, models, waiting, work};
+use super::{Failure, context, models, place, waiting, work};
 use crate::config::{
     self, Build, BuiltInEndpoint, Catalogue, FileContent, Format, GatewayPlan, NamedFile, Plan, Push, Setting,
     Settings, Sources, WaitFor, Wire,
@@ -276,6 +276,7 @@ fn resolve_behind(
         return Err(Failure::refused(&why));
     }
     let files = Files::of(context.as_ref(), environment, &checkout)?;
+    let named = flags.get(Setting::Config).is_some() || environment.get(Setting::Config.env()).is_some();
     let mut sources = gather(flags, environment, &files);
     sources.build.default_push =
         context.as_ref().map(|context| if context.is_about_a_pull_request() { Push::Commit } else { Push::Pr });
@@ -285,6 +286,9 @@ fn resolve_behind(
     let mut plan =
         config::resolve(&sources, &catalogue_for_config()).map_err(|errors| Failure::usage(errors.to_string()))?;
     plan.warnings.extend(told);
+    if !named && matches!(files, Files::Checkout(_)) {
+        plan.warnings.extend(place::unread_configuration(&checkout));
+    }
     models::learn_cassettes(&mut plan, &checkout, is_woken)?;
     Ok(Resolved { plan, checkout, context })
 }

@@ -39,7 +39,11 @@ impl Faults {
     /// Notes one.
     pub(super) fn add(&self, path: &str, message: impl Into<String>, fix: impl Into<String>) {
         let problem = Problem { path: path.to_owned(), message: message.into(), fix: fix.into() };
-        self.problems.borrow_mut().push(problem);
+        let mut problems = self.problems.borrow_mut();
+        // One value may be read more than once.
+        if !problems.contains(&problem) {
+            problems.push(problem);
+        }
     }
 
     /// Whether something was noted at a path already.

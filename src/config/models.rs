@@ -321,6 +321,11 @@ impl<'d> Registry<'d> {
             self.setting_faults.add(name, "holds white space within the key", fix);
             return None;
         }
+        if is_placeholder(key.trim()) {
+            let fix = format!("Set {name} to the key itself, as the vendor shows it.");
+            self.setting_faults.add(name, "holds no key, but what stands for one", fix);
+            return None;
+        }
         Some(name.to_owned())
     }
 
@@ -386,4 +391,9 @@ fn ollama_url(text: &str) -> String {
     let rest = if rest.starts_with(':') { format!("127.0.0.1{rest}") } else { rest };
     let has_port = rest.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
     if has_port || text.contains("://") { format!("{scheme}://{rest}") } else { format!("http://{rest}:{OLLAMA_PORT}") }
+}
+/// Whether a text is what documents write in the place of a key: `…`, `<your key>`, `***`.
+fn is_placeholder(key: &str) -> bool {
+    let is_framed = key.starts_with('<') && key.ends_with('>');
+    is_framed || !key.is_ascii() || key.chars().all(|c| matches!(c, '.' | '*' | '…'))
 }

@@ -98,11 +98,22 @@ fn repeated(entries: &[(String, Node)]) -> Vec<&str> {
     counts.into_iter().filter(|&(_, count)| count > 1).map(|(key, _)| key).collect()
 }
 
+/// Words that people write, the key that is known beside them (if one must be), and the key that they mean.
+const MEANT: [(&str, &str, &str); 2] = [
+    ("model", "models", "`models: {artisan: …}`"),
+    ("maxcostusd", "", "`global.maxTotalCostUsd`, the cap of a run, or `tiers[].maxCostUsd`, that of a tier"),
+];
+
 fn unknown_key_fix(key: &str, keys: &[&str], faults: &Faults) -> String {
     if matches!(spelled_like(key).as_str(), "apikey" | "key" | "token" | "secret") {
         return "Keys of providers never stand in a file: put the key into an environment variable (a secret of the \
                 repository in CI) and name that variable as `apiKeyEnv`."
             .to_owned();
+    }
+    let meant =
+        MEANT.iter().find(|(word, here, _)| spelled_like(key) == *word && (here.is_empty() || keys.contains(here)));
+    if let Some((_, _, meant)) = meant {
+        return format!("Did you mean {meant}?");
     }
     if let Some(near) = nearest(key, keys.iter().copied()) {
         return format!("Did you mean `{near}`?");

@@ -90,6 +90,9 @@ pub const EXIT_INTERNAL: u8 = 70;
 /// Added to the number of the signal that ended the run.
 pub const EXIT_SIGNAL_BASE: u8 = 128;
 
+/// The reason of the end of a program behind the gateway that ended by itself. Any other is why it could not be started.
+pub const BY_ITSELF: &str = "the program ended by itself";
+
 impl Outcome {
     /// The process exit code, by an exhaustive match.
     #[must_use]

@@ -91,6 +91,9 @@ pub enum RevisionError {
 pub const FETCH_ALL: &str =
     "\n→ Fix: in a workflow, check out with `fetch-depth: 0`; elsewhere `git fetch --unshallow`";
 
+/// The advice where the whole history is there.
+const NAME_ANOTHER: &str = "\n→ Fix: name a commit, a tag or a branch that `git branch --all` or `git tag` lists";
+
 /// A file in a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Blob {
@@ -225,10 +228,16 @@ impl<'a> Revisions<'a> {
             Err(RevisionError::Git { .. }) => Err(RevisionError::Unknown {
                 revision: revision.to_owned(),
                 said: "git does not know it".to_owned(),
-                fix: FETCH_ALL,
+                fix: if self.is_shallow().await { FETCH_ALL } else { NAME_ANOTHER },
             }),
             Err(other) => Err(other),
         }
+    }
+
+    /// Whether parts of the history were left out when it was cloned.
+    async fn is_shallow(&self) -> bool {
+        let said = self.ask(&["rev-parse", "--is-shallow-repository"]).await;
+        said.is_ok_and(|out| out.starts_with(b"true"))
     }
 
     /// The branch that changes go to, where nobody names one.

@@ -392,7 +392,11 @@ fn what_cannot_be_judged_says_why() {
     let repository = Repository::python();
     repository.mend();
     for (arguments, code, words) in [
-        (vec!["--base", "nowhere"], 2, "there is no commit nowhere here"),
+        (
+            vec!["--base", "nowhere"],
+            2,
+            "there is no commit nowhere here: git does not know it\n→ Fix: name a commit, a tag or a branch",
+        ),
         (vec!["--test-command", "no-such-program"], 7, "the tests of the head cannot be run over the base"),
     ] {
         let said = repository.judge(&arguments);
@@ -403,7 +407,7 @@ fn what_cannot_be_judged_says_why() {
     assert_eq!(said.code, 2, "{}", said.all());
     assert!(said.err.contains("is not the top of its repository"), "{}", said.err);
     let elsewhere = tempfile::tempdir().expect("a folder");
-    let said = Program::new().run(elsewhere.path(), &["judge", "--test-command", COMMAND]);
+    let said = Program::new().run(elsewhere.path(), &["judge"]);
     assert_eq!(said.code, 2, "{}", said.all());
     assert!(said.err.contains("not a git repository"), "{}", said.err);
 }

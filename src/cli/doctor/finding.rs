@@ -13,15 +13,22 @@ pub(super) struct Finding {
     pub(super) about: &'static str,
     pub(super) said: String,
     pub(super) fix: Option<String>,
+    /// Whether it was left open, so that it neither speaks for a run nor against one.
+    pub(super) is_open: bool,
 }
 
 impl Finding {
     pub(super) fn ok(about: &'static str, said: impl Into<String>) -> Self {
-        Self { about, said: said.into(), fix: None }
+        Self { about, said: said.into(), fix: None, is_open: false }
     }
 
     pub(super) fn problem(about: &'static str, said: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { about, said: said.into(), fix: Some(fix.into()) }
+        Self { about, said: said.into(), fix: Some(fix.into()), is_open: false }
+    }
+
+    /// Something that could not be looked at here, and is no fault.
+    pub(super) fn open(about: &'static str, said: impl Into<String>) -> Self {
+        Self { is_open: true, ..Self::ok(about, said) }
     }
 
     /// A killed run, which keeps a new one from beginning.
@@ -53,6 +60,7 @@ impl Finding {
 
     pub(super) fn render(&self) -> String {
         let line = match &self.fix {
+            None if self.is_open => format!("– {}: {}", self.about, self.said),
             None => format!("✔ {}: {}", self.about, self.said),
             Some(fix) => format!("✖ {}: {} → Fix: {fix}", self.about, self.said),
         };

@@ -43,6 +43,14 @@ pub(super) async fn examine(
         };
     };
     let Some(token) = forge::token(environment) else {
+        if context.is_none() && plan.github.push == Push::None {
+            let said = format!(
+                "{} was not looked at: there is no token here, and nothing is to be pushed. To have it looked at: \
+                 GITHUB_TOKEN=$(gh auth token) upshift doctor",
+                place.repository
+            );
+            return vec![Finding::open("token", said)];
+        }
         let fix = "give the step the input `github-token`, or set GITHUB_TOKEN";
         return vec![Finding::problem("token", format!("there is none for {}", place.repository), fix)];
     };

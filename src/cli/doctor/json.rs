@@ -22,6 +22,8 @@ struct Document<'a> {
 struct FindingDocument<'a> {
     about: &'static str,
     ok: bool,
+    /// Whether it could be looked at here. Where it could not, `ok` says that nothing is known to be wrong.
+    looked_at: bool,
     said: &'a str,
     /// The way to fix it. Null where nothing is wrong.
     fix: Option<&'a str>,
@@ -37,6 +39,7 @@ pub(super) fn render(findings: &[Finding]) -> String {
             .map(|finding| FindingDocument {
                 about: finding.about,
                 ok: finding.fix.is_none(),
+                looked_at: !finding.is_open,
                 said: &finding.said,
                 fix: finding.fix.as_deref(),
             })

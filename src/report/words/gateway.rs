@@ -1,7 +1,7 @@
 //! Sentences about a program whose model calls passed the gateway: no ladder, no tests, money alone.
 
 use super::{Mark, Sentence};
-use crate::domain::outcome::{EXIT_SUCCESS, Outcome};
+use crate::domain::outcome::{BY_ITSELF, EXIT_SUCCESS, Outcome};
 use crate::domain::stop::signal_name;
 use crate::report::view::RunView;
 
@@ -10,6 +10,9 @@ pub(super) fn verdict(view: &RunView) -> Option<(Mark, Sentence)> {
     view.command()?;
     let start = Sentence::plain;
     Some(match view.outcome()? {
+        Outcome::Ended { .. } if view.stop_reason() != BY_ITSELF => {
+            (Mark::Bad, start("The program could not be started: ").speech(view.stop_reason()).ours("."))
+        }
         Outcome::Ended { code: EXIT_SUCCESS } => (Mark::Good, start("The program ended.")),
         Outcome::Ended { code } => (Mark::Bad, Sentence::plain(format!("The program ended with exit code {code}."))),
         Outcome::Budget => (Mark::Bad, start("The cost cap was reached: the program gets no more model calls.")),

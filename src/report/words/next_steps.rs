@@ -148,16 +148,18 @@ fn no_model(view: &RunView) -> Vec<Sentence> {
 fn over_budget(view: &RunView) -> Sentence {
     let reason = view.stop_reason();
     let rest = " or put a cheaper tier first, then run upshift again.";
+    let (iterations, time) =
+        (", or let a stronger tier begin earlier, then run upshift again.", ", then run upshift again.");
     if reason.contains(OF_PULL_REQUEST) {
         return Sentence::plain("Raise ").code("global.maxCostUsdPerPr").ours(rest);
     }
     if reason.contains(OF_DAY) {
         return Sentence::plain("Wait until tomorrow (UTC), raise ").code("global.maxCostUsdPerDay").ours(rest);
     }
-    let flag = match reason {
-        reason if reason.starts_with("max_iterations") => "--max-iterations",
-        reason if reason.starts_with("max_duration_minutes") => "--max-duration-minutes",
-        _ => "--max-cost-usd",
+    let (flag, rest) = match reason {
+        reason if reason.starts_with("max_iterations") => ("--max-iterations", iterations),
+        reason if reason.starts_with("max_duration_minutes") => ("--max-duration-minutes", time),
+        _ => ("--max-cost-usd", rest),
     };
     Sentence::plain("Raise ").code(flag).ours(rest)
 }

@@ -56,7 +56,7 @@ fn each_problem_has_a_line_with_its_fix_and_the_exit_code_is_1() {
         world
     };
     let table: [Case; 3] = [
-        (world(), vec![("GITHUB_TOKEN", "")], "✖ token: there is none for acme/shop"),
+        (world(), vec![("GITHUB_TOKEN", ""), ("UPSHIFT_PUSH", "pr")], "✖ token: there is none for acme/shop"),
         (lacking(), vec![], "✖ checks: "),
         (world(), vec![("UPSHIFT_TIERS", "nobody/nothing x2")], "✖ configuration: "),
     ];
@@ -67,6 +67,14 @@ fn each_problem_has_a_line_with_its_fix_and_the_exit_code_is_1() {
             said.out.lines().find(|said| said.starts_with(line)).unwrap_or_else(|| panic!("{line}: {}", said.out));
         assert!(found.contains("→ Fix: ") && !found.contains("errors above"), "{found}");
     }
+}
+
+#[test]
+fn on_a_laptop_that_pushes_nothing_a_missing_token_is_no_fault() {
+    let said = ask(world(), &[("GITHUB_TOKEN", "")]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let line = said.out.lines().find(|line| line.starts_with("– token: acme/shop was not looked at"));
+    assert!(line.is_some_and(|line| line.contains("gh auth token")), "{}", said.out);
 }
 
 #[test]

@@ -169,12 +169,32 @@ fn init_never_overwrites_unless_told_to() {
     let refused = init::write(root.path(), Overwrite::No, PLAIN).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        ".github/upshift.yml is there already: nothing was written\n→ Fix: remove it, or run `upshift init --force` to replace it"
+        ".github/upshift.yml is there already: nothing was written\n→ Fix: `upshift init --force` replaces it, and what was changed in it is lost: \
+         commit it first, to compare"
+    );
+    let all = Options { hears_outsiders: true, ..HALF_HOURLY };
+    let refused = init::write(root.path(), Overwrite::No, all).unwrap_err().to_string();
+    assert!(
+        refused.contains("`upshift init --schedule --external-checks --force`"),
+        "the flags that were given: {refused}"
     );
     assert_eq!(fs::read_to_string(&config).unwrap(), "mine");
     assert!(!root.path().join(init::WORKFLOW_PATH).exists(), "nothing at all was written");
     init::write(root.path(), Overwrite::Yes, PLAIN).unwrap();
     assert_eq!(fs::read_to_string(&config).unwrap(), init::CONFIG);
+}
+
+#[test]
+fn init_writes_nothing_below_the_top_of_a_repository_and_says_where_none_is() {
+    let root = tempfile::tempdir().unwrap();
+    let below = root.path().join("web shop");
+    fs::create_dir(&below).unwrap();
+    assert!(init::write(&below, Overwrite::No, PLAIN).unwrap().contains("This folder is in no git repository"));
+    fs::remove_dir_all(below.join(".github")).unwrap();
+    fs::create_dir(root.path().join(".git")).unwrap();
+    let refused = init::write(&below, Overwrite::Yes, PLAIN).unwrap_err().to_string();
+    assert!(refused.contains("→ Fix: cd ") && !below.join(".github").exists(), "{refused}");
+    assert!(!init::write(root.path(), Overwrite::No, PLAIN).unwrap().contains("no git repository"));
 }
 
 #[cfg(unix)]
@@ -186,7 +206,7 @@ fn init_replaces_a_link_and_does_not_write_through_it() {
     fs::write(&target, "kept").unwrap();
     fs::create_dir(root.path().join(".github")).unwrap();
     std::os::unix::fs::symlink(&target, root.path().join(init::CONFIG_PATH)).unwrap();
-    assert!(matches!(init::write(root.path(), Overwrite::No, PLAIN), Err(init::InitError::Exists(_))));
+    assert!(matches!(init::write(root.path(), Overwrite::No, PLAIN), Err(init::InitError::Exists { .. })));
     init::write(root.path(), Overwrite::Yes, PLAIN).unwrap();
     assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
     assert_eq!(fs::read_to_string(root.path().join(init::CONFIG_PATH)).unwrap(), init::CONFIG);

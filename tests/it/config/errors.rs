@@ -59,6 +59,11 @@ fn unknown_keys_are_refused_with_what_was_meant() {
         ("maxTotalCostUsd: 2\n", "It belongs at `global.maxTotalCostUsd`."),
         ("global: {maxTotalCostUSD: 2}\n", "Did you mean `maxTotalCostUsd`?"),
         (
+            "maxCostUsd: 2\n",
+            "Did you mean `global.maxTotalCostUsd`, the cap of a run, or `tiers[].maxCostUsd`, that of a tier?",
+        ),
+        ("tiers: [{name: a, model: x}]\n", "Did you mean `models: {artisan: …}`?"),
+        (
             "test: {colour: red}\n",
             "use one of: command, commands, setupCommand, only, framework, timeoutSeconds, memoryMb, proofMinutes, junit",
         ),

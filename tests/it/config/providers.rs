@@ -50,6 +50,10 @@ fn no_key_ever_stands_in_a_plan() {
     let broken = with(keys(), "ANTHROPIC_API_KEY", "very secret value");
     let told = told(&broken);
     assert!(told.contains("ANTHROPIC_API_KEY — holds white space") && !told.contains("very secret"), "{told}");
+    for stand_in in ["…", "...", "<your-key>", "sk-…"] {
+        let told = crate::config::told(&with(keys(), "ANTHROPIC_API_KEY", stand_in));
+        assert!(told.contains("ANTHROPIC_API_KEY — holds no key, but what stands for one"), "{stand_in}: {told}");
+    }
 }
 
 #[test]

@@ -1,0 +1,58 @@
+//! The place in a repository where a person stands.
+
+use std::path::Path;
+
+use crate::config::DEFAULT_CONFIG_PATH;
+
+/// The top of the repository that holds a folder. `None` outside of every repository.
+pub(super) fn top(folder: &Path) -> Option<&Path> {
+    folder.ancestors().find(|above| above.join(".git").exists())
+}
+
+/// The warning about a configuration at the top of the repository that is not read in a folder below.
+pub(super) fn unread_configuration(folder: &Path) -> Option<String> {
+    let top = top(folder).filter(|top| *top != folder)?;
+    let is_unread = top.join(DEFAULT_CONFIG_PATH).exists() && !folder.join(DEFAULT_CONFIG_PATH).exists();
+    let below = folder.strip_prefix(top).unwrap_or(folder).display().to_string();
+    is_unread.then(|| {
+        format!(
+            "{} is not read, because this is a folder below it: start in {} with --working-directory {below}, or name the file with --config",
+            top.join(DEFAULT_CONFIG_PATH).display(),
+            top.display(),
+        )
+    })
+}
+
+/// The warning where git cannot take a change back.
+pub(super) fn no_undo(folder: &Path) -> Option<String> {
+    let is_there = top(folder).is_some();
+    (!is_there).then(|| {
+        "this folder is in no git repository: look at a change with `upshift show --patch`, and take it back with \
+         `upshift show --patch | git apply -R`"
+            .to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configuration_above_is_told_of_only_where_it_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let (top_folder, below) = (folder.path(), folder.path().join("web/shop"));
+        std::fs::create_dir_all(&below).unwrap();
+        assert!(no_undo(&below).unwrap().contains("git apply -R"));
+        assert_eq!(unread_configuration(&below), None, "no repository");
+        std::fs::create_dir(top_folder.join(".git")).unwrap();
+        assert_eq!((no_undo(&below), unread_configuration(&below)), (None, None), "no configuration");
+        std::fs::create_dir(top_folder.join(".github")).unwrap();
+        std::fs::write(top_folder.join(DEFAULT_CONFIG_PATH), "").unwrap();
+        assert_eq!(unread_configuration(top_folder), None);
+        let told = unread_configuration(&below).unwrap();
+        assert!(told.contains("--working-directory web/shop"), "{told}");
+        std::fs::create_dir(below.join(".github")).unwrap();
+        std::fs::write(below.join(DEFAULT_CONFIG_PATH), "").unwrap();
+        assert_eq!(unread_configuration(&below), None, "its own is read");
+    }
+}
