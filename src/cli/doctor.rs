@@ -87,7 +87,7 @@ fn top_of(checkout: &Path) -> PathBuf {
 /// That it resolves and that its keys are there was checked on the way here.
 fn ladder(plan: &Plan) -> Finding {
     let tiers: Vec<String> = plan.tiers.iter().map(|tier| format!("{} x{}", tier.name, tier.max_iterations)).collect();
-    Finding::ok("ladder", format!("{}; at most {}", tiers.join(" > "), plan.worst_case))
+    Finding::ok("ladder", format!("{}; at most {}", tiers.join(" > "), plan.worst_case.exact()))
 }
 
 fn tests(plan: &Plan, checkout: &Path, environment: &Environment) -> Finding {

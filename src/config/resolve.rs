@@ -196,7 +196,7 @@ fn assemble(
         warnings.push(message.to_owned());
     }
     if let Some(why) = drafted.built_in {
-        warnings.push(format!("no ladder is configured: {why}; the run costs at most {worst_case}"));
+        warnings.push(format!("no ladder is configured: {why}; the run costs at most {}", worst_case.exact()));
     }
     Ok(Plan {
         tiers: ladder,

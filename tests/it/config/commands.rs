@@ -69,6 +69,7 @@ fn check_shows_control_characters_and_does_not_send_them() {
 #[test]
 fn init_writes_files_that_load_and_says_what_is_next() {
     let root = tempfile::tempdir().unwrap();
+    fs::create_dir(root.path().join(".git")).unwrap();
     let said = init::write(root.path(), Overwrite::No, PLAIN).unwrap();
     insta::assert_snapshot!(said);
     let config = fs::read_to_string(root.path().join(init::CONFIG_PATH)).unwrap();
