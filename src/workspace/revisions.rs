@@ -91,6 +91,8 @@ pub enum RevisionError {
 pub const FETCH_ALL: &str =
     "\n→ Fix: in a workflow, check out with `fetch-depth: 0`; elsewhere `git fetch --unshallow`";
 
+/// The question whether parts of the history were left out.
+const SHALLOW: &[&str] = &["rev-parse", "--is-shallow-repository"];
 /// The advice where the whole history is there.
 const NAME_ANOTHER: &str = "\n→ Fix: name a commit, a tag or a branch that `git branch --all` or `git tag` lists";
 
@@ -228,16 +230,14 @@ impl<'a> Revisions<'a> {
             Err(RevisionError::Git { .. }) => Err(RevisionError::Unknown {
                 revision: revision.to_owned(),
                 said: "git does not know it".to_owned(),
-                fix: if self.is_shallow().await { FETCH_ALL } else { NAME_ANOTHER },
+                fix: if self.ask(SHALLOW).await.is_ok_and(|out| out.starts_with(b"true")) {
+                    FETCH_ALL
+                } else {
+                    NAME_ANOTHER
+                },
             }),
             Err(other) => Err(other),
         }
-    }
-
-    /// Whether parts of the history were left out when it was cloned.
-    async fn is_shallow(&self) -> bool {
-        let said = self.ask(&["rev-parse", "--is-shallow-repository"]).await;
-        said.is_ok_and(|out| out.starts_with(b"true"))
     }
 
     /// The branch that changes go to, where nobody names one.
