@@ -230,11 +230,7 @@ impl<'a> Revisions<'a> {
             Err(RevisionError::Git { .. }) => Err(RevisionError::Unknown {
                 revision: revision.to_owned(),
                 said: "git does not know it".to_owned(),
-                fix: if self.ask(SHALLOW).await.is_ok_and(|out| out.starts_with(b"true")) {
-                    FETCH_ALL
-                } else {
-                    NAME_ANOTHER
-                },
+                fix: if self.ask(SHALLOW).await.is_ok_and(|out| out == b"true\n") { FETCH_ALL } else { NAME_ANOTHER },
             }),
             Err(other) => Err(other),
         }
