@@ -67,6 +67,7 @@ pub fn was_at_work(at: i128) -> bool {
 
 /// The time, as files have it.
 #[must_use]
+#[expect(clippy::disallowed_methods, reason = "it is compared with the times of files, which the kernel sets")]
 pub fn now() -> i128 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)

@@ -147,12 +147,12 @@ pub(super) fn candidates(logs: &Logs, reader: &Reader, wish: &Wish<'_>) -> anyho
     for run in &logs.parted {
         // Nothing of either is taken but which task is to be worked on once more.
         let loaded = reader.load_run(run).ok();
-        let started = loaded.iter().flat_map(|loaded| &loaded.events).find_map(|event| match event {
-            Event::RunStarted(started) => Some(started),
-            _ => None,
-        });
+        let started = loaded
+            .iter()
+            .flat_map(|loaded| &loaded.events)
+            .find_map(|event| if let Event::RunStarted(started) = event { Some(started) } else { None });
         let why = "two logs tell its run otherwise: neither counts".to_owned();
-        rows.push(Row::new(run.clone(), started.and_then(|one| task_of(one)), Standing::Requeued, why));
+        rows.push(Row::new(run.clone(), started.and_then(task_of), Standing::Requeued, why));
     }
     let place = |candidate: &Candidate| {
         let task = candidate.task.as_ref();
