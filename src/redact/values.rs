@@ -35,6 +35,9 @@ pub fn secret_parts(value: &str) -> Vec<String> {
     std::iter::once(value).chain(long.then_some(password)).map(str::to_owned).collect()
 }
 
+/// From this length on a word that ends in `=` is base64 with its padding, and no name of a parameter.
+const PADDED: usize = 16;
+
 /// The secret parts of a header's value: those of the whole, of each word and parameter in it, and of what `Basic` encodes.
 ///
 /// A service may echo any of them by itself.
@@ -42,10 +45,19 @@ pub fn secret_parts(value: &str) -> Vec<String> {
 pub fn header_parts(value: &str) -> Vec<String> {
     let value = value.trim();
     let mut parts = vec![value.to_owned()];
-    parts.extend(value.split_whitespace().map(str::to_owned));
-    let signs = |c: char| c.is_whitespace() || matches!(c, '"' | '=' | ',' | ';' | ':');
-    parts.extend(value.split(signs).map(str::to_owned));
-    parts.extend(value.split(|c: char| c.is_whitespace() || matches!(c, '"' | ',' | ';')).map(str::to_owned));
+    // The first of several words names the kind of key, and what stands left of `=` names a parameter: neither is secret.
+    let words: Vec<&str> = value.split_whitespace().collect();
+    let words = words.get(usize::from(words.len() > 1)..).unwrap_or_default();
+    parts.extend(words.iter().map(|word| (*word).to_owned()));
+    for item in words.iter().flat_map(|word| word.split(['"', '\'', ',', ';'])) {
+        let given = match item.split_once('=') {
+            Some((_name, given)) if !given.trim_matches('=').is_empty() => given,
+            Some((padded, _)) if padded.len() >= PADDED => item,
+            Some(_) => "",
+            None => item,
+        };
+        parts.extend(std::iter::once(given).chain(given.split(':')).map(str::to_owned));
+    }
     let scheme = value.split_once(char::is_whitespace).filter(|(kind, _)| kind.eq_ignore_ascii_case("basic"));
     if let Some(pair) = scheme.and_then(|(_, encoded)| decoded(encoded.trim())) {
         parts.extend(pair.split_once(':').map(|(_user, password)| password.to_owned()));
@@ -174,6 +186,14 @@ mod tests {
         }
         assert_eq!(header_parts("Bearer k4-Ab12cd34"), ["Bearer k4-Ab12cd34", "k4-Ab12cd34"]);
         assert_eq!(header_parts("application/json"), Vec::<String>::new());
+        let digest =
+            header_parts("Digest username=\"svc\", api_key=\"zq81-Kx44-pw\", algorithm=SHA-256, other='qq17-Lm93-vv'");
+        for part in ["zq81-Kx44-pw", "qq17-Lm93-vv"] {
+            assert!(digest.contains(&part.to_owned()), "{part}: {digest:?}");
+        }
+        for name in ["username=", "username", "api_key=", "api_key", "algorithm=", "algorithm", "Digest"] {
+            assert!(!digest.contains(&name.to_owned()), "{name}: {digest:?}");
+        }
     }
 
     #[test]

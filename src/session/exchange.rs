@@ -240,8 +240,9 @@ impl Session<'_, '_> {
     /// The words of a reply beside its calls, as events tell them: one line without secrets.
     pub(super) fn status_of(&self, heard: &Heard) -> String {
         let text = if heard.calls.is_empty() { "" } else { heard.reply.text.as_str() };
-        let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-        let line = Foreign::revealed(&self.ports.redactor.redact(line)).as_str().to_owned();
+        // Taken out of the whole: a line may hold a part of a secret alone.
+        let text = Foreign::revealed(&self.ports.redactor.redact(text));
+        let line = text.as_str().lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
         line.chars().take(MAX_STATUS_CHARS).collect()
     }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::context_guard::Fit;
+use super::conversation::Protocol;
 use super::end::FailureReason;
 use super::exchange::{Attempt, protocol_of};
 use super::reading::{self, Reading, Unusable};
@@ -170,11 +171,12 @@ impl Session<'_, '_> {
         }
     }
 
-    /// Whether the request is to be made once more without tools from outside: a vendor that refuses the first one may refuse their schemas,
-    /// and they are to cost a session nothing but themselves.
+    /// Whether the request is to be made once more without tools from outside: a vendor that refuses it may refuse their schemas, and they
+    /// are to cost a session nothing but themselves. A reply before may be another vendor's, or a killed run's.
     fn does_without_outside(&mut self, target: &ModelId, failure: &CallFailure) -> bool {
         let is_refusal = failure.status == CallStatus::ModelError && failure.http_status.is_some_and(is_of_request);
-        if !is_refusal || self.has_answer() || self.leave_outside().is_none() {
+        let offers = protocol_of(&self.ports.facts.of(target)) == Protocol::Tools;
+        if !is_refusal || !offers || self.leave_outside().is_none() {
             return false;
         }
         let said = self.ports.redactor.redact(&failure.message);

@@ -209,11 +209,6 @@ impl<'s, 'a> Session<'s, 'a> {
         Ending::synthetic(FailureReason::NoReport, SessionExit::MaxTurnsNoResponse)
     }
 
-    /// Whether a model replied in this session.
-    pub(super) const fn has_answer(&self) -> bool {
-        self.answered.is_some()
-    }
-
     /// Takes the tools from outside off the offer. `None` where there are none.
     pub(super) fn leave_outside(&mut self) -> Option<()> {
         let left = std::mem::take(&mut self.outside);

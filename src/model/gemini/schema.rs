@@ -1,6 +1,8 @@
 //! JSON Schema cut down to the keywords of Gemini's `Schema` object (ai.google.dev, "Schema", whose words are those of `Type` in npm
 //! `@google/genai` 3.1.0, read on 2026-11-23).
 
+use std::cell::Cell;
+
 use serde_json::{Map, Value, json};
 
 /// Keys that mean the same there and are copied.
@@ -21,20 +23,36 @@ const COPIED: [&str; 11] = [
 const FORMATS: [&str; 7] = ["float", "double", "int32", "int64", "enum", "date-time", "byte"];
 /// How deep references are followed: a schema that contains itself has no end.
 const MAX_DEPTH: usize = 8;
+/// How many references are followed in one schema: one that names itself often would grow without an end.
+const MAX_REFERENCES: usize = 64;
 /// The vendor's word for an object.
 const OBJECT: &str = "OBJECT";
 
 /// A tool's parameters as the vendor takes them. `None` for an object without properties, which it refuses.
 pub(super) fn subset(parameters: &Value) -> Option<Value> {
-    let schema = cut(parameters, parameters, 0);
+    let schema = cut(parameters, &Whole { root: parameters, left: Cell::new(MAX_REFERENCES) }, 0);
     let has_properties = schema.get("properties").and_then(Value::as_object).is_some_and(|map| !map.is_empty());
     has_properties.then_some(schema)
 }
 
-fn cut(schema: &Value, root: &Value, depth: usize) -> Value {
+/// The schema that references lead into, and how many more of them are followed.
+struct Whole<'v> {
+    root: &'v Value,
+    left: Cell<usize>,
+}
+
+impl<'v> Whole<'v> {
+    /// The place that a reference names, as long as one more may be followed.
+    fn place(&self, path: &str) -> Option<&'v Value> {
+        self.left.set(self.left.get().checked_sub(1)?);
+        self.root.pointer(path)
+    }
+}
+
+fn cut(schema: &Value, root: &Whole<'_>, depth: usize) -> Value {
     let Some(source) = schema.as_object().filter(|_| depth < MAX_DEPTH) else { return json!({"type": OBJECT}) };
     if let Some(target) = source.get("$ref").and_then(Value::as_str).and_then(|path| path.strip_prefix('#')) {
-        return root.pointer(target).map_or_else(|| json!({"type": OBJECT}), |found| cut(found, root, depth + 1));
+        return root.place(target).map_or_else(|| json!({"type": OBJECT}), |found| cut(found, root, depth + 1));
     }
     let mut out = Map::new();
     set_type(&mut out, source);
@@ -91,7 +109,7 @@ fn set_type(out: &mut Map<String, Value>, source: &Map<String, Value>) {
     }
 }
 
-fn set_choices(out: &mut Map<String, Value>, choices: &[Value], root: &Value, depth: usize) {
+fn set_choices(out: &mut Map<String, Value>, choices: &[Value], root: &Whole<'_>, depth: usize) {
     let is_null = |choice: &&Value| choice.get("type").is_some_and(|kind| kind == "null");
     if choices.iter().any(|choice| is_null(&choice)) {
         out.insert("nullable".to_owned(), json!(true));
@@ -108,6 +126,14 @@ fn set_choices(out: &mut Map<String, Value>, choices: &[Value], root: &Value, de
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_schema_that_names_itself_often_stays_small() {
+        let own: Map<String, Value> = (0..400).map(|n| (format!("p{n}"), json!({"$ref": "#"}))).collect();
+        let schema = json!({"type": "object", "properties": own});
+        let size = subset(&schema).unwrap().to_string().len();
+        assert!(size < 64 * schema.to_string().len(), "{size}");
+    }
 
     #[test]
     fn what_the_vendor_refuses_is_gone_and_the_rest_is_kept() {

@@ -136,9 +136,13 @@ async fn a_vendor_that_refuses_the_first_request_is_asked_once_more_without_tool
     assert!(matches!(failed(&twice.run().await), FailureReason::NoUsableTarget { .. }), "its fault lies elsewhere");
     assert_eq!(offered(&twice), [true, false]);
 
-    let mut later = with(vec![read_calc(), refused()]);
-    assert!(matches!(failed(&later.run().await), FailureReason::NoUsableTarget { .. }), "it took them before");
-    assert_eq!(offered(&later), [true, true]);
+    let mut later = with(vec![read_calc(), refused(), done()]);
+    assert!(is_done(&later.run().await), "the reply before may be another vendor's, or a killed run's");
+    assert_eq!(offered(&later), [true, true, false]);
+
+    let mut in_text = with(vec![refused()]).without_tools();
+    assert!(matches!(failed(&in_text.run().await), FailureReason::NoUsableTarget { .. }), "it was offered none");
+    assert_eq!(offered(&in_text), [false]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -154,4 +158,12 @@ async fn what_a_model_says_beside_its_calls_is_told_once_in_a_line_without_secre
     assert_eq!(told.len(), 2);
     assert!(told[0].starts_with("I look at ") && told[0].ends_with(" first.") && !told[0].contains(SECRET), "{told:?}");
     assert_eq!(told[1], "");
+
+    let split = SECRET.replacen("secret", "sec\nret", 1);
+    let step = Step::Reply(reply(&format!("I look at {split}"), &[("read_file", json!({"path": "calc.py"}))]));
+    let mut bench = Bench::new(vec![step, done()]);
+    bench.redactor = Redactor::new(&[secrecy::SecretString::from(SECRET)]);
+    assert!(is_done(&bench.run().await));
+    let told: Vec<String> = bench.events.borrow().iter().filter_map(status).collect();
+    assert!(!told[0].contains("very"), "not a half of it: {told:?}");
 }
