@@ -72,6 +72,7 @@ async fn examine(resolved: &Resolved, environment: &Environment) -> anyhow::Resu
     let mut findings = Vec::new();
     findings.extend(plan.refusals.iter().map(|refusal| Finding::told("configuration", refusal)));
     findings.extend(left_behind::notice(checkout, environment).map(|left| Finding::killed(&left)));
+    findings.extend(place::no_undo(checkout).map(|said| Finding::open("git", said)));
     findings.push(tests(plan, checkout, environment));
     findings.extend(sandbox(plan, &Setup::new(checkout, environment, Some(plan), context.as_ref())));
     findings.extend(workflows::examine(&top_of(checkout), waits::Waits::of(plan)));

@@ -10,7 +10,7 @@ use super::reentry::{self, Claim, Entry, Visit};
 use super::setup::{self, Setup};
 use super::work::{beneficiary, test_command};
 use super::{
-    attempt_limit, commenting, delivery, guidance, models, place, red_ci, resume, retirement, tasks, trigger, waiting,
+    attempt_limit, commenting, delivery, guidance, models, red_ci, resume, retirement, tasks, trigger, waiting,
 };
 use crate::audit::Journal;
 use crate::config::Plan;
@@ -31,9 +31,8 @@ const FETCHED: &str = "audit";
 
 /// Resolves the configuration, runs to the end, prints the report.
 pub(super) fn run(flags: Flags, discard: Discard, environment: &Environment) -> anyhow::Result<u8> {
-    let mut resolved = plan::resolve(flags, environment)?;
+    let resolved = plan::resolve(flags, environment)?;
     plan::refuse(&resolved.plan)?;
-    resolved.plan.warnings.extend(place::no_undo(&resolved.checkout));
     start(resolved, discard, environment)
 }
 

@@ -23,7 +23,7 @@ use crate::domain::ladder::Role;
 use crate::domain::model_id::ModelId;
 use crate::domain::receipt::BELOW;
 use crate::domain::session_exit::SessionExit;
-use crate::domain::stop::{StopCause, StopSource};
+use crate::domain::stop::{Stop, StopCause, StopSource};
 use crate::domain::tool::{ToolSource, ToolSpec};
 use crate::domain::units::MicroUsd;
 use crate::mcp::Remote;
@@ -125,6 +125,8 @@ pub(in crate::lifecycle) struct Caller<'t, 'a> {
     may_write: bool,
     /// The first session of the tree. `None` where it is the one that calls.
     root: Option<String>,
+    /// The end of whoever calls: nothing that was called outlives it.
+    stop: Stop,
 }
 
 impl<'t, 'a> Caller<'t, 'a> {
@@ -145,6 +147,7 @@ impl<'t, 'a> Caller<'t, 'a> {
             targets: spec.targets.clone(),
             may_write: spec.role == Role::Artisan,
             root: spec.lineage.as_ref().map(|lineage| lineage.root.clone()),
+            stop: context.world.stop.clone(),
         }
     }
 
@@ -254,10 +257,10 @@ async fn ask(
     let (world, plan) = (&context.world, &context.charter.plan);
     let spec = spec_for(caller, agent, call.session_id, &Foreign::capped(task, TASK_CHARS));
     let caps = caps(caller, agent);
-    let child = Caller::of((context, climb), journal, caps.clone(), &spec);
     let mut memory = below.memory.borrow().clone();
     let replay = below.replay.borrow_mut().session_of(&spec.agent);
     let (source, stop) = StopSource::new();
+    let child = Caller { stop: stop.clone(), ..Caller::of((context, climb), journal, caps.clone(), &spec) };
     let mut ports = Ports {
         providers: world.providers,
         facts: &plan.facts,
@@ -280,7 +283,7 @@ async fn ask(
     let seconds = agent.timeout_seconds;
     let watched = async {
         let cause = tokio::select! {
-            cause = world.stop.wait() => cause,
+            cause = caller.stop.wait() => cause,
             () = tokio::time::sleep(Duration::from_secs(u64::from(seconds))) => StopCause::OwnTime(seconds),
         };
         source.raise(cause);

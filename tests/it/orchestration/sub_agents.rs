@@ -218,6 +218,29 @@ fn the_words_of_the_configuration_are_told_in_the_place_of_a_failure_and_reviewe
     assert_eq!(run.log.number("SELECT COUNT(*) FROM events WHERE kind = 'tool_failure_replaced'"), 2);
 }
 
+/// The end of the first's time ends the second's call, too: it is settled, and its end is told.
+#[test]
+fn a_sub_agent_two_deep_ends_with_its_caller_and_its_call_is_settled() {
+    let config = "agent:
+  subAgents:
+    first: {description: x, instructions: I am first., tools: [agent__second], timeoutSeconds: 2}
+    second: {description: x, instructions: I am second., roles: [critic]}
+";
+    let run = run(
+        config,
+        |request| if request.all_text().contains("I am first.") { call("second") } else { Scripted::Hang },
+        |request| (request.turn() == 0).then(|| call("first")),
+    );
+    assert_sound(&run);
+    assert!(told(&run).contains("no answer within 2 s"), "{}", told(&run));
+    let open = "SELECT COUNT(*) FROM events AS one WHERE kind = 'call_reserved' AND NOT EXISTS (
+        SELECT 1 FROM events AS two WHERE two.kind = 'call_settled'
+        AND json_extract(two.body, '$.call_id') = json_extract(one.body, '$.call_id'))";
+    assert_eq!(run.log.number(open), 0, "every call that was reserved is settled");
+    let count = |kind: &str| run.log.number(&format!("SELECT COUNT(*) FROM events WHERE kind = '{kind}'"));
+    assert_eq!(count("session_started"), count("session_finished"));
+}
+
 #[test]
 fn sub_agents_call_sub_agents_two_deep_within_all_their_caps() {
     let config = "agent:
