@@ -119,7 +119,11 @@ pub enum InitError {
         again: String,
     },
     /// The folder is below the top of its repository, and nothing was written. Exit code 2.
-    #[error("GitHub reads workflows at the top of a repository, {} → Fix: cd {} and start `upshift init` there", .0.display(), quote_path(&.0.display().to_string()))]
+    #[error(
+        "this folder is below the top of its repository, and GitHub reads workflows there alone: nothing was written\n→ Fix: cd {}, and start the \
+         same command there",
+        quote_path(&.0.display().to_string())
+    )]
     BelowTop(PathBuf),
     /// A file could not be written.
     #[error(

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::config::DEFAULT_CONFIG_PATH;
+use crate::domain::shell::quote_path;
 
 /// The top of the repository that holds a folder. `None` outside of every repository.
 pub(super) fn top(folder: &Path) -> Option<&Path> {
@@ -13,7 +14,7 @@ pub(super) fn top(folder: &Path) -> Option<&Path> {
 pub(super) fn unread_configuration(folder: &Path) -> Option<String> {
     let top = top(folder).filter(|top| *top != folder)?;
     let is_unread = top.join(DEFAULT_CONFIG_PATH).exists() && !folder.join(DEFAULT_CONFIG_PATH).exists();
-    let below = folder.strip_prefix(top).unwrap_or(folder).display().to_string();
+    let below = quote_path(&folder.strip_prefix(top).unwrap_or(folder).display().to_string());
     is_unread.then(|| {
         format!(
             "{} is not read, because this is a folder below it: start in {} with --working-directory {below}, or name the file with --config",

@@ -80,7 +80,8 @@ fn key(table: &Table<'_, '_, '_>, question: &Question<'_>) -> Option<String> {
         let endpoint = endpoints.get(&backend::answering(target).provider);
         format!("{target}@{}", endpoint.map(|endpoint| lasting(&endpoint.base_url)).unwrap_or_default())
     };
-    let targets: Vec<String> = tier.targets(role).iter().map(named).collect();
+    let routed = agent.router.iter().flat_map(|specialist| &specialist.models);
+    let targets: Vec<String> = tier.targets(role).iter().chain(routed).map(named).collect();
     let parts = [
         VERSION.to_owned(),
         role.as_str().to_owned(),

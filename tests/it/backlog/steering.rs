@@ -208,16 +208,7 @@ fn who_may_write_can_pause_add_and_stop_by_comments_and_others_may_not() {
     }
     let project = project();
     let server = ModelServer::start(mends);
-    let event = project.path().join(".git/event.json");
-    std::fs::write(&event, labelled_by("ada").to_string()).expect("written");
-    let program = Program::with_anthropic(&server.url())
-        .with("GITHUB_ACTIONS", "true")
-        .with("GITHUB_EVENT_NAME", "pull_request")
-        .with("GITHUB_EVENT_PATH", &event.display().to_string())
-        .with("GITHUB_REPOSITORY", "acme/shop")
-        .with("GITHUB_RUN_ID", "77")
-        .with("GITHUB_API_URL", &github.url())
-        .with("UPSHIFT_GITHUB_TOKEN", "t-0123456789");
+    let program = of_a_label(&project, &server.url(), &github.url());
     let said = work_off(&program, &project, &["--tasks", "failing-tests", "--max-tasks", "1", "--format", "jsonl"]);
     assert_eq!((said.code, server.requests().len()), (1, 0), "it ends before its first task: {}", said.all());
     let last = super::lines_of(&said, "backlog").last().expect("the document");
@@ -230,22 +221,27 @@ fn who_may_write_can_pause_add_and_stop_by_comments_and_others_may_not() {
     assert_eq!(told, ["+1", "+1", "+1", "+1", "-1", "+1", "confused", "+1"], "{}", said.all());
 }
 
+/// A program in the job that a label on the pull request starts.
+fn of_a_label(project: &Project, models: &str, forge: &str) -> Program {
+    let event = project.path().join(".git/event.json");
+    std::fs::write(&event, labelled_by("ada").to_string()).expect("written");
+    Program::with_anthropic(models)
+        .with("GITHUB_ACTIONS", "true")
+        .with("GITHUB_EVENT_NAME", "pull_request")
+        .with("GITHUB_EVENT_PATH", &event.display().to_string())
+        .with("GITHUB_REPOSITORY", "acme/shop")
+        .with("GITHUB_RUN_ID", "77")
+        .with("GITHUB_API_URL", forge)
+        .with("UPSHIFT_GITHUB_TOKEN", "t-0123456789")
+}
+
 /// Read every 15 seconds, also while a model is asked.
 #[test]
 fn a_comment_is_heard_while_a_task_is_under_way() {
     let github = FakeGitHub::start_in_real_time(world());
     let project = project();
     let (go, server) = waits();
-    let event = project.path().join(".git/event.json");
-    std::fs::write(&event, labelled_by("ada").to_string()).expect("written");
-    let program = Program::with_anthropic(&server.url())
-        .with("GITHUB_ACTIONS", "true")
-        .with("GITHUB_EVENT_NAME", "pull_request")
-        .with("GITHUB_EVENT_PATH", &event.display().to_string())
-        .with("GITHUB_REPOSITORY", "acme/shop")
-        .with("GITHUB_RUN_ID", "77")
-        .with("GITHUB_API_URL", &github.url())
-        .with("UPSHIFT_GITHUB_TOKEN", "t-0123456789");
+    let program = of_a_label(&project, &server.url(), &github.url());
     let words = ["--tiers", "claude-haiku-4-5 x1", "--tasks", "failing-tests", "--format", "jsonl", "--max-tasks", "1"];
     let args: Vec<&str> = ["run"].iter().chain(&WITH).chain(&words).copied().collect();
     let mut command = program.command(project.path(), &args);
