@@ -130,13 +130,29 @@ pub fn redeclared(before: &str, after: &str, gone: &[&str]) -> Option<String> {
 }
 
 fn regions(path: &str, text: &str) -> Vec<Region> {
-    match path.rsplit_once('.').map_or("", |(_, extension)| extension) {
+    disjoint(match path.rsplit_once('.').map_or("", |(_, extension)| extension) {
         "rs" => rust::regions(text),
         "py" | "pyi" => python::regions(text),
         "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" | "vue" | "svelte" => javascript::regions(text),
         _ if document::is_document(path) => document::regions(path, text),
         _ => Vec::new(),
+    })
+}
+
+/// The regions with every byte in one of them at most: lines of a string may look like documentation that reaches over code. One inside
+/// another is part of it, of two that overlap the first ends where the second begins.
+fn disjoint(regions: Vec<Region>) -> Vec<Region> {
+    let mut apart: Vec<Region> = Vec::with_capacity(regions.len());
+    for region in regions {
+        match apart.last_mut() {
+            Some(last) if region.range.end < last.range.end => continue,
+            Some(last) => last.range.end = last.range.end.min(region.range.start),
+            None => {}
+        }
+        apart.push(region);
     }
+    apart.retain(|region| !region.range.is_empty());
+    apart
 }
 
 /// Whether the new regions are the old ones in order. Documentation may show more examples.

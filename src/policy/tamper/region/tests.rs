@@ -223,6 +223,15 @@ proptest! {
     }
 }
 
+/// Found by the property above: the line of a string looks like an example that reaches over an attribute.
+#[test]
+fn regions_never_overlap_where_a_string_looks_like_documentation() {
+    let text = "\"#\n///```\"#![doc = include_str!(\"a.md\")]";
+    let regions = super::regions("a.rs", text);
+    assert!(regions.iter().any(|region| region.key == "documentation from a file"), "{regions:?}");
+    assert!(regions.is_sorted_by(|one, next| one.range.end <= next.range.start), "{regions:?}");
+}
+
 #[test]
 fn a_test_that_something_new_encloses_is_lost() {
     let (code, tests) = RUST.split_once("#[cfg(test)]").unwrap();
