@@ -47,9 +47,12 @@ pub(super) async fn hear(table: &mut Table<'_, '_, '_>, material: &mut Material,
     if due.is_empty() {
         return false;
     }
-    let mut seats = Vec::new();
-    for advisor in due {
-        seats.push(seat(table, material, advisor, lineage.cloned()).await);
+    let mut seats: Vec<Seat<'_>> =
+        due.into_iter().map(|advisor| seat(table, material, advisor, lineage.cloned())).collect();
+    let opened = join_all(seats.iter().map(|seat| tools::open(context, Role::Advisor, &seat.spec.targets))).await;
+    for (seat, (sources, news)) in seats.iter_mut().zip(opened) {
+        seat.sources = sources;
+        news.iter().for_each(|event| table.recorder.emit(event));
     }
     context.world.workspace.judged_from(climb.start());
     let ends = {
@@ -72,7 +75,7 @@ pub(super) async fn hear(table: &mut Table<'_, '_, '_>, material: &mut Material,
     true
 }
 
-async fn seat<'p>(
+fn seat<'p>(
     table: &mut Table<'_, '_, '_>,
     material: &Material,
     advisor: &'p AdvisorPlan,
@@ -86,9 +89,8 @@ async fn seat<'p>(
     let mut spec =
         spec_of(context, climb, (Role::Advisor, agent.clone()), prompt, (lineage, targets, Patience::default()));
     spec.limits.max_turns = advisor.max_turns;
-    let sources = tools::open(context, table.recorder, Role::Advisor, &spec.targets).await;
     let replay = table.sessions.replay.of_agent(&agent);
-    Seat { advisor, spec, sources, replay, memory: table.sessions.memory.clone() }
+    Seat { advisor, spec, sources: None, replay, memory: table.sessions.memory.clone() }
 }
 
 /// The models of an agent: its own, or a role's of the tier.

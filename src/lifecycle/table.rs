@@ -59,7 +59,8 @@ pub(super) async fn with_models(
     // An agent beside the roles leaves no account refused or limited for them.
     let mut own = aside.as_ref().map(|_| sessions.memory.clone());
     let spec = spec_with(context, climb, (role, aside.as_ref()), prompt, (lineage, targets, patience));
-    let mut sources = tools::open(context, table.recorder, role, &spec.targets).await;
+    let (mut sources, news) = tools::open(context, role, &spec.targets).await;
+    news.iter().for_each(|event| table.recorder.emit(event));
     let book = RefCell::new(&mut *table.recorder.journal);
     let caps = caps(context, climb, aside.as_ref());
     let caller = || Caller::of((context, climb), Book::over(&book), caps.clone(), &spec);

@@ -17,7 +17,6 @@ use futures_util::future::{join_all, select_all};
 use serde_json::json;
 
 use super::context::Context;
-use super::recorder::Recorder;
 use crate::config::{AgentPlan, McpServer, RestTool};
 use crate::domain::event::Event;
 use crate::domain::ladder::Role;
@@ -41,14 +40,20 @@ pub(super) struct Sources {
     below: Option<Rc<Below>>,
 }
 
-/// Opens the sources that a role is given, and those of its sub-agents. `None` where it is given none, or no model of the session could call
-/// a tool.
-pub(super) async fn open(
-    context: &Context<'_>,
-    recorder: &mut Recorder<'_>,
-    role: Role,
-    targets: &[ModelId],
-) -> Option<Sources> {
+/// The sources that were opened, if any, and what is to be told of those that were not. Sessions side by side open theirs at once.
+pub(super) type Opened = (Option<Sources>, News);
+/// Events in their order.
+pub(super) type News = Vec<Event>;
+
+/// Opens the sources that a role is given, and those of its sub-agents. There are none where it is given none, or no model of the session
+/// could call a tool.
+pub(super) async fn open(context: &Context<'_>, role: Role, targets: &[ModelId]) -> Opened {
+    let mut news = News::new();
+    let sources = open_all(context, &mut news, role, targets).await;
+    (sources, news)
+}
+
+async fn open_all(context: &Context<'_>, news: &mut News, role: Role, targets: &[ModelId]) -> Option<Sources> {
     let plan = &context.charter.plan;
     let given = given_to(&plan.agent, role);
     if given.is_empty() || !targets.iter().any(|target| plan.facts.of(target).tools) {
@@ -57,10 +62,10 @@ pub(super) async fn open(
     let needed = with_sub_agents(&plan.agent, &given);
     let mut agents: Vec<Source> = plan.agent.sub_agents.iter().cloned().map(Source::Agent).collect();
     agents.retain(|source| needed.contains(&source.name()));
-    let requests = requests(context, recorder, role, &needed);
+    let requests = requests(context, news, role, &needed);
     let wanted: Vec<&McpServer> =
         plan.agent.mcp.iter().filter(|server| needed.contains(&server_name(server))).collect();
-    let (served, lives) = serve(context, recorder, role, wanted).await?;
+    let (served, lives) = serve(context, news, role, wanted).await?;
     let all = served.into_iter().map(Source::Mcp).chain(requests).chain(agents).collect();
     Some(Sources { all: Rc::new(all), given, lives, below: None })
 }
@@ -94,7 +99,7 @@ fn with_sub_agents(agent: &AgentPlan, given: &[String]) -> Vec<String> {
 /// Starts servers and asks each for its tools. `None` when everything is to end.
 async fn serve(
     context: &Context<'_>,
-    recorder: &mut Recorder<'_>,
+    news: &mut News,
     role: Role,
     wanted: Vec<&McpServer>,
 ) -> Option<(Vec<Served>, Vec<Life>)> {
@@ -106,7 +111,7 @@ async fn serve(
                 lives.push(life);
                 started.push((server, client, remote, goes_out));
             }
-            Err(why) => tell_no_server(context, recorder, role, (server, &why)),
+            Err(why) => tell_no_server(context, news, role, (server, &why)),
         }
     }
     let opening = join_all(started.iter().map(|(_, client, ..)| client.open()));
@@ -121,14 +126,14 @@ async fn serve(
             Ok(described) => {
                 let mut offer = mcp::offered(&server.name, &described, &server.allow);
                 offer.tools.iter_mut().for_each(|tool| clean(context, &mut tool.spec));
-                tell_left_out(context, recorder, server, &offer);
+                tell_left_out(context, news, server, &offer);
                 if offer.tools.is_empty() {
                     continue;
                 }
                 let limit = Duration::from_secs(u64::from(server.timeout_seconds));
                 served.push(Served { name: server.name.clone(), client, limit, tools: offer.tools, remote, goes_out });
             }
-            Err(error) => tell_no_server(context, recorder, role, (server, &error.to_string())),
+            Err(error) => tell_no_server(context, news, role, (server, &error.to_string())),
         }
     }
     Some((served, lives))
@@ -142,13 +147,13 @@ fn clean(context: &Context<'_>, spec: &mut ToolSpec) {
 }
 
 /// Tells which of a server's tools are not offered, and why.
-fn tell_left_out(context: &Context<'_>, recorder: &mut Recorder<'_>, server: &McpServer, offer: &Offer) {
+fn tell_left_out(context: &Context<'_>, news: &mut News, server: &McpServer, offer: &Offer) {
     let name = &server.name;
     if !offer.unsaid.is_empty() {
         let tools = offer.unsaid.join(", ");
         tracing::info!(server = %name, %tools, "tools that do not say that they only read are not offered");
     }
-    let mut tell = |message: String| recorder.emit(&Event::Warning { message: context.redact(&message) });
+    let mut tell = |message: String| news.push(Event::Warning { message: context.redact(&message) });
     if !offer.refused.is_empty() {
         tell(format!("tools of the server `{name}` are left out: {}", room::named(&offer.refused)));
     }
@@ -158,20 +163,20 @@ fn tell_left_out(context: &Context<'_>, recorder: &mut Recorder<'_>, server: &Mc
     }
 }
 
-fn tell_no_server(context: &Context<'_>, recorder: &mut Recorder<'_>, role: Role, (server, why): (&McpServer, &str)) {
+fn tell_no_server(context: &Context<'_>, news: &mut News, role: Role, (server, why): (&McpServer, &str)) {
     let what = format!("the server of tools `{}`", server.name);
-    tell_lost((context, recorder), role, (&server_name(server), &what, why), SessionExit::McpInitFailed);
+    tell_lost((context, news), role, (&server_name(server), &what, why), SessionExit::McpInitFailed);
 }
 
 /// Tells that a source cannot be had.
 fn tell_lost(
-    (context, recorder): (&Context<'_>, &mut Recorder<'_>),
+    (context, news): (&Context<'_>, &mut News),
     role: Role,
     (name, what, why): (&str, &str, &str),
     exit: SessionExit,
 ) {
     let why = context.redact(why);
-    recorder.emit(&Event::ToolFinished {
+    news.push(Event::ToolFinished {
         role,
         turn: 0,
         name: name.to_owned(),
@@ -182,11 +187,11 @@ fn tell_lost(
         session_id: String::new(),
         status: String::new(),
     });
-    recorder.emit(&Event::Warning { message: format!("{what} cannot be used: {why}") });
+    news.push(Event::Warning { message: format!("{what} cannot be used: {why}") });
 }
 
 /// The requests to web services that can be made.
-fn requests(context: &Context<'_>, recorder: &mut Recorder<'_>, role: Role, needed: &[String]) -> Vec<Source> {
+fn requests(context: &Context<'_>, news: &mut News, role: Role, needed: &[String]) -> Vec<Source> {
     let mut sources = Vec::new();
     let wanted = context.charter.plan.agent.rest.iter().filter(|tool| needed.contains(&rest_name(tool)));
     for tool in wanted {
@@ -198,7 +203,7 @@ fn requests(context: &Context<'_>, recorder: &mut Recorder<'_>, role: Role, need
             Err(why) => {
                 let name = rest_name(tool);
                 let what = format!("the tool `{name}`");
-                tell_lost((context, &mut *recorder), role, (&name, &what, &why), SessionExit::ToolNotAvailable);
+                tell_lost((context, &mut *news), role, (&name, &what, &why), SessionExit::ToolNotAvailable);
             }
         }
     }

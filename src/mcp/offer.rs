@@ -4,18 +4,15 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use super::schema::{MAX_NAME, completed, unusable};
 use super::trouble::clip;
 use crate::domain::foreign::Foreign;
 use crate::domain::tool::ToolSpec;
 
 /// The most tools of one server: each is paid for in every uncached request.
 const MOST_TOOLS: usize = 64;
-/// The longest name that vendors take.
-const MAX_NAME: usize = 64;
 /// Characters of a description.
 const MAX_DESCRIPTION: usize = 600;
-/// The longest schema of arguments, in bytes.
-const MAX_SCHEMA: usize = 8 * 1024;
 
 /// A tool on offer.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +48,7 @@ pub fn offered(server: &str, described: &[Value], allow: &[String]) -> Offer {
         let name = name_of(server, tool);
         let none = || json!({"type": "object", "properties": {}});
         let parameters = described.get("inputSchema").filter(|schema| !schema.is_null()).cloned().unwrap_or_else(none);
+        let parameters = completed(parameters);
         let why = if offer.tools.len() >= MOST_TOOLS {
             Some(format!("a server may offer {MOST_TOOLS} at most"))
         } else if taken.contains(&name) {
@@ -68,33 +66,6 @@ pub fn offered(server: &str, described: &[Value], allow: &[String]) -> Offer {
         offer.tools.push(Offered { tool: tool.to_owned(), spec: ToolSpec { name, description, parameters } });
     }
     offer
-}
-
-/// Why vendors would refuse a schema of arguments, and with it every request of the session.
-fn unusable(schema: &Value) -> Option<String> {
-    if schema.get("type").and_then(Value::as_str) != Some("object") {
-        return Some("its arguments are not of `type: object`".to_owned());
-    }
-    if let Some(word) = ["oneOf", "anyOf", "allOf"].into_iter().find(|word| schema.get(*word).is_some()) {
-        return Some(format!("`{word}` at the top of its arguments' schema"));
-    }
-    match schema.get("properties") {
-        None => {}
-        Some(Value::Object(properties)) => {
-            if let Some(name) = properties.keys().find(|name| !is_plain(name)) {
-                return Some(format!("its argument {:?} has a name that vendors refuse", clip(name, MAX_NAME)));
-            }
-        }
-        Some(_) => return Some("its `properties` are no object".to_owned()),
-    }
-    let size = schema.to_string().len();
-    (size > MAX_SCHEMA).then(|| format!("its arguments' schema has {size} bytes of {MAX_SCHEMA} at most"))
-}
-
-/// The signs and the length of an argument's name that vendors take.
-fn is_plain(name: &str) -> bool {
-    let sign = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
-    (1..=MAX_NAME).contains(&name.len()) && name.bytes().all(sign)
 }
 
 /// `mcp__server__tool`, in the signs and the length that vendors take.

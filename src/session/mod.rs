@@ -21,6 +21,7 @@ mod outputs;
 mod outside;
 mod ports;
 mod reading;
+mod refusal;
 mod router;
 mod spec;
 mod target_rotation;

@@ -175,13 +175,12 @@ impl Session<'_, '_> {
     /// are to cost a session nothing but themselves. A reply before may be another vendor's, or a killed run's.
     fn does_without_outside(&mut self, target: &ModelId, failure: &CallFailure) -> bool {
         let is_refusal = failure.status == CallStatus::ModelError && failure.http_status.is_some_and(is_of_request);
-        let offers = protocol_of(&self.ports.facts.of(target)) == Protocol::Tools;
-        if !is_refusal || !offers || self.leave_outside().is_none() {
+        if !is_refusal || protocol_of(&self.ports.facts.of(target)) != Protocol::Tools {
             return false;
         }
-        let said = self.ports.redactor.redact(&failure.message);
-        let message =
-            format!("{target} refused a request with tools from outside; it is asked once more without them: {said}");
+        let said = self.ports.redactor.redact(&failure.message).into_owned();
+        let Some(left) = self.outside.leave(&said, &mut self.tool_specs) else { return false };
+        let message = format!("{target} refused a request, which is made once more without {left}. It said: {said}");
         self.ports.journal.emit(&Event::Warning { message });
         true
     }

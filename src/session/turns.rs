@@ -8,6 +8,7 @@ use super::end::{FailureReason, FinalReport, SessionEnd};
 use super::meta::{Asked, Desk, META_TURNS};
 use super::ports::Ports;
 use super::reading::{self, Rules, Wish};
+use super::refusal::OutsideNames;
 use super::router;
 use super::spec::SessionSpec;
 use super::tool::{Offer, Tool};
@@ -67,8 +68,7 @@ pub(super) struct Session<'s, 'a> {
     /// The model that its vendor says it billed for that.
     billed: Option<String>,
     peak_percent: u32,
-    /// Names of the tools from outside.
-    outside: Vec<String>,
+    pub(super) outside: OutsideNames,
     /// The blocks of data beside the report, and the report while it is locked for them.
     pub(super) meta: Desk,
 }
@@ -128,7 +128,7 @@ impl<'s, 'a> Session<'s, 'a> {
         let mut tool_specs: Vec<ToolSpec> =
             offer.tools().into_iter().map(|tool| tool.spec(spec.role, commands)).collect();
         let others = ports.toolbox.outside.as_ref().map(|outside| outside.specs.clone()).unwrap_or_default();
-        let outside = others.iter().map(|spec| spec.name.clone()).collect();
+        let outside = OutsideNames::of(others.iter().map(|spec| spec.name.clone()).collect());
         tool_specs.extend(others);
         tool_specs.extend(router::spec(&spec.destinations));
         let meta = Desk::of(spec.meta.clone());
@@ -207,13 +207,6 @@ impl<'s, 'a> Session<'s, 'a> {
             }
         }
         Ending::synthetic(FailureReason::NoReport, SessionExit::MaxTurnsNoResponse)
-    }
-
-    /// Takes the tools from outside off the offer. `None` where there are none.
-    pub(super) fn leave_outside(&mut self) -> Option<()> {
-        let left = std::mem::take(&mut self.outside);
-        self.tool_specs.retain(|spec| !left.contains(&spec.name));
-        (!left.is_empty()).then_some(())
     }
 
     /// Makes a usable reply part of the conversation.
@@ -350,7 +343,7 @@ impl<'s, 'a> Session<'s, 'a> {
             final_turn: self.is_final(),
             max_calls: self.spec.limits.max_calls_per_reply,
             turn: self.turn,
-            outside: &self.outside,
+            outside: &self.outside.names,
             destinations: &self.spec.destinations,
             meta: self.meta.asked(),
             conversation: &self.conversation,

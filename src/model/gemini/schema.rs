@@ -74,6 +74,7 @@ fn cut(schema: &Value, root: &Whole<'_>, depth: usize) -> Value {
         let cut_down = properties.iter().map(|(name, inner)| (name.clone(), cut(inner, root, depth + 1)));
         out.insert("properties".to_owned(), Value::Object(cut_down.collect()));
     }
+    keep_required(&mut out);
     if let Some(items) = source.get("items") {
         out.insert("items".to_owned(), cut(items, root, depth + 1));
     }
@@ -81,6 +82,16 @@ fn cut(schema: &Value, root: &Whole<'_>, depth: usize) -> Value {
         set_choices(&mut out, choices, root, depth);
     }
     Value::Object(out)
+}
+
+/// Leaves the names that have a property: the vendor refuses others.
+fn keep_required(out: &mut Map<String, Value>) {
+    let Some(Value::Array(mut names)) = out.remove("required") else { return };
+    let properties = out.get("properties").and_then(Value::as_object);
+    names.retain(|name| name.as_str().is_some_and(|name| properties.is_some_and(|all| all.contains_key(name))));
+    if !names.is_empty() {
+        out.insert("required".to_owned(), Value::Array(names));
+    }
 }
 
 fn is_known_format(value: &Value) -> bool {
@@ -133,6 +144,13 @@ mod tests {
         let schema = json!({"type": "object", "properties": own});
         let size = subset(&schema).unwrap().to_string().len();
         assert!(size < 64 * schema.to_string().len(), "{size}");
+    }
+
+    #[test]
+    fn a_required_name_without_a_property_is_gone() {
+        let schema = json!({"type": "object", "properties": {"a": {"type": "object", "required": ["b"]}}, "required": ["c", "a"]});
+        let kept = json!({"type": "OBJECT", "properties": {"a": {"type": "OBJECT"}}, "required": ["a"]});
+        assert_eq!(subset(&schema), Some(kept));
     }
 
     #[test]
