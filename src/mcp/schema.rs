@@ -111,7 +111,9 @@ fn of_keyword(keyword: &str, rule: &Value, place: &Place<'_>) -> Option<String> 
         (named, Value::Object(inner)) if NAMED.contains(&named) => {
             let odd = inner.keys().find(|name| named == "properties" && !is_plain(name));
             if let Some(name) = odd {
-                return Some(place.tell(&format!("an argument of a name that vendors refuse, {:?},", clip(name, MAX_NAME))));
+                return Some(
+                    place.tell(&format!("an argument of a name that vendors refuse, {:?},", clip(name, MAX_NAME))),
+                );
             }
             inner.iter().find_map(|(name, inner)| fault(inner, &place.below(name)))
         }

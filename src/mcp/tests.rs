@@ -178,8 +178,16 @@ fn a_tool_that_vendors_would_refuse_is_not_offered() {
         ("kinds", json!({"type": ["object", "null"]}), Some("not of `type: object`")),
         ("untyped", json!({"properties": {}}), Some("not of `type: object`")),
         ("truth", json!(true), Some("not of `type: object`")),
-        ("sign", json!({"type": "object", "properties": {"a b": {}}}), Some("an argument of a name that vendors refuse, \"a b\",")),
-        ("empty", json!({"type": "object", "properties": {"": {}}}), Some("an argument of a name that vendors refuse, \"\",")),
+        (
+            "sign",
+            json!({"type": "object", "properties": {"a b": {}}}),
+            Some("an argument of a name that vendors refuse, \"a b\","),
+        ),
+        (
+            "empty",
+            json!({"type": "object", "properties": {"": {}}}),
+            Some("an argument of a name that vendors refuse, \"\","),
+        ),
         ("names", json!({"type": "object", "properties": []}), Some("`properties` are no object")),
         ("large", json!({"type": "object", "description": "x".repeat(9_000)}), Some("8192 at most")),
     ];

@@ -71,7 +71,8 @@ mod tests {
     #[test]
     fn a_refusal_names_tools_by_name_or_number() {
         let names = ["read_file", "mcp__a__one", "mcp__a__one_more", "rest__b"];
-        let spec = |name: &&str| ToolSpec { name: (*name).to_owned(), description: String::new(), parameters: json!({}) };
+        let spec =
+            |name: &&str| ToolSpec { name: (*name).to_owned(), description: String::new(), parameters: json!({}) };
         let specs: Vec<ToolSpec> = names.iter().map(spec).collect();
         let outside: Vec<String> = names.iter().skip(1).map(|name| (*name).to_owned()).collect();
         for (said, tools) in [

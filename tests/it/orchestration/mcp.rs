@@ -286,12 +286,35 @@ fn a_tool_that_vendors_would_refuse_is_left_out_and_told_and_costs_the_run_nothi
 fn a_request_that_a_vendor_refuses_for_tools_from_outside_is_made_without_them() {
     let run = Run::with("", "", |request| {
         if request.tools().iter().any(|name| name.starts_with("mcp__")) {
-            return Scripted::status(400, r#"{"error": {"message": "tools.9.custom.name: not today"}}"#);
+            return Scripted::status(400, r#"{"error": {"message": "not today"}}"#);
         }
         brief()
     });
     assert_eq!(run.said.code, 0, "{}", run.said.all());
-    let told = "refused a request with tools from outside; it is asked once more without them";
+    let told = "refused a request, which is made once more without mcp__own__look, mcp__own__reach, ";
+    assert!(run.said.all().contains(told), "{}", run.said.all());
+}
+
+#[test]
+fn a_refusal_that_names_a_tool_costs_the_session_that_tool_alone() {
+    let refused = "mcp__own__reach";
+    let run = Run::with("", "", move |request| {
+        if request.tools().iter().any(|name| name == refused) {
+            let number = request.tools().iter().position(|name| name == refused).expect("offered");
+            return Scripted::status(
+                400,
+                &json!({"error": {"message": format!("tools.{number}.custom.input_schema: odd")}}).to_string(),
+            );
+        }
+        match request.turn() {
+            0 => call("mcp__own__look", json!({ "path": "shop/cart.py" })),
+            _ => brief(),
+        }
+    });
+    assert_eq!(run.said.code, 0, "{}", run.said.all());
+    // The first request is the one that was refused.
+    assert!(run.told(1).contains("def "), "{}", run.told(1));
+    let told = "which is made once more without mcp__own__reach. It said: ";
     assert!(run.said.all().contains(told), "{}", run.said.all());
 }
 

@@ -3,6 +3,7 @@ import base64
 import json
 import os
 import sys
+import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -16,6 +17,7 @@ TOOLS = [
     {"name": "change", "description": "Writes.", "inputSchema": {"type": "object"}},
 ]
 sessions = {}
+together = threading.Barrier(2, timeout=20)
 
 
 class Web(BaseHTTPRequestHandler):
@@ -92,6 +94,11 @@ class Web(BaseHTTPRequestHandler):
         message = json.loads(body)
         method, number = message.get("method"), message.get("id")
         if method == "initialize":
+            if self.path == "/together":
+                try:
+                    together.wait()
+                except threading.BrokenBarrierError:
+                    return self.answer(503, "nobody else came", "text/plain")
             session = f"session-{len(sessions)}"
             sessions[session] = True
             result = {"protocolVersion": message["params"]["protocolVersion"], "capabilities": {"tools": {}},

@@ -17,14 +17,14 @@ use crate::world::project::Project;
 const SECRET: &str = "wk-0a1b2c3d4e5f6071";
 
 /// The service under way.
-struct Web {
+pub(super) struct Web {
     child: Child,
-    port: u16,
+    pub(super) port: u16,
     folder: tempfile::TempDir,
 }
 
 impl Web {
-    fn start() -> Self {
+    pub(super) fn start() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let script = folder.path().join("web.py");
         std::fs::write(&script, include_str!("web.py")).expect("written");
@@ -330,6 +330,29 @@ fn a_server_that_forgets_its_session_or_refuses_the_greeting_is_lost_and_costs_i
     assert_eq!(refused.exits(), [["mcp__web", "EXIT-MCP-INIT-FAILED"]]);
     assert!(refused.said.all().contains("HTTP 401"), "{}", refused.said.all());
     assert_eq!(refused.offered(), Vec::<String>::new());
+}
+
+/// The greeting of each waits for the other's at the service.
+#[test]
+fn servers_of_advisors_side_by_side_are_greeted_at_once() {
+    let web = Web::start();
+    let config = format!(
+        "agent:
+  toolHosts: [127.0.0.1]
+  mcp:
+    web: {{url: 'http://127.0.0.1:{}/together', headersEnv: {{Authorization: TRACKER_AUTH}}, roles: [advisor]}}
+  advisors:
+    callers: {{instructions: Which callers break?}}
+    security: {{instructions: Is any input unchecked?}}
+",
+        web.port
+    );
+    let run = run(&config, |_librarian| brief());
+    assert_eq!(run.said.code, 0, "{}", run.said.all());
+    assert_eq!(run.exits(), Vec::<Vec<String>>::new(), "{}", run.said.all());
+    let greeted =
+        web.heard().iter().filter(|one| one["body"].as_str().is_some_and(|body| body.contains("initialize\""))).count();
+    assert_eq!(greeted, 2);
 }
 
 #[test]
