@@ -46,17 +46,22 @@ fn complete(schema: &mut Value, depth: usize) {
         rules.insert("items".to_owned(), json!({}));
     }
     for (keyword, inner) in rules.iter_mut() {
-        let keyword = keyword.as_str();
-        match inner {
-            Value::Object(named) if NAMED.contains(&keyword) => {
-                named.values_mut().for_each(|inner| complete(inner, depth + 1));
-            }
-            Value::Array(list) if LISTS.contains(&keyword) => {
-                list.iter_mut().for_each(|inner| complete(inner, depth + 1));
-            }
-            inner if SINGLE.contains(&keyword) => complete(inner, depth + 1),
-            _ => {}
+        for inner in schemas_of(keyword, inner) {
+            complete(inner, depth + 1);
         }
+    }
+}
+
+/// The schemas that a keyword holds.
+fn schemas_of<'s>(keyword: &str, rule: &'s mut Value) -> Vec<&'s mut Value> {
+    if NAMED.contains(&keyword) {
+        rule.as_object_mut().map(|named| named.values_mut().collect()).unwrap_or_default()
+    } else if LISTS.contains(&keyword) {
+        rule.as_array_mut().map(|list| list.iter_mut().collect()).unwrap_or_default()
+    } else if SINGLE.contains(&keyword) {
+        vec![rule]
+    } else {
+        Vec::new()
     }
 }
 

@@ -188,7 +188,7 @@ fn a_tool_that_vendors_would_refuse_is_not_offered() {
             json!({"type": "object", "properties": {"": {}}}),
             Some("an argument of a name that vendors refuse, \"\","),
         ),
-        ("names", json!({"type": "object", "properties": []}), Some("`properties` are no object")),
+        ("names", json!({"type": "object", "properties": []}), Some("`properties` that are no object")),
         ("large", json!({"type": "object", "description": "x".repeat(9_000)}), Some("8192 at most")),
     ];
     for (name, schema, refused) in cases {

@@ -129,7 +129,7 @@ async fn a_vendor_that_refuses_the_first_request_is_asked_once_more_without_tool
     assert!(is_done(&once.run().await));
     assert_eq!(offered(&once), [true, false, false]);
     assert!(once.told(2).contains("there is no tool"), "what is not on offer is not called: {}", once.told(2));
-    let warned = |event: &Event| matches!(event, Event::Warning { message } if message.contains("once more without them: the vendor said"));
+    let warned = |event: &Event| matches!(event, Event::Warning { message } if message.contains("which is made once more without mcp__own__look. It said: "));
     assert_eq!(once.events.borrow().iter().filter(|event| warned(event)).count(), 1);
 
     let mut twice = with(vec![refused(), refused()]);
