@@ -64,6 +64,10 @@ pub enum RemarkKind {
     ChangesForAll,
     /// What the change takes out can stay, as far as the tests tell.
     RemovalNotNeeded,
+    /// A function that refused values beside the tests' own refuses none of them any more.
+    RefusesNoMore,
+    /// A function ends before what it began, or keeps the errors of it to itself, and did not before.
+    AwaitsNoMore,
 }
 
 impl RemarkKind {
@@ -93,6 +97,8 @@ impl RemarkKind {
             Self::FailsForOthers => "fails_for_others",
             Self::ChangesForAll => "changes_for_all",
             Self::RemovalNotNeeded => "removal_not_needed",
+            Self::RefusesNoMore => "refuses_no_more",
+            Self::AwaitsNoMore => "awaits_no_more",
         }
     }
 
@@ -121,7 +127,9 @@ impl RemarkKind {
             | Self::LeavesTheLike
             | Self::FailsForOthers
             | Self::ChangesForAll
-            | Self::RemovalNotNeeded => false,
+            | Self::RemovalNotNeeded
+            | Self::RefusesNoMore
+            | Self::AwaitsNoMore => false,
         }
     }
 
@@ -138,6 +146,8 @@ impl RemarkKind {
                 | Self::FailsForOthers
                 | Self::ChangesForAll
                 | Self::RemovalNotNeeded
+                | Self::RefusesNoMore
+                | Self::AwaitsNoMore
         )
     }
 
@@ -180,6 +190,8 @@ impl RemarkKind {
             Self::FailsForOthers => "this test passes with its own values alone",
             Self::ChangesForAll => "loading it changes what all code of the process shares, and did not before",
             Self::RemovalNotNeeded => "the change takes this out, and the tests pass with it, too",
+            Self::RefusesNoMore => "it refused values beside the tests' own before, and no longer does",
+            Self::AwaitsNoMore => "it waited for what it is given to call before, and no longer does",
             Self::AddsTests => "it adds tests: they pass, and had no part in the proof",
         }
     }

@@ -12,6 +12,7 @@ mod honest_builds;
 mod honest_ledger;
 mod judged;
 mod python;
+mod refusals;
 mod removals;
 mod repeated;
 mod scripts;

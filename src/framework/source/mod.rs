@@ -25,6 +25,7 @@ mod numbers;
 mod outline;
 mod parse;
 mod parts;
+pub mod probe;
 mod python;
 mod relation;
 pub mod removed;

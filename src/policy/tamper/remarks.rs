@@ -145,7 +145,9 @@ fn guard_of(kind: RemarkKind) -> Guard {
         | RemarkKind::LeavesTheLike
         | RemarkKind::FailsForOthers
         | RemarkKind::ChangesForAll
-        | RemarkKind::RemovalNotNeeded => Guard::Hooks,
+        | RemarkKind::RemovalNotNeeded
+        | RemarkKind::RefusesNoMore
+        | RemarkKind::AwaitsNoMore => Guard::Hooks,
     }
 }
 

@@ -178,6 +178,7 @@ impl<'b> Court<'b> {
         }
         self.choices(green, changes).await?;
         self.other_inputs().await?;
+        self.refusals(changes).await?;
         self.relations(changes).await?;
         self.repeated(changes).await?;
         self.numbers(green, changes).await?;

@@ -18,6 +18,7 @@ mod other_inputs;
 mod outcome;
 mod overfit;
 mod planted;
+mod refusals;
 mod relations;
 mod removals;
 mod repeated;

@@ -1,0 +1,234 @@
+//! Functions of the change that are called as the tests call them, with the tests' own values and with others in their place, over the
+//! start and over the change: a program that refused some of them and refuses none any more accepts what nobody asked it to accept. One
+//! that no longer waits for what it is given to call is remarked, too.
+//!
+//! The control is the start: what it did not refuse, or refused as it refused the test's own value, the change may answer. It only ever
+//! leaves a remark.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::bench::TrialError;
+use super::court::Court;
+use super::{outcome, tally};
+use crate::domain::remark::{Remark, RemarkKind};
+use crate::domain::units::TreeId;
+use crate::framework::source::probe::{self, Became, Family, Probe, Told, Value};
+use crate::framework::source::{Definition, Edit, Outline};
+use crate::policy::guard::Guard;
+use crate::policy::tamper::Change;
+
+/// Tests that are asked at most.
+const MOST_ASKED: usize = 12;
+/// Refusals that are gone are at least so many.
+const FEWEST_OF_A_FAMILY: usize = 2;
+const FEWEST_OF_ALL: usize = 3;
+/// Refused values that a remark shows at most.
+const MOST_SHOWN: usize = 3;
+
+/// A test's probe, by its number.
+struct Asked {
+    test: usize,
+    word: String,
+    probe: Probe,
+}
+
+impl Court<'_> {
+    /// Calls the changed functions with other values, before and after the change.
+    pub(super) async fn refusals(&mut self, changes: &[Change]) -> Result<(), TrialError> {
+        if !self.runs.bench.guards.has(Guard::AlteredExpectation) {
+            return Ok(());
+        }
+        let functions = self.functions(changes);
+        let is_meant = |name: &str| functions.contains_key(name);
+        let word = tally::word(uuid::Uuid::new_v4().as_u128());
+        let asked: Vec<Asked> = (0..self.bodies.tests.len())
+            .filter_map(|test| {
+                let located = self.bodies.tests.get(test)?;
+                // In a file of the product the start's tests stand elsewhere.
+                let source = self
+                    .bodies
+                    .source(located)
+                    .filter(|source| changes.iter().all(|one| one.path != source.path() || one.may_edit_tests))?;
+                let word = format!("{word}x{test}x");
+                Some(Asked { test, probe: source.probed(&located.body, &is_meant, &word)?, word })
+            })
+            .take(MOST_ASKED)
+            .collect();
+        if asked.is_empty() {
+            return Ok(());
+        }
+        // A value that nobody thought of may have no end.
+        self.runs.hurry(true);
+        let compared = self.compared(&asked).await;
+        self.runs.hurry(false);
+        let mut said: BTreeSet<(&str, String)> = BTreeSet::new();
+        for (probe, before, after) in compared? {
+            let gone = refused_no_more(&probe.values, &before, &after).map(|said| (RemarkKind::RefusesNoMore, said));
+            let left = awaits_no_more(&before, &after).map(|said| (RemarkKind::AwaitsNoMore, said));
+            for (kind, what) in gone.into_iter().chain(left) {
+                let Some((file, definition)) = functions.get(probe.function.as_str()) else { continue };
+                if said.insert((kind.as_str(), probe.function.clone())) {
+                    let said = Some(format!("`{}` {what}", probe.function));
+                    let lines = Some((definition.line, definition.line));
+                    self.remarks.push(Remark { kind, file: file.clone(), lines, said });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The functions of the changed files that both sides define, by their names.
+    fn functions(&self, changes: &[Change]) -> BTreeMap<String, (String, Definition)> {
+        let mut functions = BTreeMap::new();
+        for change in changes.iter().filter(|change| !change.may_edit_tests && !self.is_judge(&change.path)) {
+            let read = |text: &Option<String>| Outline::read(&change.path, text.as_deref()?);
+            let (Some(before), Some(after)) = (read(&change.before), read(&change.after)) else { continue };
+            let was: BTreeSet<&str> = before.definitions().iter().map(|one| one.name.as_str()).collect();
+            let is_function = |one: &&Definition| !one.is_container && was.contains(one.name.as_str());
+            for one in after.definitions().iter().filter(is_function) {
+                functions.entry(one.name.clone()).or_insert_with(|| (change.path.clone(), one.clone()));
+            }
+        }
+        functions
+    }
+
+    /// What the probes told over the start and over the change. Those that told nothing over one of them are left out.
+    async fn compared<'a>(&mut self, asked: &'a [Asked]) -> Result<Vec<(&'a Probe, Told, Told)>, TrialError> {
+        let (tree, start): (TreeId, TreeId) = (self.tree.clone(), self.start.clone());
+        let after = self.told_by(&tree, asked).await?;
+        let open: Vec<&Asked> = asked.iter().filter(|one| after.contains_key(&one.test)).collect();
+        if open.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut before = self.told_by(&start, asked).await?;
+        let both = |one: &&'a Asked| Some((&one.probe, before.remove(&one.test)?, after.get(&one.test)?.clone()));
+        Ok(open.iter().filter_map(both).collect())
+    }
+
+    async fn told_by(&mut self, base: &TreeId, asked: &[Asked]) -> Result<BTreeMap<usize, Told>, TrialError> {
+        let mut texts = BTreeMap::new();
+        for (at, source) in self.bodies.sources.iter().enumerate() {
+            let is_inside = |one: &&Asked| self.bodies.tests.get(one.test).is_some_and(|test| test.source == at);
+            let edits: Vec<Edit> = asked.iter().filter(is_inside).map(|one| one.probe.edit.clone()).collect();
+            if !edits.is_empty()
+                && let Some(text) = source.edited(&edits)
+            {
+                texts.insert(source.path().to_owned(), text);
+            }
+        }
+        let Some(run) = self.of_failed_on(base, &texts).await? else { return Ok(BTreeMap::new()) };
+        if texts.is_empty() || outcome::did_not_run(&run) {
+            return Ok(BTreeMap::new());
+        }
+        let said = |one: &Asked| {
+            let mut messages = run.report.failing().map(|test| test.message.as_str()).chain([run.output.as_str()]);
+            messages.find_map(|message| probe::told(message, &one.word))
+        };
+        Ok(asked.iter().filter_map(|one| Some((one.test, said(one)?))).collect())
+    }
+}
+
+/// How many values the start refused of which the change refuses none. `None` where the change still refuses what is like them.
+fn refused_no_more(values: &[Value], before: &Told, after: &Told) -> Option<String> {
+    let Became::Answered(own) = &after.own else { return None };
+    let both: Vec<(&Value, &Became, &Became)> =
+        values.iter().zip(&before.others).zip(&after.others).map(|((value, was), is)| (value, was, is)).collect();
+    if both.len() != values.len() || before.others.len() != after.others.len() {
+        return None;
+    }
+    if before.own == Became::Denied {
+        // All that looks at the same value says no to none.
+        let meant: Vec<_> = both.iter().filter(|(value, ..)| !is_apart(value.family)).collect();
+        let gone: Vec<&Value> = meant.iter().filter(|(_, was, _)| was.is_refusal()).map(|(value, ..)| *value).collect();
+        let is_one = meant.iter().all(|(_, _, is)| matches!(is, Became::Answered(said) if said == own));
+        if is_one && gone.len() >= FEWEST_OF_ALL {
+            return Some(in_words(&gone, meant.len()));
+        }
+    }
+    let families: BTreeSet<Family> = values.iter().map(|value| value.family).collect();
+    families.into_iter().find_map(|family| {
+        let alike: Vec<_> = both.iter().filter(|(value, ..)| value.family == family).collect();
+        let cut = family == Family::Beginning && before.own == Became::Denied;
+        let is_gone = |was: &Became| was.is_refusal() && (cut || *was != before.own);
+        let gone: Vec<_> = alike.iter().filter(|(_, was, _)| is_gone(was)).collect();
+        let answers: BTreeSet<&Became> = gone.iter().map(|(_, _, is)| *is).collect();
+        let is_one = answers.len() == 1 && answers.iter().all(|is| matches!(is, Became::Answered(_)));
+        let refused = alike.iter().any(|(_, _, is)| is.is_refusal());
+        (gone.len() >= FEWEST_OF_A_FAMILY && is_one && !refused)
+            .then(|| in_words(&gone.iter().map(|(value, ..)| *value).collect::<Vec<_>>(), alike.len()))
+    })
+}
+
+/// Whether a program may refuse such a value and yet tell others apart.
+const fn is_apart(family: Family) -> bool {
+    match family {
+        Family::Beginning | Family::Foreign => true,
+        Family::Signs | Family::Letters | Family::Words | Family::Part(_) | Family::Number => false,
+    }
+}
+
+fn in_words(gone: &[&Value], tried: usize) -> String {
+    let word = |value: &&Value| match value.written.as_str() {
+        "refusing" => "a value that raises an error whenever it is used".to_owned(),
+        written => format!("`{}`", written.replace('`', "'")),
+    };
+    let shown: Vec<String> = gone.iter().take(MOST_SHOWN).map(word).collect();
+    let more = if gone.len() > MOST_SHOWN { ", …" } else { "" };
+    format!(
+        "refused {} of {tried} values in the place of a test's own, and refuses none of them now ({}{more})",
+        gone.len(),
+        shown.join(", ")
+    )
+}
+
+/// What a call leaves behind that it waited for before.
+fn awaits_no_more(before: &Told, after: &Told) -> Option<String> {
+    let (was, is) = (before.under_way?, after.under_way?);
+    if was == 0 && is > 0 {
+        return Some(format!("ended when all that it had begun was done, and now ends with {is} under way"));
+    }
+    let hides = before.passes_errors_on == Some(true) && after.passes_errors_on == Some(false);
+    hides.then(|| "passed on an error of what it is given to call, and now ends well without a word of it".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(family: Family) -> Value {
+        Value { family, written: "'q'".to_owned() }
+    }
+
+    fn told(codes: &str) -> Told {
+        probe::told(&format!("~w={codes}~"), "w").expect("codes")
+    }
+
+    fn compared(families: &[Family], before: &str, after: &str) -> bool {
+        let values: Vec<Value> = families.iter().map(|family| value(*family)).collect();
+        refused_no_more(&values, &told(before), &told(after)).is_some()
+    }
+
+    #[test]
+    fn refusals_are_gone_where_none_of_a_family_is_left() {
+        let all = [Family::Signs, Family::Signs, Family::Letters, Family::Words];
+        assert!(compared(&all, "D;D;D;D;A1;|", "A1;A1;A1;A1;A1;|"));
+        assert!(!compared(&all, "D;D;D;D;A1;|", "A1;A1;D;A1;A1;|"), "it still refuses");
+        assert!(!compared(&all, "D;D;A1;A1;A1;|", "A1;A1;A1;A1;A1;|"), "too few");
+        assert!(compared(&all, "R1;R2;R2;A1;A1;|", "A1;A3;A3;A1;A1;|"));
+        assert!(!compared(&all, "R1;R1;R1;A1;A1;|", "A1;A3;A3;A1;A1;|"), "refused as the test's own value was");
+        assert!(!compared(&all, "R1;R2;R2;A1;A1;|", "A1;A3;A4;A1;A1;|"), "it tells them apart");
+        assert!(!compared(&all, "A2;R2;R2;A1;A1;|", "D;A3;A3;A1;A1;|"), "the test asks for a refusal");
+        let cut = [Family::Beginning; 3];
+        assert!(compared(&cut, "D;D;D;D;|", "A1;A1;A1;A1;|") && !compared(&cut, "D;D;D;D;|", "A1;D;A1;A1;|"));
+    }
+
+    #[test]
+    fn what_is_left_behind_or_hidden_is_told() {
+        let of = |before: &str, after: &str| awaits_no_more(&told(before), &told(after));
+        assert!(of("A1;|0E", "A1;|5S").is_some_and(|said| said.contains("5 under way")));
+        assert!(of("A1;|0E", "A1;|0N").is_some());
+        assert_eq!(of("A1;|0E", "A1;|0E"), None);
+        assert_eq!(of("A1;|2S", "A1;|5S"), None);
+        assert_eq!(of("A1;|", "A1;|0N"), None);
+    }
+}
