@@ -90,10 +90,11 @@ impl Setup<'_> {
             terminal::show_change(&self.redactor.redact(&patch), self.environment);
         }
         let (Some(step), Some(page)) = (step, page) else {
-            super::print(&report)?;
+            report::print_ended(&report, &view, &self.redactor);
             return Ok(ran.map_or(EXIT_INTERNAL, |outcome| outcome.exit_code()));
         };
-        super::print(&if format == Format::Text { step.inert(&report) } else { report })?;
+        let printed = if format == Format::Text { step.inert(&report) } else { report };
+        report::print_ended(&printed, &view, &self.redactor);
         let told = step.finish(&Ended {
             view: &view,
             patch: &patch,

@@ -36,6 +36,9 @@ pub const REVIEW_PATH: &str = ".github/workflows/upshift-review.yml";
 /// The content of that workflow.
 pub const REVIEW: &str = include_str!("init/review.yml");
 
+/// The command that writes it, and nothing else.
+pub const WRITE_REVIEW: &str = "upshift init --review";
+
 /// The workflow that judges pull requests.
 pub const JUDGE_PATH: &str = ".github/workflows/judge.yml";
 
@@ -174,6 +177,18 @@ pub fn write_judge(root: &Path, overwrite: Overwrite) -> Result<String, InitErro
         "Wrote {JUDGE_PATH}.\n\nNext:\n  \
          1. In {JUDGE_PATH}, replace {PLACEHOLDER} by the owner of the action, and @v1 by @ and a commit (there is no release); what the tests need goes to `setup-command`.\n  \
          2. Try it on this machine, on a branch: upshift judge\n"
+    ))
+}
+
+/// Writes the workflow that tells upshift's of reviews below `root` and says what to do next.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_review(root: &Path, overwrite: Overwrite) -> Result<String, InitError> {
+    put_all(root, (overwrite, "upshift init --review --force"), &[(REVIEW_PATH, REVIEW)])?;
+    Ok(format!(
+        "Wrote {REVIEW_PATH}.\n\nNext:\n  \
+         1. Have upshift's own workflow follow it: `upshift-review` belongs to `workflows:` under `workflow_run`, as `upshift init` writes it.\n"
     ))
 }
 

@@ -69,6 +69,7 @@ mod variables;
 mod waiting;
 mod work;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -162,6 +163,9 @@ enum Command {
         /// Write a workflow that judges every pull request (forks too) instead: no model, no key
         #[arg(long, conflicts_with_all = ["schedule", "external_checks"])]
         judge: bool,
+        /// Write the workflow that tells upshift's of reviews, and nothing else
+        #[arg(long, conflicts_with_all = ["schedule", "external_checks", "judge"])]
+        review: bool,
     },
     /// Watch a recorded model fix a broken project: no key, no network.
     Demo {
@@ -232,8 +236,9 @@ fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
         Command::Runs(args) => show::runs(&args, environment),
         Command::Trace(args) => trace::run(&args, environment),
         Command::Stats(args) => stats::run(&args, environment),
-        Command::Init { force, judge: true, .. } => write_judge(force),
-        Command::Init { force, schedule, external_checks, judge: false } => {
+        Command::Init { force, judge: true, .. } => write_one(force, init::write_judge),
+        Command::Init { force, review: true, .. } => write_one(force, init::write_review),
+        Command::Init { force, schedule, external_checks, judge: false, review: false } => {
             let schedule = if schedule { init::Schedule::HalfHourly } else { init::Schedule::No };
             write_starters(force, init::Options { schedule, hears_outsiders: external_checks })
         }
@@ -271,9 +276,12 @@ fn check_plan(flags: plan::Flags, environment: &Environment) -> anyhow::Result<u
     }
 }
 
-fn write_judge(force: bool) -> anyhow::Result<u8> {
+fn write_one(
+    force: bool,
+    write: impl Fn(&Path, init::Overwrite) -> Result<String, init::InitError>,
+) -> anyhow::Result<u8> {
     let overwrite = if force { init::Overwrite::Yes } else { init::Overwrite::No };
-    let said = init::write_judge(&environment::current_dir()?, overwrite);
+    let said = write(&environment::current_dir()?, overwrite);
     print(&said.map_err(|error| Failure::usage(error.to_string()))?)
 }
 

@@ -40,7 +40,9 @@ impl Failure {
 pub(super) fn print(text: &str) -> anyhow::Result<u8> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if !nobody_reads(&error) => Err(error.into()),
+        Err(error) if !nobody_reads(&error) => Err(Failure::usage(format!(
+            "standard output could not be written: {error}\n→ Fix: make room there, or send it elsewhere"
+        ))),
         Ok(()) | Err(_) => Ok(EXIT_SUCCESS),
     }
 }

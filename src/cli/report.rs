@@ -8,16 +8,17 @@ use serde::Serialize;
 use super::console::{Console, Stream};
 use super::environment::{Environment, current_dir};
 use super::{Failure, details, plan, setup, show};
-use crate::audit::{AuditError, LoadedRun, Reader, RunStatus, VerifyError};
+use crate::audit::{AuditError, LoadedRun, Reader, VerifyError};
 use crate::config::Format;
 use crate::domain::clock::Timestamp;
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
 use crate::domain::units::RunId;
 use crate::redact::Redactor;
 use crate::report::markdown::Surface;
+use crate::report::style::Style;
 use crate::report::view::RunView;
 use crate::report::wrap::wrap;
-use crate::report::{json, jsonl, markdown, text};
+use crate::report::{json, jsonl, markdown, text, words};
 
 /// The key of a report that belongs to no pull request.
 const LOCAL_KEY: &str = "local";
@@ -33,7 +34,7 @@ pub(crate) struct Args {
     /// Output format
     #[arg(long, value_enum, default_value_t = Form::Text)]
     format: Form,
-    /// List the runs in the log
+    /// List the runs in the log, as `upshift runs` does
     #[arg(long, conflicts_with_all = ["run", "verify"])]
     list: bool,
     /// Verify the hash chain of this run; exits 1 if the log was changed
@@ -65,7 +66,7 @@ pub(super) fn run(args: &Args, environment: &Environment) -> anyhow::Result<u8> 
     if args.list {
         return match args.format {
             Form::Json | Form::Jsonl => show::print_runs(&reader, super::form::Form::Json, environment),
-            Form::Text | Form::Md | Form::Html => super::print(&list(&reader)?),
+            Form::Text | Form::Md | Form::Html => show::print_runs(&reader, super::form::Form::Text, environment),
         };
     }
     let run_id = match &args.run {
@@ -145,6 +146,16 @@ pub(super) fn render_ended(view: &RunView, (format, console): (Format, Console),
     }
 }
 
+/// Prints the report of a run that just ended. The run stands as it does: a report that cannot be written is told of, with its first line.
+pub(super) fn print_ended(report: &str, view: &RunView, redactor: &Redactor) {
+    let Err(error) = super::print(report) else { return };
+    let words = error.to_string();
+    let why = words.split('\n').next().unwrap_or_default();
+    let again = words::log_commands(view).into_iter().find(|command| command.starts_with("upshift report"));
+    let fix = again.map(|command| format!("\n→ Fix: `{command}` prints the report again")).unwrap_or_default();
+    super::say(&shown(&format!("{}\n⚠ {why}{fix}", text::headline(view, Style::Plain)), redactor));
+}
+
 /// The report for people, set to the width of their terminal.
 fn read(view: &RunView, console: Console, redactor: &Redactor) -> String {
     wrap(&shown(&text::laid_out(view, console.style(Stream::Out)), redactor), console.columns(Stream::Out))
@@ -153,20 +164,6 @@ fn read(view: &RunView, console: Console, redactor: &Redactor) -> String {
 /// A rendered text without secrets. Events hold none, but what parted one in them may be gone from the text.
 fn shown(text: &str, redactor: &Redactor) -> String {
     redactor.redact(text).into_owned()
-}
-
-fn list(reader: &Reader) -> anyhow::Result<String> {
-    let mut out = String::new();
-    for run in reader.list_runs()? {
-        let state = match run.status {
-            RunStatus::Running => "running",
-            RunStatus::Interrupted => "interrupted",
-            RunStatus::Ended(Some(ref outcome)) => outcome.as_str(),
-            RunStatus::Ended(None) => &run.seed_outcome,
-        };
-        out.push_str(&format!("{}  {}  {state}  {}\n", run.run_id, run.started_at, run.objective));
-    }
-    Ok(if out.is_empty() { "The log holds no runs.\n".to_owned() } else { out })
 }
 
 /// The document that `--verify --format json` prints. Its keys stay.

@@ -24,6 +24,8 @@ use crate::report::outputs::{self, Places};
 use crate::report::view::RunView;
 use crate::report::workflow_command::{self, Annotation};
 
+/// The variable that names the file for a step's outputs.
+const OUTPUT: &str = "GITHUB_OUTPUT";
 /// Set by `action.yml`: upshift is the step itself, not a part of somebody's script whose output may go elsewhere.
 const IN_THE_ACTION: &str = "UPSHIFT_ACTION";
 /// The report's files in the run's own folder.
@@ -162,7 +164,7 @@ impl<'a> Step<'a> {
     }
 
     fn tell(self, values: &[(&'static str, String)]) -> Option<String> {
-        self.append("GITHUB_OUTPUT", &outputs::render(values, &token()))
+        self.append(OUTPUT, &outputs::render(values, &token()))
     }
 
     /// Appends to a file that the runner reads after the step. A file that is not named is not read. Returns the warning where it could not
@@ -171,7 +173,9 @@ impl<'a> Step<'a> {
         let path = self.environment.get(variable)?;
         let mut open = OpenOptions::new();
         let written = open.append(true).create(true).open(path).and_then(|mut file| file.write_all(text.as_bytes()));
-        written.err().map(|error| format!("{variable} could not be written: {error}"))
+        let without =
+            if variable == OUTPUT { "this step has no outputs" } else { "the report stands in the step's log alone" };
+        written.err().map(|error| format!("{variable} could not be written: {error}; {without}"))
     }
 }
 

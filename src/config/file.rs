@@ -383,7 +383,7 @@ object! {
         /// Who merges a pull request that upshift opened: a person, or the forge once everything that it requires is there.
         "merge" merge: Merge = "never";
         /// How long the job may take, as its `timeout-minutes` says: a run that waits is parked five minutes before.
-        "jobTimeoutMinutes" job_timeout_minutes: Whole<10, 43_200> = "360";
+        "jobTimeoutMinutes" job_timeout_minutes: Whole<10, 43_200> = "120";
     }
 }
 

@@ -11,8 +11,8 @@ use super::values::BotName;
 
 const DEFAULT_CI_TIMEOUT_MINUTES: u32 = 30;
 const DEFAULT_MERGE_TIMEOUT_MINUTES: u32 = 60;
-/// GitHub's own limit of a job.
-const DEFAULT_JOB_MINUTES: u32 = 360;
+/// The limit of a job in the workflow of `upshift init`: a run is parked too early rather than too late.
+const DEFAULT_JOB_MINUTES: u32 = 120;
 const DEFAULT_ATTEMPTS_PER_PR: u32 = 3;
 /// The label that keeps upshift away where nothing names another.
 pub const DEFAULT_SKIP_LABEL: &str = "upshift:skip";

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::account::{Limited, Unavailability};
+use super::account::Unavailability;
 use super::advice::Advice;
 use super::agents::{AgentRecovery, AgentSwitch, AllLimited, SubAgentChange};
 use super::attempt::{Attempt, TierExit};
+pub use super::bare_end::RunFinished;
 pub use super::baseline::{BaselineFinished, TestMessage, TestPlace};
 use super::blocker::Blocker;
 use super::budget::Budget;
@@ -18,8 +19,7 @@ use super::kept_report::{KeptReport, ReusedReport};
 use super::ladder::{Role, Tier};
 use super::leftover::Leftover;
 use super::meta::MetaReported;
-use super::outcome::Outcome;
-use super::proof::Evidence;
+use super::proof::{Evidence, ProofStarted};
 use super::receipt::{CallScope, Receipt};
 use super::remark::Remark;
 use super::test_report::RunKind;
@@ -236,6 +236,8 @@ pub enum Event {
         /// How long it took, in milliseconds.
         duration_ms: u64,
     },
+    /// The tests pass, and evidence is about to be asked of that green: it may be refused yet.
+    ProofStarted(ProofStarted),
     /// Evidence was asked of a green. It replaces the evidence of an earlier one.
     EvidenceGathered {
         /// Each kind that was tried or could not be.
@@ -260,6 +262,9 @@ pub enum Event {
     EntropyDetected {
         /// The normalised signature.
         signature: String,
+        /// The last of the errors as it was told. Empty in logs of older versions.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        said: String,
         /// How often in a row.
         count: u32,
         /// The threshold.
@@ -451,36 +456,6 @@ pub struct RunStarted {
     /// The task of a backlog that the run is for, as `backlog/task`. `None` for a run of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-}
-
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RunFinished {
-    /// How.
-    pub outcome: Outcome,
-    /// The cap, signal or condition, in words.
-    pub stop_reason: String,
-    /// The most recent errors, for the report.
-    pub recent_errors: Vec<String>,
-    /// Failing tests at the end. `None` where no run of the tests was judged.
-    pub still_failing: Option<Vec<String>>,
-    /// Files changed, lines added, lines removed.
-    pub diff_stat: DiffStat,
-    /// The best change, where it is not in the files.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kept: Option<Box<KeptChange>>,
-    /// Where the best patch was kept when the run failed.
-    pub best_patch: Option<String>,
-    /// Where the change was kept that the last iteration had made when it was cut short: nobody has judged it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unjudged_patch: Option<String>,
-    /// The rate limit that a parked run waits for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limited: Option<Box<Limited>>,
-    /// Active milliseconds over all invocations.
-    pub active_ms: u64,
-    /// When.
-    pub finished_at: Timestamp,
 }
 
 /// Where events go. A trait so that the audit log, the terminal and tests can all listen.

@@ -2,6 +2,9 @@
 
 use super::units::MicroUsd;
 
+/// A model that worked on fewer tasks says nothing yet.
+pub const MIN_TASKS: usize = 5;
+
 /// One red task that models worked on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PlayedTask {

@@ -2,6 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The tests pass, and evidence is about to be asked of that green.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProofStarted {
+    /// Tests that were seen passing.
+    pub passed: u64,
+    /// How long the command ran, in milliseconds.
+    pub duration_ms: u64,
+    /// The most that the evidence may take, in milliseconds.
+    pub most_ms: u64,
+}
+
 /// One kind of evidence for a green.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
@@ -9,9 +20,9 @@ pub struct Evidence {
     pub evidence: EvidenceKind,
     /// How it ended.
     pub status: EvidenceStatus,
-    /// How many of the tests that failed at the start it was tried on.
+    /// How often it was tried, counted in [`EvidenceKind::unit`]s.
     pub tried: u32,
-    /// On how many of them it showed what it must.
+    /// In how many of them it showed what it must.
     pub noticed: u32,
     /// The reason of a status that is not [`EvidenceStatus::Held`]. Names of tests in it are not our text.
     #[serde(default)]
@@ -45,6 +56,18 @@ pub enum EvidenceKind {
 }
 
 impl EvidenceKind {
+    /// The things that are counted of it, one of them in a word.
+    #[must_use]
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::Seen | Self::StartsRules | Self::Untouched | Self::Counter => "test",
+            // A test may be made to fail in two ways.
+            Self::Poisoned | Self::AlteredExpectation | Self::Renamed | Self::Direct => "experiment",
+            Self::Planted => "check",
+            Self::Choices => "place",
+        }
+    }
+
     /// The evidence in a few words, as it reads when it held.
     #[must_use]
     pub const fn sentence(self) -> &'static str {

@@ -224,7 +224,8 @@ fn conclude(
     let mut events = vec![Event::IterationFinished(attempt)];
     if let Some(entropy) = step.entropy {
         let threshold = climb.allowance.rules.entropy_threshold;
-        events.push(Event::EntropyDetected { signature: entropy.signature, count: entropy.count, threshold });
+        let (signature, said) = (entropy.signature, context.redact(&entropy.said));
+        events.push(Event::EntropyDetected { signature, said, count: entropy.count, threshold });
     }
     let ends = [&work.ends.librarian, &work.ends.artisan, &work.critic].into_iter().flatten();
     // A report that was used again closes no session.

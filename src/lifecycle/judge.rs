@@ -10,7 +10,7 @@ use super::recorder::Recorder;
 use super::yours;
 use crate::config::{Minimise, OnRemark, Proof};
 use crate::domain::event::Event;
-use crate::domain::proof::is_witnessed;
+use crate::domain::proof::{ProofStarted, is_witnessed};
 use crate::domain::remark::{Remark, RemarkKind};
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
@@ -84,7 +84,16 @@ pub(super) async fn run(
         // The experiments begin with a clean tree: what this change left is named before it is gone.
         leftovers::collect(context, recorder);
     }
-    let proven = match demand(context, climb, author) {
+    let demand = demand(context, climb, author);
+    if let (Some(demand), Verdict::Green) = (&demand, &judged.judgement.verdict) {
+        // The experiments may take minutes: who looks on should not take them for the tests.
+        recorder.emit(&Event::ProofStarted(ProofStarted {
+            passed: trial::passed(&judged.run.report),
+            duration_ms: judged.run.duration_ms,
+            most_ms: u64::try_from(demand.most.as_millis()).unwrap_or(u64::MAX),
+        }));
+    }
+    let proven = match demand {
         Some(demand) => evidence::prove(&bench(context, climb), &mut judged, demand).await?,
         None => None,
     };

@@ -18,6 +18,8 @@ pub const DEFAULT_THRESHOLD: u32 = 3;
 pub struct Entropy {
     /// The normalised signature.
     pub signature: String,
+    /// The last sighting as it was told.
+    pub said: String,
     /// How often in a row it was seen.
     pub count: u32,
     /// The threshold that it reached.
@@ -48,7 +50,7 @@ impl EntropyState {
             self.count = 1;
             self.signature = Some(signature.clone());
         }
-        let fired = Entropy { signature, count: self.count, threshold: self.threshold };
+        let fired = Entropy { signature, said: error.to_owned(), count: self.count, threshold: self.threshold };
         (self.count >= self.threshold).then_some(fired)
     }
 
@@ -76,7 +78,8 @@ mod tests {
         assert_eq!(state.observe("boom at a.py:1"), None);
         assert_eq!(state.observe("boom at a.py:3"), None);
         let fired = state.observe("boom at a.py:99").expect("third in a row");
-        assert_eq!(fired, Entropy { signature: "boom at a.py:LINE".into(), count: 3, threshold: 3 });
+        let said = "boom at a.py:99".into();
+        assert_eq!(fired, Entropy { signature: "boom at a.py:LINE".into(), said, count: 3, threshold: 3 });
         assert_eq!(state.observe("boom at a.py:0").map(|entropy| entropy.count), Some(4));
         assert_eq!(state.observe("another"), None);
         assert_eq!(state.observe("boom at a.py:1"), None, "an interrupted row starts again at 1");

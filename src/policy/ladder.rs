@@ -5,11 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::played::{Basis, PlayedTask, Rung, Suggestion, Visit};
+use crate::domain::played::{Basis, MIN_TASKS, PlayedTask, Rung, Suggestion, Visit};
 use crate::domain::units::MicroUsd;
 
-/// A model that worked on fewer tasks says nothing yet.
-const MIN_VISITS: usize = 5;
 /// The most models that are tried in every order.
 const MAX_MODELS: usize = 10;
 /// A suggestion may fix this share of what the best ladder fixes.
@@ -85,7 +83,7 @@ fn records(tasks: &[PlayedTask]) -> Vec<Record<'_>> {
     }
     let mut records: Vec<Record<'_>> = visits
         .into_iter()
-        .filter(|(_, visits)| visits.len() >= MIN_VISITS)
+        .filter(|(model, _)| tasks_of(tasks, model) >= MIN_TASKS)
         .filter_map(|(model, visits)| {
             let solved = visits.iter().filter(|visit| visit.solved);
             let cap = solved.clone().map(|visit| visit.costs.len()).max()?;
@@ -97,6 +95,11 @@ fn records(tasks: &[PlayedTask]) -> Vec<Record<'_>> {
     records.sort_by(|a, b| b.rate.total_cmp(&a.rate));
     records.truncate(MAX_MODELS);
     records
+}
+
+/// The number of tasks that a model worked on. Two tiers of one run are one task.
+fn tasks_of(tasks: &[PlayedTask], model: &str) -> usize {
+    tasks.iter().filter(|task| task.visits.iter().any(|visit| visit.model == model)).count()
 }
 
 /// Every ladder of one to three different models.
@@ -171,8 +174,10 @@ mod tests {
 
     #[test]
     fn c12_too_little_history_is_no_advice() {
-        let few = vec![PlayedTask { visits: vec![visit("a/m", &[1], true)] }; MIN_VISITS - 1];
+        let few = vec![PlayedTask { visits: vec![visit("a/m", &[1], true)] }; MIN_TASKS - 1];
         assert_eq!(suggest(&few, Basis::History), None);
+        let one = [PlayedTask { visits: vec![visit("a/m", &[1], true); MIN_TASKS] }];
+        assert_eq!(suggest(&one, Basis::History), None, "one run with many tiers is one task");
         let never = vec![PlayedTask { visits: vec![visit("a/m", &[1], false)] }; 50];
         assert_eq!(suggest(&never, Basis::History), None);
     }

@@ -5,6 +5,7 @@
 
 mod agents;
 mod phrases;
+mod proof;
 
 use self::phrases::{
     cap_name, counts, headline, model, name, refused, sentence_case, session_finished, speech, table, verdict_tone,
@@ -16,7 +17,6 @@ use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::{BaselineFinished, Event, RunStarted};
 use crate::domain::ladder::{Role, Tier};
 use crate::domain::leftover::Leftover;
-use crate::domain::proof::{Evidence, EvidenceStatus};
 use crate::domain::receipt::{CallStatus, Receipt};
 use crate::domain::test_report::RunKind;
 use crate::domain::units::{MicroUsd, human_duration};
@@ -55,6 +55,8 @@ pub struct Progress {
     carried: u32,
     /// The error of the last call that failed: one with advice is told once, not again by every line that ends because of it.
     told: String,
+    /// Whether it was told that the tests are green, before the proof: it is said once.
+    told_green: bool,
     /// Whether a wait was told: what fails until the next answer is part of it.
     waits: bool,
     group: Group,
@@ -70,6 +72,7 @@ impl Progress {
             failing_before: 0,
             carried: 0,
             told: String::new(),
+            told_green: false,
             waits: false,
             group: Group::Closed,
         }
@@ -161,14 +164,18 @@ impl Progress {
                 vec![session_finished(*role, *turns, result, self.untold(summary))]
             }
             Event::TestsFinished { kind, verdict, passed, failed, duration_ms, .. } => {
-                vec![self.tests(*kind, verdict, *passed, *failed, *duration_ms)]
+                let is_told = std::mem::take(&mut self.told_green) && *verdict == Verdict::Green;
+                let line = (!is_told).then(|| self.tests(*kind, verdict, *passed, *failed, *duration_ms));
+                line.into_iter().collect()
             }
+            Event::ProofStarted(begun) => self.proof_started(*begun),
             Event::PatchMinimised { dropped, kept, .. } => vec![phrases::minimised(*dropped, *kept)],
             Event::EvidenceGathered { proof, runs, duration_ms } => vec![self.proof(proof, *runs, *duration_ms)],
             Event::Remarked { remarks, .. } => self.remarked(remarks.len()).into_iter().collect(),
             Event::IterationFinished(attempt) => vec![self.iteration_finished(attempt)],
-            Event::EntropyDetected { signature, count, .. } => {
-                let line = format!("  ! The same error {count} times in a row: {}", phrases::repeated(signature));
+            Event::EntropyDetected { signature, said, count, .. } => {
+                let last = if said.is_empty() { signature } else { said };
+                let line = format!("  ! The same error {count} times in a row: {}", phrases::repeated(last));
                 vec![self.paint(Tone::Notice, &line)]
             }
             Event::BudgetWarning { dimension, percent } => {
@@ -251,19 +258,6 @@ impl Progress {
 
     fn counted(&self, pull_request: u64, attempt: u32, allowed: u32) -> String {
         self.paint(Tone::Faint, &format!("◆ Run {attempt} of at most {allowed} for pull request #{pull_request}"))
-    }
-
-    fn proof(&self, proof: &[Evidence], runs: u32, duration_ms: u64) -> String {
-        let held = proof.iter().filter(|one| one.status == EvidenceStatus::Held).count();
-        let failed = proof.iter().any(|one| one.status == EvidenceStatus::Failed);
-        let took = format!("{}, {}", count(u64::from(runs), "run"), human_duration(duration_ms));
-        let line = format!("  Proof: {held} of {} kinds of evidence hold ({took})", proof.len());
-        self.paint(if failed { Tone::Notice } else { Tone::Faint }, &line)
-    }
-
-    fn remarked(&self, places: usize) -> Option<String> {
-        let said = format!("  ⚠ {} in the change to look at", count(u64_of(places), "place"));
-        (places > 0).then(|| self.paint(Tone::Notice, &said))
     }
 
     #[expect(

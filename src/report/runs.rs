@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::view::{Ending, RunView};
+use super::view::RunView;
 use super::{columns, plain};
 use crate::domain::objective::DEFAULT_OBJECTIVE;
 use crate::domain::units::human_duration;
@@ -21,7 +21,7 @@ pub struct Row {
     pub started_at: String,
     /// `#7`, a branch, a program, the objective, else the first test that failed. Empty where none of them is known.
     pub about: String,
-    /// The outcome's word, `running` or `interrupted`.
+    /// The outcome's word, `running`, `interrupted`, or `not_started` for a program that could not be started.
     pub outcome: String,
     /// The tier that fixed it, else the last one that was reached.
     pub tier: Option<String>,
@@ -60,16 +60,11 @@ impl Row {
             Some((tier, _)) => Some(tier),
             None => view.position.and_then(|position| view.tier(position.tier_index)),
         };
-        let outcome = match &view.ending {
-            Ending::Finished(finished) => finished.outcome.as_str(),
-            Ending::Running => "running",
-            Ending::Died => "interrupted",
-        };
         Self {
             run_id: run.map(|run| run.run_id.0.clone()).unwrap_or_default(),
             started_at: run.map(|run| run.started_at.0.clone()).unwrap_or_default(),
             about: about.unwrap_or_default(),
-            outcome: outcome.to_owned(),
+            outcome: view.standing().to_owned(),
             tier: tier.map(|tier| tier.tier.name.clone()),
             iterations: view.spent.iterations,
             cost_usd: charge.known.as_usd(),
@@ -92,7 +87,7 @@ impl Row {
             short.to_owned(),
             self.started_at.get(..16).unwrap_or(&self.started_at).replacen('T', " ", 1),
             self.about.clone(),
-            self.outcome.clone(),
+            self.outcome.replace('_', " "),
             self.tier.clone().unwrap_or_else(|| "—".to_owned()),
             self.cost.clone(),
             tests,

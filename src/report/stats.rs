@@ -11,7 +11,7 @@ use super::words;
 use super::wrap::{JOINT, wrap};
 use crate::domain::event::Event;
 use crate::domain::outcome::Outcome;
-use crate::domain::played::{Basis, PlayedTask, Suggestion, Visit};
+use crate::domain::played::{Basis, MIN_TASKS, PlayedTask, Suggestion, Visit};
 use crate::domain::receipt::CallStatus;
 use crate::domain::units::{Charge, MicroUsd};
 
@@ -135,12 +135,7 @@ pub fn of_runs(runs: &[(RunView, &[Event])]) -> Stats {
 
 impl Stats {
     fn take(&mut self, view: &RunView) {
-        let outcome = match &view.ending {
-            Ending::Finished(finished) => finished.outcome.as_str(),
-            Ending::Running => "running",
-            Ending::Died => "interrupted",
-        };
-        *self.outcomes.entry(outcome.to_owned()).or_default() += 1;
+        *self.outcomes.entry(view.standing().to_owned()).or_default() += 1;
         let charge = view.spent.charge();
         self.charge += charge;
         if view.command().is_some() {
@@ -290,9 +285,13 @@ pub fn render(stats: &Stats, columns: Option<usize>) -> String {
         out.push_str("The log holds no runs.\n");
     }
     match &stats.suggestion {
-        Some(suggestion) => out.push_str(&wrap(&advice(suggestion), columns)),
+        Some(suggestion) => out.push_str(&wrap(&advice(suggestion, stats.runs), columns)),
         None => {
-            out.push_str("\nNo ladder is suggested: too few runs, and no model of the public table has its key here.\n")
+            let said = format!(
+                "\nNo ladder is suggested: {}, and no model of the public table has its key here.\n",
+                too_little(stats.runs)
+            );
+            out.push_str(&wrap(&said, columns));
         }
     }
     out
@@ -353,13 +352,25 @@ fn tables(stats: &Stats, columns: Option<usize>) -> String {
     format!("\n{}\n{}", columns::render_within(&tiers, columns), columns::render_within(&models, columns))
 }
 
-fn advice(suggestion: &SuggestionStats) -> String {
+/// Why the log itself is no ground for a ladder.
+fn too_little(runs: usize) -> String {
+    let held = words::count(words::u64_of(runs), "run");
+    format!("{held} in this log, and a model counts from {MIN_TASKS} tasks on that it worked on")
+}
+
+fn advice(suggestion: &SuggestionStats, runs: usize) -> String {
     let ladder = plain::line(&suggestion.ladder);
     let cost = MicroUsd::from_usd(suggestion.cost_usd).unwrap_or_default();
     let tasks = words::count(words::u64_of(suggestion.tasks), "task");
-    let basis = if suggestion.basis == "history" {
+    let is_own = suggestion.basis == "history";
+    let from = if is_own {
+        format!("from {tasks} of this log")
+    } else {
+        "from a public benchmark, not from this log".to_owned()
+    };
+    let basis = if is_own {
         format!(
-            "  Played over the {tasks} of this log it would have cost about {} and fixed about {:.1}; \
+            "  Played over these {tasks} it would have cost about {} and fixed about {:.1}; \
              in fact that was {} and {}.",
             cost.to_cents(),
             suggestion.fixes,
@@ -368,13 +379,17 @@ fn advice(suggestion: &SuggestionStats) -> String {
         )
     } else {
         format!(
-            "  This log says too little yet. Over the {tasks} of SWE-bench Verified (one attempt a model) it costs {} a task \
-             and fixes {:.0} %.",
+            "  This log says too little yet: {}. Over the {tasks} of SWE-bench Verified (one attempt a model) it costs {} a \
+             task and fixes {:.0} %.",
+            too_little(runs),
             MicroUsd::from_usd(suggestion.cost_usd / number(suggestion.tasks.max(1))).unwrap_or_default().to_cents(),
             suggestion.fixes / number(suggestion.tasks.max(1)) * 100.0
         )
     };
-    format!("\nSuggested ladder:\n  upshift{JOINT}run{JOINT}--tiers{JOINT}'{}'\n{basis}\n", ladder.replace(' ', JOINT))
+    format!(
+        "\nSuggested ladder, {from}:\n  upshift{JOINT}run{JOINT}--tiers{JOINT}'{}'\n{basis}\n",
+        ladder.replace(' ', JOINT)
+    )
 }
 
 #[expect(clippy::cast_precision_loss, reason = "numbers of tasks are far below 2^53")]
@@ -421,5 +436,28 @@ mod tests {
     #[test]
     fn c12_an_empty_log_says_so() {
         assert!(render(&of_runs(&[]), None).starts_with("The log holds no runs.\n"));
+    }
+
+    #[test]
+    fn a_ladder_says_of_what_it_is_drawn_and_why_one_run_is_too_little() {
+        let script = fixtures::fixed();
+        let mut stats = of_runs(&[(script.view(), script.events.as_slice())]);
+        let none = render(&stats, None);
+        assert!(
+            none.contains("No ladder is suggested: 1 run in this log, and a model counts from 5 tasks on"),
+            "{none}"
+        );
+        stats.suggest(&Suggestion {
+            basis: Basis::PublicTable,
+            rungs: vec![Rung { model: "openai/gpt-5-mini".to_owned(), iterations: None }],
+            tasks: 500,
+            fixes: 299.0,
+            cost_usd: 20.0,
+            fixed_in_fact: 400,
+            spent_in_fact_usd: 900.0,
+        });
+        let prior = render(&stats, None);
+        assert!(prior.contains("Suggested ladder, from a public benchmark, not from this log:\n"), "{prior}");
+        assert!(prior.contains("This log says too little yet: 1 run in this log, and a model"), "{prior}");
     }
 }

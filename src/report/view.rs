@@ -246,6 +246,8 @@ pub struct RunView {
     pub reached_a_model: bool,
     /// Model calls that were settled.
     pub calls: u32,
+    /// Those of them that brought no reply.
+    pub failed_calls: FailedCalls,
     /// Those of them that were side calls of agents.
     pub side: SideView,
     /// Where the vendor says that it billed another model than was asked, each once, in order.
@@ -403,10 +405,12 @@ impl RunView {
     }
 }
 
+mod failed_calls;
 mod fold;
 mod standing;
 mod tool_failures;
 
+pub use self::failed_calls::FailedCalls;
 pub use self::tool_failures::ToolFailureView;
 #[cfg(test)]
 mod tests;

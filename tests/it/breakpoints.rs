@@ -9,6 +9,7 @@ mod judging;
 mod ledger;
 mod merging;
 mod pushing;
+mod refused;
 mod signing;
 mod superseded;
 mod waiting;

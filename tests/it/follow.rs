@@ -158,6 +158,8 @@ fn a_run_is_looked_into_by_programs_too() {
     assert!(one.get("patch").is_none() && one["iterations"][0]["patch"].is_string(), "{one:#}");
     let list = ask(&["report", "--list", "--format", "json"]);
     assert_eq!((&list, &list[0]["run_id"]), (&ask(&["runs", "--format", "json"]), &run["run_id"]));
+    let text = |args: &[&str]| program.run(project.path(), args).out;
+    assert_eq!(text(&["report", "--list"]), text(&["runs"]), "one question, one answer");
     let verified = ask(&["report", "--verify", "--format", "json"]);
     assert_eq!((&verified["ok"], &verified["run_id"]), (&json!(true), &run["run_id"]));
     assert!(verified["head"].as_str().is_some_and(|head| head.len() == 64), "{verified:#}");

@@ -3,6 +3,7 @@
 use serde_yaml::Value;
 
 use super::finding::Finding;
+use crate::cli::init::WRITE_REVIEW;
 use crate::lifecycle::message::RUN_TRAILER;
 use crate::report::plain;
 
@@ -11,6 +12,8 @@ const ABOUT: &str = "triggers";
 const PULL_REQUEST: &str = "pull_request";
 /// The event of a review.
 const REVIEW: &str = "pull_request_review";
+/// The name of upshift's own workflow that tells of reviews.
+const REVIEWS_NAME: &str = "upshift-review";
 /// How many workflows are named.
 const MOST_NAMED: usize = 8;
 /// The most columns of a workflow's name.
@@ -78,9 +81,10 @@ fn strangers(ours: &Workflow, followed: &[&str], all: &[Workflow]) -> Vec<Findin
     } else {
         format!("name the one that runs the tests, as its `name:` has it: {}", others.join(", "))
     };
-    let missing = followed.iter().filter(|wanted| named(wanted).is_none()).map(|wanted| {
+    let missing = followed.iter().filter(|wanted| named(wanted).is_none()).map(|&wanted| {
         let said = format!("{}: it follows the workflow `{}`, and none here is called so", ours.file, shown(wanted));
-        Finding::problem(ABOUT, said, fix.clone())
+        let is_reviews = wanted == REVIEWS_NAME;
+        Finding::problem(ABOUT, said, if is_reviews { format!("`{WRITE_REVIEW}` writes it") } else { fix.clone() })
     });
     let own_only =
         !followed.is_empty() && followed.iter().all(|wanted| named(wanted).is_some_and(|other| is_ours(&other.text)));

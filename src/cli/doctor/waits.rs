@@ -86,6 +86,14 @@ fn starts_at(workflow: &Value, event: &str, kind: &str) -> bool {
 /// A job that the runner ends in the middle of a wait keeps no log.
 fn deadline(ours: &Workflow, job: &Value, waits: Waits) -> Option<Finding> {
     let lasts = job.get("timeout-minutes").map_or(Some(JOB_MINUTES), Value::as_u64)?;
+    let parks = waits.job_minutes.saturating_sub(REST_MINUTES);
+    if waits.job_minutes < lasts && waits.minutes > parks {
+        let said = format!(
+            "{}: a run may take {} minutes, and one that waits is parked after {parks}, though its job lasts {lasts}",
+            ours.file, waits.minutes
+        );
+        return Some(Finding::problem(ABOUT, said, format!("set `github.jobTimeoutMinutes` to {lasts}")));
+    }
     let is_told = waits.job_minutes <= lasts;
     (!is_told && waits.minutes + REST_MINUTES > lasts).then(|| {
         let said = format!("{}: its job ends after {lasts} minutes, and a run may take {}", ours.file, waits.minutes);

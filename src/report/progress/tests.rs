@@ -4,6 +4,7 @@ use super::*;
 use crate::domain::attempt::TierExit;
 use crate::domain::hidden::is_hidden;
 use crate::domain::outcome::Outcome;
+use crate::domain::proof::ProofStarted;
 use crate::domain::units::MicroUsd;
 use crate::domain::verdict::Exit;
 use crate::report::fixtures::{self, F0, Script};
@@ -92,7 +93,8 @@ fn eventful(theirs: &str) -> Script {
     let attempt = script.attempt(0, 1, 0, &[F0[0]], &[theirs]);
     script.push(Event::IterationFinished(attempt));
     script.push(Event::EntropyDetected {
-        signature: format!("expected n, received nan{theirs}"),
+        signature: "expected LINE, received nan".to_owned(),
+        said: format!("expected n, received nan{theirs}"),
         count: 3,
         threshold: 3,
     });
@@ -103,6 +105,7 @@ fn eventful(theirs: &str) -> Script {
     let mut attempt = script.attempt(1, 1, 300, &[], &[&format!("no edit could be read{theirs}")]);
     attempt.test_status = AttemptStatus::Error;
     script.push(Event::IterationFinished(attempt)).begin(1, 2);
+    script.push(Event::ProofStarted(ProofStarted { passed: 42, duration_ms: 3_900, most_ms: 600_000 }));
     script.push(tests(RunKind::Tests, Verdict::Green, 42, 0));
     let attempt = script.attempt(1, 2, 500, &[], &[]);
     script.push(Event::IterationFinished(attempt)).end_tier(1, TierExit::Success, None, 2);

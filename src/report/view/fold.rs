@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
+use super::failed_calls::FailedCalls;
 use super::tool_failures::{self, ToolFailureView};
 use super::{
     BilledView, CommandView, Delivery, Ending, Liveness, Position, PullRequestView, PushView, RunView, SideView,
@@ -53,6 +54,7 @@ struct Fold {
     reserved: BTreeMap<String, (u32, MicroUsd)>,
     /// By its id each call's tier and charge, and whether it was a side call.
     settled: BTreeMap<String, (u32, Charge, bool)>,
+    failed_calls: FailedCalls,
     billed: Vec<BilledView>,
     /// Whether a model replied, or may have.
     reached: bool,
@@ -165,6 +167,7 @@ impl Fold {
             | Event::ToolFinished { .. }
             | Event::ContextThreshold { .. }
             | Event::TestsFinished { .. }
+            | Event::ProofStarted(_)
             | Event::EntropyDetected { .. }
             | Event::ContextReset { .. }
             | Event::BudgetWarning { .. }
@@ -253,6 +256,7 @@ impl Fold {
 
     fn settle(&mut self, receipt: &Receipt) {
         self.reserved.remove(&receipt.call_id);
+        self.failed_calls.settle(receipt);
         if let Some(billed) = receipt.billed_model.clone().filter(|billed| *billed != receipt.target.model) {
             let view = BilledView { asked: receipt.target.to_string(), billed };
             if !self.billed.contains(&view) {
@@ -338,6 +342,7 @@ impl Fold {
             unsettled,
             reached_a_model,
             calls,
+            failed_calls: self.failed_calls.clone(),
             side: self.side(),
             failing_before: self.baseline.as_ref().map(|baseline| baseline.failing.clone()).unwrap_or_default(),
             failing_after,

@@ -7,11 +7,28 @@ use crate::domain::attempt::AttemptStatus;
 use crate::domain::blocker::Blocker;
 use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::{BaselineFinished, DiffStat, KeptChange};
-use crate::domain::outcome::Outcome;
+use crate::domain::outcome::{BY_ITSELF, Outcome};
 use crate::domain::units::{Charge, MicroUsd};
 use crate::domain::verdict::Verdict;
 
 impl RunView {
+    /// How it stands in a word: the outcome's, `running`, `interrupted`, or `not_started` for a program that could not be started.
+    #[must_use]
+    pub fn standing(&self) -> &'static str {
+        match &self.ending {
+            Ending::Finished(_) if self.never_started() => "not_started",
+            Ending::Finished(finished) => finished.outcome.as_str(),
+            Ending::Running => "running",
+            Ending::Died => "interrupted",
+        }
+    }
+
+    /// Whether the program behind the gateway could not be started.
+    #[must_use]
+    pub fn never_started(&self) -> bool {
+        matches!(self.outcome(), Some(Outcome::Ended { .. })) && self.stop_reason() != BY_ITSELF
+    }
+
     /// Whether the tests passed before any model was asked, and what failed in CI could not be made to fail here.
     #[must_use]
     pub fn red_elsewhere(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Sentences about a program whose model calls passed the gateway: no ladder, no tests, money alone.
 
 use super::{Mark, Sentence};
-use crate::domain::outcome::{BY_ITSELF, EXIT_SUCCESS, Outcome};
+use crate::domain::outcome::{EXIT_SUCCESS, Outcome};
 use crate::domain::stop::signal_name;
 use crate::report::view::RunView;
 
@@ -10,11 +10,21 @@ pub(super) fn verdict(view: &RunView) -> Option<(Mark, Sentence)> {
     view.command()?;
     let start = Sentence::plain;
     Some(match view.outcome()? {
-        Outcome::Ended { .. } if view.stop_reason() != BY_ITSELF => {
+        Outcome::Ended { .. } if view.never_started() => {
             (Mark::Bad, start("The program could not be started: ").speech(view.stop_reason()).ours("."))
         }
-        Outcome::Ended { code: EXIT_SUCCESS } => (Mark::Good, start("The program ended.")),
-        Outcome::Ended { code } => (Mark::Bad, Sentence::plain(format!("The program ended with exit code {code}."))),
+        Outcome::Ended { code: EXIT_SUCCESS } => ended_well(view),
+        Outcome::Ended { code } => {
+            let (told, said) = (format!("The program ended with exit code {code}"), failed(view));
+            (
+                Mark::Bad,
+                if said.0.is_empty() {
+                    Sentence::plain(told).ours(".")
+                } else {
+                    joined(Sentence::plain(told).ours("; "), said)
+                },
+            )
+        }
         Outcome::Budget => (Mark::Bad, start("The cost cap was reached: the program gets no more model calls.")),
         Outcome::Interrupted { signal } => {
             (Mark::Bad, start("Interrupted by ").ours(signal_name(*signal)).ours(", and the program with it."))
@@ -31,6 +41,36 @@ pub(super) fn verdict(view: &RunView) -> Option<(Mark, Sentence)> {
         | Outcome::Broken { .. }
         | Outcome::Parked => (Mark::Bad, start("The program was ended: ").speech(view.stop_reason())),
     })
+}
+
+/// A program that says that all went well. Where it had no answer to its last question, that is not sure.
+fn ended_well(view: &RunView) -> (Mark, Sentence) {
+    let said = failed(view);
+    if said.0.is_empty() {
+        return (Mark::Good, Sentence::plain("The program ended."));
+    }
+    let mark = if view.failed_calls.last.is_some() { Mark::Doubtful } else { Mark::Good };
+    (mark, joined(Sentence::plain("The program ended; "), said))
+}
+
+fn joined(start: Sentence, end: Sentence) -> Sentence {
+    Sentence(start.0.into_iter().chain(end.0).collect())
+}
+
+/// Its calls that brought no reply. Empty where all did.
+fn failed(view: &RunView) -> Sentence {
+    let (all, failed) = (view.calls, view.failed_calls.count);
+    let told = match (all, failed) {
+        (_, 0) => return Sentence::default(),
+        (1, 1) => "its only model call brought no reply".to_owned(),
+        (all, failed) if all == failed => format!("none of its {all} model calls brought a reply"),
+        (all, failed) => format!("{failed} of its {all} model calls brought no reply"),
+    };
+    match &view.failed_calls.last {
+        Some(why) if all == failed => Sentence::plain(told).ours(": ").speech(why),
+        Some(why) => Sentence::plain(told).ours(", the last one neither: ").speech(why),
+        None => Sentence::plain(told).ours("."),
+    }
 }
 
 /// The next steps for a person about it.

@@ -55,7 +55,8 @@ fn undelivered(view: &RunView, outcome: &Outcome) -> Sentence {
     let start = told(view);
     match outcome {
         Outcome::Objected => start.ours(", but the critic still rejects the change"),
-        Outcome::Blocked { reason } => start.ours(", but ").speech(reason),
+        // Its advice is the next step.
+        Outcome::Blocked { reason } => start.ours(", but ").speech(super::without_advice(reason).0),
         Outcome::Interrupted { signal } => {
             let at = waiting(view).map(|at| format!(" while {at}")).unwrap_or_default();
             start.ours(format!("; interrupted by {}{at}", signal_name(*signal)))

@@ -5,6 +5,7 @@ use super::sentence::{Sentence, without_advice};
 use crate::domain::budget::{OF_DAY, OF_PULL_REQUEST};
 use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::outcome::{DISCARDED, GOES_ON_BY_ITSELF, Outcome, PASSES_BY_NOW};
+use crate::domain::test_report::RunKind;
 use crate::report::view::{Ending, RunView, TierState, TierView};
 use crate::report::whereabouts::Whereabouts;
 
@@ -19,10 +20,31 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
         Ending::Died => died(view),
         Ending::Finished(finished) => after(view, &finished.outcome),
     };
+    if let Some(step) = not_installed(view) {
+        steps.insert(0, step);
+    }
     steps.extend(super::corrections(view).filter_map(|correction| super::take_correction(view, correction)));
     steps.extend(view.best_patch().map(|patch| kept(view, patch)));
     steps.extend(view.unjudged_patch().map(|patch| unjudged(view, patch)));
     steps
+}
+
+fn capitalised(words: &str) -> String {
+    let mut chars = words.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// A module that the tests could not import may be one that was never installed, which no change to the code mends.
+fn not_installed(view: &RunView) -> Option<Sentence> {
+    let missing = view.baseline.as_ref().is_some_and(|baseline| baseline.kind == RunKind::ImportError);
+    let given_up = matches!(view.outcome(), Some(Outcome::Exhausted | Outcome::Stalled | Outcome::Budget));
+    (missing && given_up && !view.passes_with_change()).then(|| {
+        Sentence::plain(
+            "A module could not be imported at the start. If it has to be installed first, name the command as ",
+        )
+        .code("test.setupCommand")
+        .ours(" (`setup-command` in the Action): no model can install it.")
+    })
 }
 
 /// The steps left to do about a run whose process is gone.
@@ -74,9 +96,10 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
                 .code("test.commands")
                 .ours(", or let upshift push, so that CI judges the change."),
         ],
-        Outcome::Blocked { .. } if view.passes_with_change() => {
-            one("Mend what kept the fix from going out, or put the change in yourself.")
-        }
+        Outcome::Blocked { reason } if view.passes_with_change() => vec![match without_advice(reason).1 {
+            Some(advice) => Sentence::default().speech(&capitalised(advice)).ours("; or put the change in yourself."),
+            None => Sentence::plain("Mend what kept the fix from going out, or put the change in yourself."),
+        }],
         Outcome::Blocked { .. } => one("Settle what the model asks for, then run upshift again."),
         Outcome::Objected => one("Read the critic's objections and decide: take the change as it is, or leave it."),
         Outcome::Budget => vec![over_budget(view)],

@@ -46,7 +46,10 @@ pub fn evidence(one: &Evidence) -> Sentence {
     let claim = one.evidence.sentence();
     let why = one.why.as_deref().unwrap_or_default();
     match one.status {
-        EvidenceStatus::Held => Sentence::plain(format!("{claim} ({} of {})", one.noticed, one.tried)),
+        EvidenceStatus::Held => {
+            let tried = super::count(u64::from(one.tried), one.evidence.unit());
+            Sentence::plain(format!("{claim} ({} of {tried})", one.noticed))
+        }
         EvidenceStatus::Failed => Sentence::plain("does not hold: ").ours(claim).ours(": ").speech(why),
         EvidenceStatus::NotPossible => Sentence::plain("not witnessed: ").ours(claim).ours(": ").speech(why),
         EvidenceStatus::LeftOut => Sentence::plain("left out: ").ours(claim).ours(": ").speech(why),
@@ -86,7 +89,7 @@ mod tests {
     fn every_surface_says_what_holds_and_what_does_not() {
         let text = text::render(&view(), Style::Plain);
         assert!(
-            text.contains("  Proof:   the last green was refused\n    ✓ every test that failed was seen passing"),
+            text.contains("  Proof:   the last green was refused\n    ✓ every test that failed was seen passing, and none is gone (2 of 2 tests)\n"),
             "{text}"
         );
         assert!(text.contains("\n    ✗ does not hold: a failure put into a test's own body is reported: "), "{text}");

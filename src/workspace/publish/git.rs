@@ -281,6 +281,9 @@ fn quoted(value: &str) -> String {
     format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
+/// Stands in a push to a branch of upshift's own.
+const OURS: &str = ":refs/heads/upshift/";
+
 /// The meaning of a failed command, from what git and the server said. The locale is ours, so the words are known.
 fn explain(arguments: &[&str], said: &Said) -> PublishError {
     let all = format!("{}\n{}", said.err, String::from_utf8_lossy(&said.out));
@@ -293,7 +296,8 @@ fn explain(arguments: &[&str], said: &Said) -> PublishError {
         return PublishError::Workflows { said: text };
     }
     if has(&["GH006", "GH013", "protected branch", "rule violations", "pre-receive hook declined"]) {
-        return PublishError::Rule { said: text };
+        let to_ours = arguments.iter().any(|argument| argument.contains(OURS));
+        return PublishError::Rule { said: text, to_ours };
     }
     if has(&[
         "Authentication failed",
@@ -311,10 +315,17 @@ fn explain(arguments: &[&str], said: &Said) -> PublishError {
     PublishError::Git { command: arguments.first().copied().unwrap_or_default().to_owned(), said: text }
 }
 
+/// Lines of git's that tell nothing begin so.
+const NOISE: [&str; 2] = ["To ", "error: failed to push some refs to "];
+
 /// The telling lines, in one.
 fn gist(all: &str) -> String {
-    let lines = all.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("To "));
-    let one: Vec<&str> = lines.collect();
+    let is_noise = |line: &str| line.is_empty() || line == "Done" || NOISE.iter().any(|start| line.starts_with(start));
+    let lines = all.lines().map(str::trim).filter(|line| !is_noise(line));
+    // `!	COMMIT:REFERENCE	[remote rejected] (why)`
+    let one: Vec<&str> = lines
+        .map(|line| line.rsplit_once('\t').filter(|_| line.starts_with("!\t")).map_or(line, |(_, why)| why))
+        .collect();
     one.join(" ").chars().take(SAID_CHARS).collect()
 }
 
@@ -349,6 +360,27 @@ mod tests {
             let error = explained(said);
             assert!(is_right(&error), "{said}: {error:?}");
         }
+    }
+
+    #[test]
+    fn of_a_refused_push_what_the_server_says_is_told_and_no_more() {
+        let err = "remote: error: GH013: Rule violations.\nerror: failed to push some refs to 'http://x/a'";
+        let out =
+            b"To http://x/a\n!\tabc:refs/heads/main\t[remote rejected] (pre-receive hook declined)\nDone\n".to_vec();
+        let said =
+            explain(&["push", "abc:refs/heads/main"], &Said { ok: false, code: Some(1), out, err: err.to_owned() });
+        let start = "a rule of the repository refused the push: remote: error: GH013: Rule violations. \
+                     [remote rejected] (pre-receive hook declined) → Fix: ";
+        assert!(said.to_string().starts_with(start), "{said}");
+    }
+
+    #[test]
+    fn a_rule_against_a_branch_of_upshifts_own_is_not_answered_by_such_a_branch() {
+        let said = || Said { ok: false, code: Some(1), out: Vec::new(), err: "GH013: rule violations".to_owned() };
+        let fix = |refspec: &str| explain(&["push", refspec], &said()).to_string();
+        assert!(fix("abc:refs/heads/main").contains("use `push: pr`"));
+        let ours = fix("abc:refs/heads/upshift/fix-1");
+        assert!(!ours.contains("push: pr") && ours.contains("exempt branches that begin with `upshift/`"), "{ours}");
     }
 
     #[test]

@@ -163,11 +163,15 @@ pub enum PublishError {
     },
     /// A rule of the repository refuses it.
     #[error(
-        "a rule of the repository refused the push: {said} → Fix: use `push: pr`, or let upshift's token bypass the rule"
+        "a rule of the repository refused the push: {said} → Fix: {}",
+        if *.to_ours { "exempt branches that begin with `upshift/` from the rule, or let upshift's token bypass it" }
+        else { "use `push: pr`, or let upshift's token bypass the rule" }
     )]
     Rule {
         /// The server's message.
         said: String,
+        /// Whether it was a push to a branch of upshift's own, as `push: pr` makes one.
+        to_ours: bool,
     },
     /// The name of a branch that git could misread.
     #[error("`{0}` cannot be pushed to: no valid name of a branch")]

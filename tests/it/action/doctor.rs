@@ -180,6 +180,12 @@ fn triggers_that_would_never_wake_a_run_are_named() {
         lines_about("triggers", &[ours, ("tests.yml", "name: Tests\non: push\n")]).try_into().expect("a line");
     assert!(missing.contains("it follows the workflow `CI`, and none here is called so → Fix: "), "{missing}");
     assert!(missing.contains("as its `name:` has it: ") && missing.contains("`Tests`"), "{missing}");
+    let ci = ("ci.yml", "name: CI\non: push\n");
+    let [reviews] = super::doctor::lines_about("triggers", &[ours, ci]).try_into().expect("a line");
+    assert!(
+        reviews.ends_with("`upshift-review`, and none here is called so → Fix: `upshift init --review` writes it"),
+        "{reviews}"
+    );
     let lint = ("lint.yml", "name: Lint\non: { pull_request: { branches: [main] } }\n");
     let others =
         [("ci.yml", "name: CI\non: push\n"), lint, ("labels.yml", "on: { pull_request: { types: [labeled] } }\n")];
@@ -281,10 +287,18 @@ fn a_merge_that_would_wake_nobody_and_a_job_that_ends_in_a_wait_are_named() {
     assert_eq!(named(&[], &deaf), Vec::<String>::new(), "nobody waits for a merge");
 
     let long = [("UPSHIFT_WAIT_FOR", "ci"), ("UPSHIFT_CI_TIMEOUT_MINUTES", "110")];
-    let [line] = named(&long, inits).try_into().expect("a line");
-    assert!(line.contains("its job ends after 120 minutes, and a run may take 125"), "{line}");
-    assert!(line.contains("→ Fix: set `github.jobTimeoutMinutes` to 120"), "{line}");
-    assert_eq!(named(&long, &inits.replace("timeout-minutes: 120", "timeout-minutes: 350")), Vec::<String>::new());
+    assert_eq!(named(&long, inits), Vec::<String>::new(), "the default is the time of the workflow that `init` writes");
+    let [line] =
+        named(&long, &inits.replace("timeout-minutes: 120", "timeout-minutes: 90")).try_into().expect("a line");
+    assert!(line.contains("its job ends after 90 minutes, and a run may take 125"), "{line}");
+    assert!(line.contains("→ Fix: set `github.jobTimeoutMinutes` to 90"), "{line}");
+    let [early] =
+        named(&long, &inits.replace("timeout-minutes: 120", "timeout-minutes: 350")).try_into().expect("a line");
+    assert!(
+        early.contains("a run may take 125 minutes, and one that waits is parked after 115, though its job lasts 350"),
+        "{early}"
+    );
+    assert!(early.contains("→ Fix: set `github.jobTimeoutMinutes` to 350"), "{early}");
 }
 
 #[test]

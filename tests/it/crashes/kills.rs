@@ -45,6 +45,7 @@ pub(super) const MENDED: Scenario = Scenario {
         "tier_finished:1",
         "escalated:1",
         "call_settled:5",
+        "proof_started:1",
         "evidence_gathered:1",
         "run_finished:1",
     ],

@@ -427,8 +427,8 @@ fn b8_the_ways_out_name_no_log_where_it_is_the_usual_one() {
     let args = ["run", "--tiers", "claude-sonnet-4-5 x1", "--test-command", project.test_command];
     assert_eq!(dying.run(project.path(), &args).code, -9);
     let program = dying.with("UPSHIFT_CRASH_AFTER", "");
-    let listed = program.run(project.path(), &["report", "--list"]);
-    let run = listed.out.split("-").next().expect("an id");
+    let listed = program.run(project.path(), &["runs"]);
+    let run = listed.out.lines().nth(1).and_then(|line| line.split(' ').next()).expect("an id");
     let refused = program.run(project.path(), &args);
     let said = format!(
         "run {run} was killed here and left 1 file changed: `upshift resume {run}` goes on with it, `upshift run --discard` puts the files \

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{Session, call, step, vendor};
-use crate::world::model_server::{Say, Scripted};
+use crate::world::model_server::{Say, Scripted, Vendor};
 use crate::world::program::{KEY, Said};
 
 /// No test here needs longer; what takes longer hangs.
@@ -47,6 +47,35 @@ fn a_program_that_cannot_be_started_is_told_of() {
     assert_eq!(said.code, 2, "{}", said.all());
     assert!(said.err.contains("no-such-program") && said.err.contains("→ Fix:"), "{}", said.err);
     server.finish();
+    let listed = session.program.run(session.path(), &["runs"]);
+    assert!(listed.out.contains("not started") && !listed.out.contains("ended"), "{}", listed.out);
+    let stats = session.program.run(session.path(), &["stats"]);
+    assert!(stats.out.starts_with("1 run: 1 not started"), "{}", stats.out);
+}
+
+#[test]
+fn a_program_whose_calls_brought_no_reply_ended_under_no_sign_of_success() {
+    let refused = || Scripted::error(Vendor::Anthropic, 401, "authentication_error", "invalid x-api-key");
+    let good = || Say::text("x").usage(500, 10).into();
+    for (calls, sign, words) in [
+        (vec![refused()], "⚠", "The program ended; its only model call brought no reply: "),
+        (vec![refused(), refused()], "⚠", "The program ended; none of its 2 model calls brought a reply: "),
+        (
+            vec![good(), refused()],
+            "⚠",
+            "The program ended; 1 of its 2 model calls brought no reply, the last one neither: ",
+        ),
+        (vec![refused(), good()], "✔", "The program ended; 1 of its 2 model calls brought no reply. $"),
+        (vec![good()], "✔", "The program ended. $"),
+    ] {
+        let plan: Vec<Value> = calls.iter().map(|_| call("messages", true)).collect();
+        let server = crate::world::model_server::ModelServer::serving(calls);
+        let session = Session::of(&server);
+        let said = session.run(&["--max-cost-usd", "1"], &json!(plan));
+        assert_eq!(said.code, 0, "the exit code is the program's own: {}", said.all());
+        assert!(said.err.contains(&format!("{sign} {words}")), "{words}: {}", said.err);
+        server.finish();
+    }
 }
 
 #[test]

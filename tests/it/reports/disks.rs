@@ -241,3 +241,26 @@ fn a2_trees_that_no_disk_takes_end_the_run_and_lose_nothing() {
         assert_eq!(billed, if way == "resume" { both[1] } else { both[0] + both[1] }, "{way}: {last:#}");
     }
 }
+
+#[test]
+fn a_report_that_cannot_be_written_changes_nothing_of_the_run_and_says_so() {
+    let project = Project::python();
+    let server = ModelServer::start(mend(&project));
+    let program = Program::with_anthropic(&server.url());
+    let args = ["run", "--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command];
+    let full = || std::fs::File::options().write(true).open("/dev/full").expect("a full disk");
+    let said = Said::from(program.command(project.path(), &args).stdout(full()).output().expect("it runs"));
+    assert_eq!(said.code, 0, "the tests are fixed: {}", said.all());
+    for part in
+        ["✔ 1 test fixed in ", "⚠ standard output could not be written: No space left", "→ Fix: `upshift report "]
+    {
+        assert!(said.err.contains(part), "{part}: {}", said.err);
+    }
+    let again = Said::from(program.command(project.path(), &["report"]).stdout(full()).output().expect("it runs"));
+    assert_eq!(again.code, 2, "{}", again.all());
+    assert!(again.err.starts_with("standard output could not be written: No space left"), "{}", again.err);
+    let fix = said.err.lines().find_map(|line| line.strip_prefix("→ Fix: `upshift ")).expect("a command");
+    let words: Vec<&str> = fix.split('`').next().expect("a command").split(' ').collect();
+    assert!(program.run(project.path(), &words).out.contains("✔ 1 test fixed in "));
+    server.finish();
+}

@@ -306,3 +306,22 @@ fn b10_what_a_model_would_look_for_stands_in_its_first_message() {
     // It was one of them, the small file, when a long file was shown around named lines alone: the others took two turns each.
     assert_eq!((at_once, turns.len()), (12, 12), "{turns:?}");
 }
+
+#[test]
+fn a_module_that_is_not_installed_is_no_matter_for_a_stronger_model() {
+    let project = crate::world::project::Project::python();
+    let test = project.read("tests/test_cart.py");
+    project.write("tests/test_cart.py", &format!("import a_package_of_nobody\n{test}"));
+    project.commit();
+    let server = ModelServer::start(|_| {
+        Say::call("final_report", json!({ "summary": "", "status": "done" })).usage(9, 9).into()
+    });
+    let program = Program::with_anthropic(&server.url());
+    let args = ["run", "--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command];
+    let said = program.run(project.path(), &args);
+    assert_eq!(said.code, 1, "{}", said.all());
+    let next = said.out.split("  Next:\n").nth(1).expect("a next step");
+    assert!(next.trim_start().starts_with("- A module could not be imported at the start."), "{next}");
+    assert!(next.contains("test.setupCommand"), "{next}");
+    server.finish();
+}

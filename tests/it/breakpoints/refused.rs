@@ -1,0 +1,46 @@
+//! A push that the remote refuses: what is said of it, and which way on.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::json;
+
+use super::Site;
+use super::jobs::in_a_job;
+use super::waiting::{document, over};
+
+/// What a server's rule says.
+const RULE: &str = "error: GH013: Repository rule violations found for this branch.";
+
+fn refusing(site: &Site) {
+    let hooks = site.server.bare().join("hooks");
+    std::fs::create_dir_all(&hooks).expect("a folder");
+    let hook = hooks.join("pre-receive");
+    std::fs::write(&hook, format!("#!/bin/sh\necho '{RULE}' >&2\nexit 1\n")).expect("written");
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).expect("permissions");
+}
+
+#[test]
+fn a_refused_push_is_no_success_anywhere_and_its_advice_is_of_use() {
+    for (push, advice) in [
+        ("commit", "Use `push: pr`, or let upshift's token bypass the rule"),
+        ("pr", "Exempt branches that begin with `upshift/` from the rule"),
+    ] {
+        let (site, _github) = over(Site::new(), Vec::new());
+        refusing(&site);
+        let site = in_a_job(site, "push", &json!({ "ref": "refs/heads/main" })).with("UPSHIFT_WAIT_FOR", "none");
+        let said = site.run(push);
+        assert_eq!(said.code, 1, "{push}: {}", said.all());
+        let database = site.database().display().to_string();
+        let page = site.program.run(&site.root(), &["report", "--format", "md", "--audit-db", &database]).out;
+        for text in [&said.out, &page] {
+            let (first, next) = text.split_once("Next").expect("a next step");
+            assert!(first.contains("GH013") && first.contains("(pre-receive hook declined)"), "{push}: {text}");
+            assert!(next.contains(advice) && !first.contains("Fix:") && !first.contains("http"), "{push}: {text}");
+            assert!(!text.contains("✔ 1 test fixed") && !text.contains("pushed,"), "{push}: {text}");
+        }
+        let document = document(&site);
+        assert_eq!((&document["outcome"], &document["exit_code"]), (&json!("blocked"), &json!(1)), "{document:#}");
+        assert_eq!(site.server.head("main"), site.start);
+        site.models.finish();
+    }
+}
