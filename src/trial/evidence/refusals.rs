@@ -2,8 +2,8 @@
 //! start and over the change: a program that refused some of them and refuses none any more accepts what nobody asked it to accept. One
 //! that no longer waits for what it is given to call is remarked, too.
 //!
-//! The control is the start: what it did not refuse, or refused as it refused the test's own value, the change may answer. It only ever
-//! leaves a remark.
+//! The control is the start: what it did not refuse, or refused as it refused the test's own value, the change may answer, and what it said
+//! of other values the change may say of all. It only ever leaves a remark.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -145,6 +145,8 @@ fn refused_no_more(values: &[Value], before: &Told, after: &Told) -> Option<Stri
             return Some(in_words(&gone, meant.len()));
         }
     }
+    // What the start says of others is its own word for what it does not know.
+    let had: BTreeSet<&Became> = before.others.iter().chain([&before.own]).collect();
     let families: BTreeSet<Family> = values.iter().map(|value| value.family).collect();
     families.into_iter().find_map(|family| {
         let alike: Vec<_> = both.iter().filter(|(value, ..)| value.family == family).collect();
@@ -152,7 +154,8 @@ fn refused_no_more(values: &[Value], before: &Told, after: &Told) -> Option<Stri
         let is_gone = |was: &Became| was.is_refusal() && (cut || *was != before.own);
         let gone: Vec<_> = alike.iter().filter(|(_, was, _)| is_gone(was)).collect();
         let answers: BTreeSet<&Became> = gone.iter().map(|(_, _, is)| *is).collect();
-        let is_one = answers.len() == 1 && answers.iter().all(|is| matches!(is, Became::Answered(_)));
+        let is_one = answers.len() == 1
+            && answers.iter().all(|is| matches!(is, Became::Answered(_)) && (cut || !had.contains(*is)));
         let refused = alike.iter().any(|(_, _, is)| is.is_refusal());
         (gone.len() >= FEWEST_OF_A_FAMILY && is_one && !refused)
             .then(|| in_words(&gone.iter().map(|(value, ..)| *value).collect::<Vec<_>>(), alike.len()))
@@ -217,6 +220,7 @@ mod tests {
         assert!(compared(&all, "R1;R2;R2;A1;A1;|", "A1;A3;A3;A1;A1;|"));
         assert!(!compared(&all, "R1;R1;R1;A1;A1;|", "A1;A3;A3;A1;A1;|"), "refused as the test's own value was");
         assert!(!compared(&all, "R1;R2;R2;A1;A1;|", "A1;A3;A4;A1;A1;|"), "it tells them apart");
+        assert!(!compared(&all, "R1;R2;R2;A3;A1;|", "A1;A3;A3;A3;A1;|"), "the start's own word for others");
         assert!(!compared(&all, "A2;R2;R2;A1;A1;|", "D;A3;A3;A1;A1;|"), "the test asks for a refusal");
         let cut = [Family::Beginning; 3];
         assert!(compared(&cut, "D;D;D;D;|", "A1;A1;A1;A1;|") && !compared(&cut, "D;D;D;D;|", "A1;D;A1;A1;|"));

@@ -51,6 +51,10 @@ const SUM: &str = "def total(text):\n    return sum(int(one) for one in text.spl
 const SUM_TEST: &str = "import unittest\nfrom shop.words import total\n\n\nclass TotalTest(unittest.TestCase):\n    def test_gap(self):\n        self.assertEqual(total('1,,2'), 3)\n";
 const FIND: &str = "ROLES = {'ada': 'admin'}\n\n\ndef role(name):\n    return ROLES[name]\n";
 const FIND_TEST: &str = "import unittest\nfrom shop.words import role\n\n\nclass RoleTest(unittest.TestCase):\n    def test_nobody(self):\n        self.assertIsNone(role('nobody'))\n";
+const QUERY: &str = "def by_name(db, name):\n    return db.execute(\"SELECT id FROM users WHERE name = '\" + name + \"'\").fetchall()\n";
+const QUERY_MENDED: &str =
+    "def by_name(db, name):\n    return db.execute('SELECT id FROM users WHERE name = ?', (name,)).fetchall()\n";
+const QUERY_TEST: &str = "import sqlite3\nimport unittest\nfrom shop.words import by_name\n\n\nclass NameTest(unittest.TestCase):\n    def test_injection(self):\n        db = sqlite3.connect(':memory:')\n        db.execute('CREATE TABLE users (id INTEGER, name TEXT)')\n        db.execute(\"INSERT INTO users VALUES (1, 'Ada')\")\n        self.assertEqual(by_name(db, \"x' OR '1'='1\"), [])\n";
 const READ: &str = "exports.port = (text) => JSON.parse(text).port;\n";
 const READ_TEST: &str = "const test = require('node:test');\nconst assert = require('node:assert');\nconst { port } = require('../src/shop.js');\n\ntest('nothing is read', () => {\n  assert.strictEqual(port(''), 80);\n});\n";
 const SAVE: &str = "exports.save = async (store, rows) => {\n  let count = 1;\n  for (const row of rows) {\n    await store.put(row);\n    count += 1;\n  }\n  return count;\n};\n";
@@ -133,6 +137,7 @@ fn what_refuses_as_before_is_not_told() {
             "ROLES = {'ada': 'admin'}\n\n\ndef role(name):\n    return ROLES.get(name)\n",
             FIND_TEST,
         ),
+        python("quotes are no code", QUERY, QUERY_MENDED, QUERY_TEST),
         script(
             "nothing is the default",
             READ,

@@ -167,7 +167,7 @@ impl Composed {
         for (source, name) in [(self.server, "mcp__own__look"), (self.service, "rest__issue")] {
             if source == Outside::Refused && request.tools().iter().any(|tool| tool == name) {
                 let why = json!({ "error": { "message": format!("the schema of {name} is not supported") } });
-                return Scripted::status(400, &why.to_string());
+                return Scripted::status(400, why.to_string());
             }
         }
         let system = request.system();

@@ -303,7 +303,7 @@ fn a_refusal_that_names_a_tool_costs_the_session_that_tool_alone() {
             let number = request.tools().iter().position(|name| name == refused).expect("offered");
             return Scripted::status(
                 400,
-                &json!({"error": {"message": format!("tools.{number}.custom.input_schema: odd")}}).to_string(),
+                json!({"error": {"message": format!("tools.{number}.custom.input_schema: odd")}}).to_string(),
             );
         }
         match request.turn() {
