@@ -12,6 +12,7 @@ use crate::backlog::{BUGS, failing_of, files_with_bugs, mends};
 use crate::world::git_server::{PUSHER, TOKEN, git};
 use crate::world::model_server::{ModelServer, Request, Say, Scripted};
 use crate::world::program::{KEY, Program, Said};
+use crate::world::project::Project;
 
 /// The workflow that the page prints.
 fn caller() -> String {
@@ -57,6 +58,46 @@ fn started(site: &Site, models: &ModelServer) -> Ran {
 
 fn artifacts(ran: &Ran) -> Vec<String> {
     ran.archives().into_iter().map(|(name, _)| name).collect()
+}
+
+/// A job has as many tasks as the matrix gave it, whatever a backlog works on at most.
+#[test]
+fn a_job_works_on_all_of_its_tasks() {
+    let workflow: serde_yaml::Value = serde_yaml::from_str(&file(".github/workflows/tasks.yml")).expect("YAML");
+    let steps = workflow["jobs"]["mend"]["steps"].as_sequence().expect("steps");
+    let commands: Vec<&str> = steps.iter().filter_map(|step| step["run"].as_str()).collect();
+    let [mend] = commands.as_slice() else { panic!("{commands:?}") };
+    let words: Vec<&str> = mend.split_whitespace().collect();
+    assert!(words.windows(2).any(|pair| pair == ["--max-tasks", "0"]), "{mend}");
+    // Such a command works on more tasks than one works on unasked.
+    let project = Project::python();
+    let task = |number: usize| format!("  - {{id: t{number}, title: T, command: 'test -f t{number}.txt'}}\n");
+    project.write("tasks.yml", &format!("tasks:\n{}", (0..12).map(task).collect::<String>()));
+    project.write(".gitignore", "__pycache__\n.upshift\n");
+    project.commit();
+    let models = ModelServer::start(|request: &Request| {
+        let asked = request.first_user_text();
+        let name = asked.split("test -f ").nth(1).and_then(|rest| rest.split(['`', ' ', '\n', '\'', ':']).next());
+        match (name, request.turn()) {
+            (Some(name), 0) => Say::call("write_file", json!({ "path": name, "content": "x\n" })).usage(100, 5).into(),
+            (_, _) => Say::call("final_report", json!({ "summary": "made", "status": "done" })).usage(100, 5).into(),
+        }
+    });
+    let own: Vec<String> = (0..12).map(|number| format!("t{number}")).collect();
+    let own = own.join("\n");
+    let args: Vec<&str> = words.iter().skip_while(|word| **word != "run").copied().collect();
+    let given = |word: &str| match word.trim_matches('"') {
+        "$TASKS" => "tasks.yml".to_owned(),
+        "$OWN" => own.clone(),
+        "$COST" => "5".to_owned(),
+        other => other.replace("$RUNNER_TEMP", &project.path().join(".upshift").display().to_string()),
+    };
+    let args: Vec<String> = args.into_iter().map(given).collect();
+    let mut args: Vec<&str> = args.iter().map(String::as_str).collect();
+    args.extend(["--tiers", "claude-haiku-4-5 x1", "--test-command", "python3 -m unittest -v"]);
+    let said = Program::with_anthropic(&models.url()).run(project.path(), &args);
+    assert!(said.out.contains("12 of 12 tasks"), "{}", said.all());
+    models.finish();
 }
 
 #[test]
