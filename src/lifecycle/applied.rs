@@ -16,7 +16,7 @@ use crate::domain::tree_patch::RecordedTree;
 use crate::domain::units::{CommitSha, TreeId};
 use crate::domain::verdict::Verdict;
 use crate::trial;
-use crate::workspace::{Merged, RebuildError, Revisions};
+use crate::workspace::{Merged, RebuildError, RevisionError, Revisions, WorkspaceError};
 
 /// The change that a log tells of. Nothing of it is believed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,7 +120,16 @@ pub async fn apply(
         match baseline_of(measured.stage) {
             Err(reason) => Ok(Applied::Broken(reason)),
             Ok((_, true)) => Ok(Applied::NothingFails),
-            Ok((climb, false)) => judged(&context, &mut recorder, climb, (revisions, change)).await,
+            Ok((climb, false)) => {
+                let judged = judged(&context, &mut recorder, climb, (revisions, change)).await;
+                match judged {
+                    // It is the change that put it there, since the tests ran without it.
+                    Err(LifecycleError::Workspace(WorkspaceError::Form { reason })) => {
+                        Ok(Applied::Refused(format!("a file of its cannot be judged: {reason}")))
+                    }
+                    other => other,
+                }
+            }
         }
     };
     leftovers::sweep(&context, &mut recorder);
@@ -147,6 +156,7 @@ async fn judged(
         Ok(Merged::Over(tree)) => tree,
         Ok(Merged::Conflict { path }) => return Ok(Applied::Conflict(format!("{path} was changed by another, too"))),
         Err(RebuildError::Workspace(error)) => return Err(error.into()),
+        Err(RebuildError::Revision(RevisionError::Stopped)) => return Ok(Applied::Stopped),
         Err(other) => return Ok(Applied::Refused(other.to_string())),
     };
     let changes = workspace.changes(&start, &tree).await?;

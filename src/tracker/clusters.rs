@@ -133,7 +133,7 @@ mod tests {
         };
         let of = |task: Task| match task.proof {
             Proof::Tests(tests) => (task.id, tests),
-            Proof::Command(_) | Proof::Nothing => unreachable!("tests"),
+            Proof::Command(_) | Proof::Both { .. } | Proof::Nothing => unreachable!("tests"),
         };
         clusters(&report, &named).into_iter().map(of).collect()
     }

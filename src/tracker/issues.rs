@@ -63,20 +63,15 @@ impl IssueText {
             .map(|line| MARKS.find(line).map_or(line, |mark| line.get(mark.end()..).unwrap_or(line)).trim())
     }
 
-    /// The proof that it is done: its tests first, since they are run in any case.
+    /// The proof that it is done: all of its tests and all of its commands. An issue that names a command of somebody's who may have none run
+    /// is not provable: its tests alone would leave something out that it asks for.
     fn proof(&self) -> Proof {
-        let tests: Vec<String> = self.lines().filter_map(test_in).map(str::to_owned).collect();
-        let commands: Vec<&str> = self.lines().filter_map(command_in).collect();
-        match commands.as_slice() {
-            _ if !tests.is_empty() => Proof::Tests(tests),
-            [] => Proof::Nothing,
-            _ if !self.is_trusted => Proof::Nothing,
-            // A comment in one must not take the next along.
-            [one] => Proof::Command((*one).to_owned()),
-            many => {
-                Proof::Command(many.iter().map(|command| format!("( {command}\n)")).collect::<Vec<_>>().join(" && "))
-            }
+        if self.names_a_command() && !self.is_trusted {
+            return Proof::Nothing;
         }
+        let (tests, others): (Vec<&str>, Vec<&str>) = self.lines().partition(|line| test_in(line).is_some());
+        let commands: Vec<String> = others.into_iter().filter_map(command_in).map(str::to_owned).collect();
+        Proof::of(tests.into_iter().filter_map(test_in).map(str::to_owned).collect(), &commands)
     }
 
     /// Labels `P0` to `P4`, or `priority:0` to `priority:4`.
@@ -145,6 +140,9 @@ mod tests {
         assert_eq!(of(command, true), Proof::Command("make lint".to_owned()));
         assert_eq!(of(command, false), Proof::Nothing, "nobody else's command is run");
         assert!(issue(1, command, false).names_a_command());
+        let both = "Failing test: c d\n- `make lint` passes\n";
+        let wanted = Proof::Both { tests: vec!["c d".to_owned()], command: "make lint".to_owned() };
+        assert_eq!((of(both, true), of(both, false)), (wanted, Proof::Nothing), "neither is left out in silence");
         assert_eq!(of("* `a` passes\n* `b` succeeds", true), Proof::Command("( a\n) && ( b\n)".to_owned()));
         for nothing in ["", "please fix", "`rm -rf /`", "Failing test: ``", "the test passes"] {
             assert_eq!(of(nothing, true), Proof::Nothing, "{nothing}");

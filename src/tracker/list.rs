@@ -8,8 +8,8 @@ use super::task::{
 };
 
 /// The form of a task, shown where one is wrong.
-const FORM: &str = "write each task as `- id: parser`, `title: Fix the parser`, and `tests: [its failing tests]` or `command: a command that \
-fails until it is done`; further keys are description, priority (0 to 4), dependsOn and status";
+const FORM: &str = "write each task as `- id: parser`, `title: Fix the parser`, and `tests: [its failing tests]`, `command: a command that \
+fails until it is done`, or both; further keys are description, priority (0 to 4), dependsOn and status";
 
 /// A list as it stands in a file.
 #[derive(Debug)]
@@ -78,13 +78,12 @@ impl List {
     fn entry(task: &Task) -> String {
         let quoted = |text: &str| serde_json::Value::String(text.to_owned()).to_string();
         let mut entry = format!("- id: {}\n  title: {}\n", quoted(&task.id), quoted(&one_line(&task.title)));
-        match &task.proof {
-            Proof::Tests(tests) => {
-                let tests: Vec<String> = tests.iter().map(|name| quoted(name)).collect();
-                entry.push_str(&format!("  tests: [{}]\n", tests.join(", ")));
-            }
-            Proof::Command(command) => entry.push_str(&format!("  command: {}\n", quoted(command))),
-            Proof::Nothing => {}
+        let tests: Vec<String> = task.proof.tests().iter().map(|name| quoted(name)).collect();
+        if !tests.is_empty() {
+            entry.push_str(&format!("  tests: [{}]\n", tests.join(", ")));
+        }
+        if let Some(command) = task.proof.command() {
+            entry.push_str(&format!("  command: {}\n", quoted(command)));
         }
         if task.priority != USUAL_PRIORITY {
             entry.push_str(&format!("  priority: {}\n", task.priority));
@@ -104,14 +103,8 @@ fn opened(line: &str) -> String {
 
 fn task(entry: Entry) -> Result<Task, TaskFault> {
     let id = checked_id(&entry.id, "a task of the list")?;
-    let proof = match (entry.tests.is_empty(), entry.command) {
-        (false, Some(_)) => {
-            return Err(TaskFault::new(format!("{id} names tests and a command"), "keep what proves it"));
-        }
-        (false, None) => Proof::Tests(entry.tests),
-        (true, Some(command)) if !command.trim().is_empty() => Proof::Command(command),
-        (true, _) => Proof::Nothing,
-    };
+    let commands: Vec<String> = entry.command.into_iter().filter(|command| !command.trim().is_empty()).collect();
+    let proof = Proof::of(entry.tests, &commands);
     let priority = entry.priority.unwrap_or(USUAL_PRIORITY);
     if priority > LOWEST_PRIORITY {
         return Err(TaskFault::new(format!("{id} has the priority {priority}"), "use 0 (first) to 4 (last)"));
@@ -138,6 +131,9 @@ mod tests {
         assert_eq!(tasks.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(), ["lexer", "lint"]);
         assert_eq!(tasks[0].proof, Proof::Tests(vec!["lexer::a, b".to_owned(), "lexer::c".to_owned()]));
         assert_eq!((tasks[1].title.as_str(), tasks[1].status), ("Make the linter happy", TaskStatus::Completed));
+        let both = "tasks:\n  - {id: a, title: b, tests: [x], command: y}\n";
+        let wanted = Proof::Both { tests: vec!["x".to_owned()], command: "y".to_owned() };
+        assert_eq!(List::read(both).unwrap()[0].proof, wanted);
         let more = Task { id: "new \"one\"".to_owned(), ..tasks[0].clone() };
         let read = List::read(&List::with(text, &more).unwrap()).unwrap();
         assert_eq!((&read[2].id, &read[2].proof, read[2].priority), (&more.id, &more.proof, 0));
@@ -177,7 +173,6 @@ mod tests {
             ("tasks:\n  - id: a\n    title: b\n    colour: red\n", "colour"),
             ("tasks:\n  - id: a\n    title: b\n    priority: 9\n", "priority 9"),
             ("tasks:\n  - id: ''\n    title: b\n", "no usable id"),
-            ("tasks:\n  - id: a\n    title: b\n    tests: [x]\n    command: y\n", "tests and a command"),
             ("tasks: [", "line"),
             ("[]", ""),
         ] {

@@ -66,11 +66,9 @@ impl Prd {
 
     fn push(&mut self, task: &Task) {
         let Some(Value::Array(stories)) = self.document.get_mut(STORIES) else { return };
-        let criteria: Vec<String> = match &task.proof {
-            Proof::Tests(tests) => tests.iter().map(|test| format!("the test {test} passes")).collect(),
-            Proof::Command(command) => vec![format!("`{command}` passes")],
-            Proof::Nothing => Vec::new(),
-        };
+        let tests = task.proof.tests().iter().map(|test| format!("the test {test} passes"));
+        let command = task.proof.command().map(|command| format!("`{command}` passes"));
+        let criteria: Vec<String> = tests.chain(command).collect();
         stories.push(serde_json::json!({
             "id": task.id,
             "title": task.title,
@@ -148,21 +146,13 @@ fn bare_command(criterion: &str) -> Option<&str> {
     (RUNNERS.contains(&first) && command.chars().all(plain)).then_some(command)
 }
 
-/// The proof that the criteria of a story name, as far as it can be run: its tests first, since they are run in any case. The name of a
-/// test is no command, however it is written.
+/// The proof that the criteria of a story name, as far as it can be run: all of its tests and all of its commands. The name of a test is no
+/// command, however it is written.
 fn proof(criteria: &[String]) -> Proof {
-    let tests: Vec<String> = criteria.iter().filter_map(|one| test_in(one)).map(str::to_owned).collect();
-    if !tests.is_empty() {
-        return Proof::Tests(tests);
-    }
-    let named = |criterion: &'_ String| command_in(criterion).or_else(|| bare_command(criterion)).map(str::to_owned);
-    let commands: Vec<String> = criteria.iter().filter_map(named).collect();
-    match commands.as_slice() {
-        [] => Proof::Nothing,
-        [one] => Proof::Command(one.clone()),
-        // A comment in one must not take the next along.
-        many => Proof::Command(many.iter().map(|command| format!("( {command}\n)")).collect::<Vec<_>>().join(" && ")),
-    }
+    let (tests, others): (Vec<&String>, Vec<&String>) = criteria.iter().partition(|one| test_in(one).is_some());
+    let command = |criterion: &&String| command_in(criterion).or_else(|| bare_command(criterion)).map(str::to_owned);
+    let commands: Vec<String> = others.iter().filter_map(command).collect();
+    Proof::of(tests.into_iter().filter_map(|one| test_in(one)).map(str::to_owned).collect(), &commands)
 }
 
 #[cfg(test)]
@@ -195,6 +185,7 @@ mod tests {
         for proof in [
             Proof::Tests(vec!["a::b".to_owned(), "c d".to_owned()]),
             Proof::Command("make x".to_owned()),
+            Proof::Both { tests: vec!["a::b".to_owned()], command: "make x".to_owned() },
             Proof::Nothing,
         ] {
             let id = format!("T{}", prd.stories().len());
@@ -254,7 +245,20 @@ mod tests {
         let of = |criteria: &[&str]| proof(&criteria.iter().map(|&one| one.to_owned()).collect::<Vec<_>>());
         let tests = |names: &[&str]| Proof::Tests(names.iter().map(|&name| name.to_owned()).collect());
         assert_eq!(of(&["the test `touch here` passes"]), tests(&["touch here"]));
-        assert_eq!(of(&["The test a::b passes", "`make lint` passes", "Failing test: `c d`"]), tests(&["a::b", "c d"]));
+        assert_eq!(of(&["The test a::b passes", "Failing test: `c d`"]), tests(&["a::b", "c d"]));
+    }
+
+    #[test]
+    fn a_story_is_proven_by_all_that_its_criteria_name() {
+        let of = |criteria: &[&str]| proof(&criteria.iter().map(|&one| one.to_owned()).collect::<Vec<_>>());
+        let tests = vec!["a::b".to_owned(), "c d".to_owned()];
+        for (commands, command) in [
+            (&["`make lint` passes"][..], "make lint"),
+            (&["pnpm lint passes", "`make x` succeeds"], "( pnpm lint\n) && ( make x\n)"),
+        ] {
+            let criteria = [&["The test a::b passes"], commands, &["Failing test: `c d`"]].concat();
+            assert_eq!(of(&criteria), Proof::Both { tests: tests.clone(), command: command.to_owned() });
+        }
     }
 
     #[test]

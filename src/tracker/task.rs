@@ -66,6 +66,13 @@ pub enum Proof {
     Tests(Vec<String>),
     /// A command that fails and has to succeed, beside the repository's own tests.
     Command(String),
+    /// Failing tests and a command: all of it has to hold.
+    Both {
+        /// The tests.
+        tests: Vec<String>,
+        /// The command.
+        command: String,
+    },
     /// Nothing that could be run: such a task is told and not begun.
     Nothing,
 }
@@ -78,6 +85,42 @@ pub struct TaskFault {
     pub what: String,
     /// The way to fix it.
     pub fix: String,
+}
+
+impl Proof {
+    /// The proof by all of these tests and all of these commands.
+    pub(super) fn of(tests: Vec<String>, commands: &[String]) -> Self {
+        let command = match commands {
+            [] => None,
+            [one] => Some(one.clone()),
+            // A comment in one must not take the next along.
+            many => Some(many.iter().map(|command| format!("( {command}\n)")).collect::<Vec<_>>().join(" && ")),
+        };
+        match (tests.is_empty(), command) {
+            (true, None) => Self::Nothing,
+            (true, Some(command)) => Self::Command(command),
+            (false, None) => Self::Tests(tests),
+            (false, Some(command)) => Self::Both { tests, command },
+        }
+    }
+
+    /// The failing tests that are to pass.
+    #[must_use]
+    pub fn tests(&self) -> &[String] {
+        match self {
+            Self::Tests(tests) | Self::Both { tests, .. } => tests,
+            Self::Command(_) | Self::Nothing => &[],
+        }
+    }
+
+    /// The command that is to succeed.
+    #[must_use]
+    pub fn command(&self) -> Option<&str> {
+        match self {
+            Self::Command(command) | Self::Both { command, .. } => Some(command),
+            Self::Tests(_) | Self::Nothing => None,
+        }
+    }
 }
 
 impl TaskFault {

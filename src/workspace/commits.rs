@@ -4,12 +4,18 @@
 //! a run's change is committed once: a commit that names it is found again.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::publish::Author;
 use super::revisions::{RevisionError, Revisions};
+use crate::domain::stop::{Stop, StopSource};
 use crate::domain::units::CommitSha;
+
+/// How long a commit that is being made may go on once a stop is raised. A commit that is cut in two is nobody's.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Revisions<'_> {
     /// The commit on this branch whose message holds a line. `None` where there is none.
@@ -60,6 +66,17 @@ impl Revisions<'_> {
         Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
     }
 
+    /// The same, where a folder in which git knows nothing stands for all that is in it, with a slash behind its name.
+    ///
+    /// # Errors
+    /// When git cannot be asked.
+    pub async fn untracked_folders(&self) -> Result<Vec<String>, RevisionError> {
+        let words = ["ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory", "-z"];
+        let out = self.ask(&words).await?;
+        let names = out.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
+    }
+
     /// Whether git knows a file: it is in the commit that is checked out, or waits for the next.
     ///
     /// # Errors
@@ -84,42 +101,110 @@ impl Revisions<'_> {
         Ok(())
     }
 
-    /// Commits the named files as they stand, also where they are gone. Paths are from the top.
+    /// Commits the named files as they stand, also where they are gone. Paths are from the top. A stop that is raised meanwhile is heeded
+    /// once the commit is made, or after a while. A commit that git made is found however git ended.
     ///
     /// # Errors
     /// When git refuses: nothing to commit, a lock of another git, a full disk. [`RevisionError::Filtered`] for a file that a filter stores.
+    /// Nothing of the try is left in git's index then, unless git lets nobody change it.
     pub async fn commit_files(
         &self,
         files: &[PathBuf],
         message: &str,
         author: &Author,
     ) -> Result<CommitSha, RevisionError> {
-        let names: Vec<String> = files.iter().map(|file| file.to_string_lossy().into_owned()).collect();
-        let with = |words: &[&'static str]| -> Vec<String> {
-            words.iter().map(|&word| word.to_owned()).chain(names.iter().cloned()).collect()
+        if self.is_stopped() {
+            return Err(RevisionError::Stopped);
+        }
+        let never = Stop::never();
+        let apart = self.heeding(&never);
+        let before = apart.commit("HEAD").await?;
+        let (raises, late) = StopSource::new();
+        let patient = self.heeding(&late);
+        let tried = tokio::select! {
+            tried = patient.commit_now(files, message, author) => tried,
+            never = self.pass_on_late(&raises) => match never {},
         };
+        let Err(error) = tried else { return tried };
+        let is_made = match apart.commit("HEAD").await {
+            Ok(now) if now != before && apart.is_ours((&now, &before), message).await? => Some(now),
+            Ok(_) | Err(_) => None,
+        };
+        // A git that was ended may have left its index behind the commit, or before it.
+        let put_back = apart.unstage(files).await;
+        match is_made {
+            Some(commit) => put_back.map(|()| commit),
+            None => Err(error),
+        }
+    }
+
+    /// The same repository, whose commands end at another flag.
+    fn heeding<'s>(&self, stop: &'s Stop) -> Revisions<'s> {
+        Revisions { top: self.top.clone(), env: self.env.clone(), stop }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.raised().is_some()
+    }
+
+    /// Raises another flag, some time after the own one.
+    async fn pass_on_late(&self, raises: &StopSource) -> Infallible {
+        let cause = self.stop.wait().await;
+        tokio::time::sleep(PATIENCE).await;
+        raises.raise(cause);
+        std::future::pending().await
+    }
+
+    async fn commit_now(&self, files: &[PathBuf], message: &str, author: &Author) -> Result<CommitSha, RevisionError> {
+        let names = names_of(files);
         self.refuse_filters(&names).await?;
         // Files that are ignored were changed all the same.
-        self.act(&with(&["add", "--all", "--force", "--"])).await?;
+        self.act(&["add", "--all", "--force", "--"].map(str::to_owned), &names).await?;
         let message = format!("--message={message}");
         let mut words: Vec<String> =
             ["commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim"].map(str::to_owned).to_vec();
-        words.push(message);
-        words.extend(with(&["--only", "--"]));
-        self.as_author(&author.name, &author.email).act(&words).await?;
+        words.extend([message, "--only".to_owned(), "--".to_owned()]);
+        self.as_author(&author.name, &author.email).act(&words, &names).await?;
         self.commit("HEAD").await
     }
 
-    /// Takes a commit back by another.
+    /// Whether a commit is the one with that message on top of another.
+    async fn is_ours(&self, (commit, parent): (&CommitSha, &CommitSha), message: &str) -> Result<bool, RevisionError> {
+        let said = self.ask(&["log", "-1", "--format=%P%n%B", &commit.0]).await?;
+        let said = String::from_utf8_lossy(&said).into_owned();
+        Ok(said.split_once('\n').is_some_and(|(of, text)| of == parent.0 && text.trim() == message.trim()))
+    }
+
+    /// Makes git's index that of the commit for these files. The files themselves stay as they are.
+    ///
+    /// # Errors
+    /// When git refuses: a lock of another git.
+    pub async fn unstage(&self, files: &[PathBuf]) -> Result<(), RevisionError> {
+        let never = Stop::never();
+        let words = ["reset", "--quiet", "HEAD", "--"].map(str::to_owned);
+        self.heeding(&never).act(&words, &names_of(files)).await
+    }
+
+    /// Takes a commit back by another. A stop that is raised meanwhile is heeded once it is made, or after a while.
     ///
     /// # Errors
     /// When later commits changed the same lines: nothing is left of the try.
     pub async fn take_back(&self, commit: &CommitSha, author: &Author) -> Result<CommitSha, RevisionError> {
+        if self.is_stopped() {
+            return Err(RevisionError::Stopped);
+        }
+        let (raises, late) = StopSource::new();
+        let patient = self.heeding(&late).as_author(&author.name, &author.email);
         let words = ["revert", "--no-edit", "--no-gpg-sign", &commit.0];
-        match self.as_author(&author.name, &author.email).ask(&words).await {
-            Ok(_) => self.commit("HEAD").await,
+        let tried = tokio::select! {
+            tried = patient.ask(&words) => tried,
+            never = self.pass_on_late(&raises) => match never {},
+        };
+        let never = Stop::never();
+        match tried {
+            Ok(_) => self.heeding(&never).commit("HEAD").await,
             Err(error) => {
-                drop(self.ask(&["revert", "--abort"]).await);
+                drop(self.heeding(&never).ask(&["revert", "--abort"]).await);
                 Err(error)
             }
         }
@@ -164,8 +249,12 @@ impl Revisions<'_> {
         }
     }
 
-    async fn act(&self, words: &[String]) -> Result<(), RevisionError> {
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    async fn act(&self, words: &[String], names: &[String]) -> Result<(), RevisionError> {
+        let words: Vec<&str> = words.iter().chain(names).map(String::as_str).collect();
         self.ask(&words).await.map(drop)
     }
+}
+
+fn names_of(files: &[PathBuf]) -> Vec<String> {
+    files.iter().map(|file| file.to_string_lossy().into_owned()).collect()
 }

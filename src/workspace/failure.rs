@@ -83,6 +83,12 @@ pub enum WorkspaceError {
         /// Which and why.
         reason: String,
     },
+    /// Something else than a file is at a path of the checkout, such as a link.
+    #[error("failed to read or write the checkout: {reason}")]
+    Form {
+        /// Which and why.
+        reason: String,
+    },
     /// A path is none of the checkout's.
     #[error("{reason}")]
     Path {
@@ -101,7 +107,11 @@ pub enum WorkspaceError {
 
 impl From<TouchError> for WorkspaceError {
     fn from(error: TouchError) -> Self {
-        Self::File { reason: error.to_string() }
+        let reason = error.to_string();
+        match error {
+            TouchError::Link { .. } | TouchError::Wrong { .. } => Self::Form { reason },
+            TouchError::Missing(_) | TouchError::Io { .. } => Self::File { reason },
+        }
     }
 }
 

@@ -4,11 +4,12 @@
 //! writes into the checkout.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Workspace;
 use super::WorkspaceError;
-use super::rebuild::{RebuildError, checked, entry, leads_out, refused};
+use super::rebuild::{RebuildError, below_another, checked, entry, leads_out, refused};
 use super::rel_path::RelPath;
 use super::revisions::{JUDGED_AT, RevisionError, Revisions};
 use super::secret::looks_secret;
@@ -17,6 +18,8 @@ use crate::domain::tree_patch::{FileForm, FileVersion, PatchedFile, RecordedTree
 use crate::domain::units::{CommitSha, TreeId};
 use crate::files;
 
+/// Where the files are kept that are about to be staged.
+const STAGED: &str = "staged";
 /// The folder at the top of a repository that GitHub reads.
 const CI_FOLDER: &str = ".github";
 
@@ -73,7 +76,10 @@ impl Workspace {
                 None => drop(manifest.remove(&path)),
             }
         }
-        Ok(Merged::Over(store.save(&manifest)?))
+        match below_another(&manifest) {
+            Some(path) => Err(refused(path, "lies below a file or a link")),
+            None => Ok(Merged::Over(store.save(&manifest)?)),
+        }
     }
 
     /// A file with its change; `None` where both sides changed it and cannot be brought together.
@@ -179,6 +185,32 @@ impl Workspace {
     pub fn keep_judged_at(&self, commit: &CommitSha) -> Result<(), WorkspaceError> {
         let kept = self.states.store().keep(JUDGED_AT, commit.0.as_bytes());
         kept.map_err(|source| WorkspaceError::Store { path: JUDGED_AT.into(), source })
+    }
+
+    /// Keeps in mind which files are about to be staged for a commit: a killed process leaves them so.
+    ///
+    /// # Errors
+    /// When the private folder cannot be written.
+    pub fn keep_staged(&self, files: &[String]) -> Result<(), WorkspaceError> {
+        let kept = self.states.store().keep(STAGED, files.join("\0").as_bytes());
+        kept.map_err(|source| WorkspaceError::Store { path: STAGED.into(), source })
+    }
+
+    /// Makes git's index that of the commit again for files that were staged and may not have been committed.
+    ///
+    /// # Errors
+    /// When git refuses: a lock of another git. Then they stay in mind.
+    pub async fn unstage_left(&self, revisions: &Revisions<'_>) -> Result<(), RevisionError> {
+        let kept = self.states.store().kept(STAGED);
+        let kept = kept.map_err(|source| WorkspaceError::Store { path: STAGED.into(), source })?;
+        let Some(names) = kept.and_then(|bytes| String::from_utf8(bytes).ok()) else { return Ok(()) };
+        let files: Vec<PathBuf> = names.split('\0').filter(|name| !name.is_empty()).map(PathBuf::from).collect();
+        // Without a name git would take all.
+        if !files.is_empty() {
+            revisions.unstage(&files).await?;
+        }
+        self.states.store().drop_kept(STAGED);
+        Ok(())
     }
 
     /// Puts the files back where a merge was killed: as they were, with what it had committed since. Where somebody changed some since

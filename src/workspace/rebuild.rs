@@ -172,12 +172,8 @@ impl Workspace {
 
     /// Records a state that must have the name that the patch gives it.
     fn settled(&self, manifest: &Manifest, patch: &TreePatch) -> Result<TreeId, RebuildError> {
-        for path in manifest.keys() {
-            let above = path.as_path().ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
-            let mut above = above.filter_map(|above| RelPath::from_path(above).ok());
-            if above.any(|above| manifest.contains_key(&above)) {
-                return Err(refused(path, "lies below a file or a link"));
-            }
+        if let Some(path) = below_another(manifest) {
+            return Err(refused(path, "lies below a file or a link"));
         }
         let tree = self.states.store().save(manifest)?;
         if tree == patch.tree { Ok(tree) } else { Err(RebuildError::Mismatch(patch.tree.clone())) }
@@ -267,6 +263,14 @@ pub(super) fn checked(patch: &TreePatch) -> Result<BTreeMap<RelPath, &PatchedFil
         }
     }
     Ok(files)
+}
+
+/// The first path that lies below another one: no checkout can hold both.
+pub(super) fn below_another(manifest: &Manifest) -> Option<&RelPath> {
+    manifest.keys().find(|path| {
+        let above = path.as_path().ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
+        above.filter_map(|above| RelPath::from_path(above).ok()).any(|above| manifest.contains_key(&above))
+    })
 }
 
 /// A state with what differs between two others.

@@ -107,9 +107,9 @@ pub(super) struct Blob {
 /// The user's repository.
 #[derive(Debug)]
 pub struct Revisions<'a> {
-    top: PathBuf,
-    env: BTreeMap<OsString, OsString>,
-    stop: &'a Stop,
+    pub(super) top: PathBuf,
+    pub(super) env: BTreeMap<OsString, OsString>,
+    pub(super) stop: &'a Stop,
 }
 
 impl<'a> Revisions<'a> {

@@ -1,6 +1,8 @@
 //! Backlogs: many tasks, a run and a commit each, killed anywhere and gone on with.
 
+mod cut;
 mod ends;
+mod forged;
 mod harm;
 mod issues;
 mod kills;

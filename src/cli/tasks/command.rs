@@ -136,11 +136,9 @@ fn show(tasks: &[Task], form: Form, environment: &Environment) -> anyhow::Result
 
 /// A task as it is listed: with its tests, its command, or why it cannot be worked on.
 fn with_reason(task: Task) -> Entry {
-    let reason = match &task.proof {
-        Proof::Tests(names) => names.join(", "),
-        Proof::Command(command) => format!("`{command}`"),
-        Proof::Nothing => "nothing that can be run proves it".to_owned(),
-    };
+    let command = task.proof.command().map(|command| format!("`{command}`"));
+    let named: Vec<String> = task.proof.tests().iter().cloned().chain(command).collect();
+    let reason = if named.is_empty() { "nothing that can be run proves it".to_owned() } else { named.join(", ") };
     Entry { reason, ..Entry::of(task) }
 }
 

@@ -16,9 +16,10 @@ use super::comments::Ear;
 use super::flags::BacklogFlags;
 use super::matrix::LEAST_SHARE;
 use super::only::{known, named};
-use super::ready::{clean, lock, ready_for_commits, refuse, same_branch, unreadable};
+use super::ready::{clean, is_stopped, lock, or_stopped, ready_for_commits, refuse, same_branch, unreadable};
 use super::standing::Standing;
 use super::template::Template;
+use super::theirs::theirs;
 use super::told::{Teller, completed, of_task};
 use super::{load, workers};
 use crate::audit::{BacklogRecord, CourseRecord, Store, Work};
@@ -58,7 +59,7 @@ pub(super) struct Engine<'e> {
     pub(super) stop: &'e Stop,
     pub(super) teller: Teller<'e>,
     pub(super) setup: &'e Setup<'e>,
-    /// Files of a person's that no commit holds: they are nobody's to change.
+    /// Patterns of a person's files that no commit holds: they are nobody's to change.
     pub(super) theirs: Vec<String>,
     /// A person's own words for objectives.
     pub(super) template: Option<Template>,
@@ -78,23 +79,33 @@ async fn begin(
     flags: BacklogFlags,
     (environment, outside): (&Environment, &Environment),
 ) -> anyhow::Result<u8> {
-    let plan = &resolved.plan;
     let named = flags.tasks.as_deref().unwrap_or_default();
     let source: Source = named.parse().map_err(|fault| Failure::usage(format!("--tasks: {fault}")))?;
     refuse(&resolved)?;
-    let setup = Setup::new(&resolved.checkout, environment, Some(plan), None);
     let (raises, stop) = StopSource::new();
     signals::pass_to(&Arc::new(raises))?;
-    let revisions = Revisions::open(&resolved.checkout, environment.raw(), &stop).await.map_err(unreadable)?;
+    or_stopped(opened((&resolved, settings), (&flags, &source), (environment, outside), &stop).await, &stop)
+}
+
+/// Opens what a backlog needs, and works it off.
+async fn opened(
+    (resolved, settings): (&Resolved, Settings),
+    (flags, source): (&BacklogFlags, &Source),
+    (environment, outside): (&Environment, &Environment),
+    stop: &Stop,
+) -> anyhow::Result<u8> {
+    let plan = &resolved.plan;
+    let setup = Setup::new(&resolved.checkout, environment, Some(plan), None);
+    let revisions = Revisions::open(&resolved.checkout, environment.raw(), stop).await.map_err(unreadable)?;
     let folder = resolved.checkout.display().to_string();
     let mut store = setup.open_store(plan.audit.as_deref())?;
     let (_lock, holder) = lock(&mut store, &setup, (&folder, Work::Backlog))?;
     ready_for_commits(&revisions).await?;
     let template = match &flags.task_template {
-        Some(path) => Some(Template::open(path, &revisions, &source).await?),
+        Some(path) => Some(Template::open(path, &revisions, source).await?),
         None => None,
     };
-    let name = load::name_of(&source, &resolved.checkout);
+    let name = load::name_of(source, &resolved.checkout);
     let backlog = BacklogRecord {
         backlog_id: RunId::random().0,
         source: name,
@@ -108,16 +119,16 @@ async fn begin(
             max_iterations: flags.max_tasks,
         },
     };
-    let ear = Ear::of(outside, &setup.clock, &stop);
+    let ear = Ear::of(outside, &setup.clock, stop);
     let mut engine = Engine {
-        resolved: &resolved,
+        resolved,
         settings,
-        flags: &flags,
-        source: &source,
+        flags,
+        source,
         environment,
         outside,
         revisions: &revisions,
-        stop: &stop,
+        stop,
         teller: Teller { format: plan.format, environment },
         setup: &setup,
         theirs: Vec::new(),
@@ -160,6 +171,7 @@ impl Engine<'_> {
         self.tell_start(&mut book, session, goes_on)?;
         match self.carry_through(&mut book, goes_on).await {
             Ok(reason) => self.finish(&mut book, reason),
+            Err(error) if is_stopped(&error) => self.finish(&mut book, StopReason::Interrupted),
             Err(error) => {
                 // Nothing is recorded of an end: the same command goes on.
                 book.course.status = Status::Idle;
@@ -189,7 +201,7 @@ impl Engine<'_> {
     /// Looks at files that are as the commit has them: which are a person's, and which tasks there are.
     async fn look(&mut self) -> anyhow::Result<Vec<Task>> {
         clean(self.revisions, &load::places(self.source, self.checkout())).await?;
-        self.theirs = self.revisions.untracked().await.map_err(unreadable)?;
+        self.theirs = theirs(self.revisions).await?;
         let tasks = load::tasks(self.source, self.resolved, (self.environment, self.outside)).await?;
         known(&tasks, &named(&self.flags.task), self.source)?;
         Ok(tasks)
@@ -273,7 +285,14 @@ impl Engine<'_> {
     /// A task's turn, whether or not it can be worked on.
     async fn turn(&self, book: &mut Book, at: usize, task: &Task) -> anyhow::Result<Option<StopReason>> {
         if task.proof == Proof::Nothing {
-            let why = "nothing that can be run proves it: name `tests` or a `command`, or a command in its acceptance criteria";
+            let why = match self.source {
+                Source::Issues(_) => {
+                    "nothing that may be run proves it: it must name a failing test, and a command only where its author may push here"
+                }
+                Source::FailingTests | Source::Prd(_) | Source::List(_) => {
+                    "nothing that can be run proves it: name `tests` or a `command`, or a command in its acceptance criteria"
+                }
+            };
             book.change(at, |entry| {
                 entry.task.status = TaskStatus::Blocked;
                 why.clone_into(&mut entry.reason);

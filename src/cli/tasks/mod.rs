@@ -27,6 +27,7 @@ mod settle;
 mod standing;
 mod steering;
 mod template;
+mod theirs;
 mod told;
 mod trusted;
 mod turn;

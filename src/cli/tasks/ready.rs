@@ -8,13 +8,34 @@ use super::book;
 use crate::audit::{BacklogLock, Holder, Store, Work};
 use crate::config::Push;
 use crate::domain::clock::Timestamp;
+use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SIGNAL_BASE};
+use crate::domain::stop::{Stop, StopCause};
 use crate::domain::units::RunId;
 use crate::process::companion::host_name;
 use crate::workspace::{RevisionError, Revisions};
 
-/// A repository that cannot be read.
+/// A repository that cannot be read. That somebody stopped is no fault of the repository's: it stays what it is.
 pub(super) fn unreadable(error: RevisionError) -> anyhow::Error {
-    Failure::usage(error.to_string())
+    match error {
+        RevisionError::Stopped => error.into(),
+        other => Failure::usage(other.to_string()),
+    }
+}
+
+/// Whether an error says no more than that somebody stopped.
+pub(super) fn is_stopped(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref::<RevisionError>(), Some(RevisionError::Stopped))
+}
+
+/// The end by a signal before anything was begun, in place of an error that says no more than that.
+pub(super) fn or_stopped<T>(done: anyhow::Result<T>, stop: &Stop) -> anyhow::Result<T> {
+    match (done, stop.raised()) {
+        (Err(error), Some(StopCause::Signal(signal))) if is_stopped(&error) => {
+            let code = u8::try_from(signal).map_or(EXIT_NOT_FIXED, |signal| EXIT_SIGNAL_BASE.saturating_add(signal));
+            Err(Failure::with_code(code, "interrupted before anything was begun; the same command begins it"))
+        }
+        (done, _) => done,
+    }
 }
 
 /// Refuses a repository in which no commit can be made, before anything is paid.

@@ -14,7 +14,7 @@ use super::worker::Came;
 use crate::domain::units::RunId;
 use crate::policy::backlog::{Fate, RunEnd, StopReason, fate};
 use crate::policy::course::Status;
-use crate::tracker::{Proof, Source, TaskStatus};
+use crate::tracker::{Source, TaskStatus};
 
 impl Engine<'_> {
     /// Draws the consequences of how a task's run ended.
@@ -24,7 +24,7 @@ impl Engine<'_> {
         let (task, retries) = (&entry.task, entry.failures);
         // It was proven before, and is looked at again since its commit was not found: it is in under another name.
         let was_done = entry.commit.is_some();
-        let proves_itself = matches!(task.proof, Proof::Tests(_)) || was_done;
+        let proves_itself = !task.proof.tests().is_empty() || was_done;
         let fate = fate(
             came.end,
             self.flags.on_error.into(),

@@ -7,7 +7,7 @@ use minijinja::{Environment as Engine, UndefinedBehavior, context};
 
 use super::super::Failure;
 use super::ready::unreadable;
-use crate::tracker::{Proof, Source, Task};
+use crate::tracker::{Source, Task};
 use crate::workspace::Revisions;
 
 /// The largest template, in bytes.
@@ -82,11 +82,7 @@ impl Template {
     /// # Errors
     /// When it takes too many steps, or does with a variable what cannot be done.
     pub(super) fn render(&self, task: &Task, (done, all): (usize, usize)) -> Result<String, String> {
-        let (tests, command) = match &task.proof {
-            Proof::Tests(names) => (names.clone(), ""),
-            Proof::Command(command) => (Vec::new(), command.as_str()),
-            Proof::Nothing => (Vec::new(), ""),
-        };
+        let (tests, command) = (task.proof.tests(), task.proof.command().unwrap_or_default());
         let values = context! {
             taskId => task.id,
             taskTitle => task.title,
@@ -106,7 +102,7 @@ impl Template {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tracker::TaskStatus;
+    use crate::tracker::{Proof, TaskStatus};
 
     fn task() -> Task {
         Task {

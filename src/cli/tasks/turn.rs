@@ -22,11 +22,10 @@ use crate::config::{Format, Setting, Settings, TASK_CHECK};
 use crate::domain::units::{MicroUsd, RunId};
 use crate::policy::backlog::{RunEnd, StopReason};
 use crate::report::view::RunView;
-use crate::tracker::{Proof, Source, Task, TaskStatus};
+use crate::tracker::{Source, Task, TaskStatus};
 use crate::workspace::Workspace;
 
-/// How many files of a person's are named to a run, and how many characters of a task's description.
-const MOST_PROTECTED: usize = 200;
+/// How many characters of a task's description are told to its run.
 const MOST_OF_OBJECTIVE: usize = 32_000;
 /// How often orders are looked for while a run is under way.
 pub(super) const BEAT: Duration = Duration::from_millis(250);
@@ -244,17 +243,15 @@ impl Engine<'_> {
             }
             None => usual(),
         };
-        let (only, also) = match &task.proof {
-            Proof::Tests(names) => (Some(names.join("\n")), None),
-            Proof::Command(command) => (Some(TASK_CHECK.to_owned()), Some(command.clone())),
-            Proof::Nothing => (None, None),
-        };
+        let also = task.proof.command().map(str::to_owned);
+        let only: Vec<&str> =
+            task.proof.tests().iter().map(String::as_str).chain(also.iter().map(|_command| TASK_CHECK)).collect();
+        let only = (!only.is_empty()).then(|| only.join("\n"));
         // The list itself is nobody's to change on the way, nor a link to it.
         let list = load::places(self.source, self.checkout());
         // Nor what later tasks are guided by.
         let guidance = INSTRUCTIONS.iter().map(|&path| path.to_owned()).chain(self.flags.task_template.clone());
-        let plain = |name: &&String| !name.contains(['*', '?', '[', '{', ',', '\n', '\\']);
-        let theirs = self.theirs.iter().filter(plain).take(MOST_PROTECTED).cloned();
+        let theirs = self.theirs.iter().cloned();
         let protected = plan.safety.protected_paths.iter().cloned().chain(list).chain(guidance).chain(theirs);
         let objective: String = objective.chars().filter(|letter| *letter != '\0').take(MOST_OF_OBJECTIVE).collect();
         settings

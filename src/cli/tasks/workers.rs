@@ -19,14 +19,14 @@ use super::load;
 use super::matrix::{LEAST_SHARE, dollars};
 use super::merging::{self, MergeForm, Report, Wish};
 use super::only::only;
-use super::ready::{clean, lock, ready_for_commits, refuse, unreadable};
+use super::ready::{clean, lock, or_stopped, ready_for_commits, refuse, unreadable};
 use super::worker::{self, Order};
 use crate::audit::Work;
 use crate::config::{Format, Setting, Settings};
 use crate::domain::outcome::EXIT_BUDGET;
 use crate::domain::stop::{Stop, StopSource};
 use crate::tracker::{Job, MOST_JOBS, Source, Task, TaskStatus, matrix};
-use crate::workspace::Revisions;
+use crate::workspace::{RevisionError, Revisions};
 
 /// The folder of the clones, beside the recorded trees.
 const FOLDER: &str = "workers";
@@ -73,39 +73,40 @@ async fn begin(
         ));
     }
     refuse(&resolved)?;
-    let plan = &resolved.plan;
-    let setup = Setup::new(&resolved.checkout, environment, Some(plan), None);
     let (raises, stop) = StopSource::new();
     signals::pass_to(&Arc::new(raises))?;
+    or_stopped(opened((&resolved, settings), (&flags, &source), environment, &stop).await, &stop)
+}
+
+/// Opens what the jobs need, and has them work.
+async fn opened(
+    (resolved, settings): (&Resolved, Settings),
+    (flags, source): (&BacklogFlags, &Source),
+    environment: &Environment,
+    stop: &Stop,
+) -> anyhow::Result<u8> {
+    let plan = &resolved.plan;
+    let named = flags.tasks.as_deref().unwrap_or_default();
+    let setup = Setup::new(&resolved.checkout, environment, Some(plan), None);
     let into = plan.audit.clone().unwrap_or_default();
     let mut store = setup.open_store(Some(&into))?;
     let _lock = lock(&mut store, &setup, (&resolved.checkout.display().to_string(), Work::Workers))?;
     drop(store);
-    let revisions = Revisions::open(&resolved.checkout, environment.raw(), &stop).await.map_err(unreadable)?;
+    let revisions = Revisions::open(&resolved.checkout, environment.raw(), stop).await.map_err(unreadable)?;
     ready_for_commits(&revisions).await?;
-    merging::go_back(&setup, &resolved, &revisions).await?;
+    merging::go_back(&setup, resolved, &revisions).await?;
     clean(&revisions, &[]).await?;
     let place = environment.state_home(&resolved.checkout).join(FOLDER).join(folder_name(&resolved.checkout));
     let seats = Semaphore::new(usize::try_from(flags.workers.unwrap_or(1)).unwrap_or(1));
-    let workers = Workers {
-        resolved: &resolved,
-        settings,
-        source: &source,
-        named,
-        environment,
-        revisions: &revisions,
-        stop: &stop,
-        place,
-        seats,
-    };
+    let workers = Workers { resolved, settings, source, named, environment, revisions: &revisions, stop, place, seats };
     let tasks =
-        || async { only(load::tasks(&source, &resolved, (environment, environment)).await?, &flags.task, &source) };
+        || async { only(load::tasks(source, resolved, (environment, environment)).await?, &flags.task, source) };
     let mut open = tasks().await?;
     let mut all = open.clone();
     let logs = [workers.place.clone()];
     let merge = async |tasks: &[Task]| {
-        let wish = Wish { logs: &logs, source: Some(&source), tasks, into: &into };
-        merging::all(&wish, &setup, &resolved, (&revisions, &stop)).await
+        let wish = Wish { logs: &logs, source: Some(source), tasks, into: &into };
+        merging::all(&wish, &setup, resolved, (&revisions, stop)).await
     };
     let mut report = Report::default();
     if merging::has_logs(&workers.place) {
@@ -122,7 +123,7 @@ async fn begin(
     }
     let form = if plan.format == Format::Text { MergeForm::Text } else { MergeForm::Json };
     merging::print(&report, form, &setup)?;
-    let code = merging::exit_code(&report, &stop);
+    let code = merging::exit_code(&report, stop);
     Ok(if is_short { EXIT_BUDGET } else { code })
 }
 
@@ -201,7 +202,12 @@ impl Workers<'_> {
         }
         let clone = folder.join("clone");
         std::fs::create_dir_all(&folder)?;
-        self.revisions.clone_to(&clone).await.map_err(unreadable)?;
+        match self.revisions.clone_to(&clone).await {
+            Ok(()) => {}
+            // The report tells which tasks were not begun.
+            Err(RevisionError::Stopped) => return Ok(Vec::new()),
+            Err(other) => return Err(unreadable(other)),
+        }
         let key = format!("workers/{}", job.tasks.join(" "));
         let tells_events = self.resolved.plan.format == Format::Jsonl;
         let turn = tells_events.then(|| Turn { key: key.clone(), of: None });

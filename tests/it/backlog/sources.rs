@@ -312,3 +312,33 @@ fn the_files_of_ralph_tuis_own_documentation_are_read_and_written_as_it_writes_t
         assert_eq!((reset.code, project.read("prd.json")), (0, text), "{}", reset.all());
     }
 }
+
+#[test]
+fn a_story_is_done_once_its_test_and_its_command_both_hold() {
+    let project = project();
+    let prd = "{\"userStories\": [{\"id\": \"US-1\", \"title\": \"Small letters\", \"acceptanceCriteria\": [\"the test test_run (tests.test_words.wordsTest.test_run) passes\", \"`test -f greeting.txt` succeeds\"], \"passes\": false}]}\n";
+    project.write("prd.json", prd);
+    git(&project, &["add", "--all"]);
+    git(&project, &["commit", "--quiet", "--message=stories"]);
+    // The test alone first: that is not enough.
+    let mut runs = 0;
+    let server = ModelServer::start(move |request| {
+        runs += u32::from(request.turn() == 0);
+        let edit = json!({ "path": "shop/words.py", "old_text": "names.upper()", "new_text": "names.lower()" });
+        match (request.turn(), runs) {
+            (0, _) => Say::call("edit_file", edit).usage(100, 5).into(),
+            (1, 2) => {
+                Say::call("write_file", json!({ "path": "greeting.txt", "content": "hello\n" })).usage(100, 5).into()
+            }
+            (_, _) => Say::call("final_report", json!({ "summary": "done", "status": "done" })).usage(100, 5).into(),
+        }
+    });
+    let program = Program::with_anthropic(&server.url());
+    let said = work_off(&program, &project, &["--tasks", "prd.json"]);
+    assert_eq!((said.code, subjects(&project).len()), (1, 1), "half of it is not done: {}", said.all());
+    assert!(project.read("prd.json").contains("\"passes\": false"), "{}", said.all());
+    let said = work_off(&program, &project, &["--tasks", "prd.json"]);
+    assert_eq!((said.code, subjects(&project).len()), (0, 2), "{}", said.all());
+    assert_eq!(git(&project, &["show", "--format=", "--name-only", "HEAD"]), "greeting.txt\nprd.json\nshop/words.py\n");
+    server.finish();
+}

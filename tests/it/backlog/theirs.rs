@@ -184,3 +184,62 @@ fn what_tests_and_models_write_is_nobodys_and_makes_no_noise() {
     assert!(!said.all().contains("changed by somebody"), "{}", said.all());
     server.finish();
 }
+
+#[test]
+fn what_git_does_not_know_is_nobodys_to_change_however_much_it_is_and_whatever_it_is_called() {
+    let project = with_list(1);
+    for number in 0..300 {
+        project.write(&format!("notes-{number:03}.txt"), "mine\n");
+    }
+    project.write("shop/zz[1]*.py", "mine = 1\n");
+    let paths = ["notes-299.txt", "shop/zz[1]*.py"];
+    let server = ModelServer::start(move |request| match request.turn() {
+        turn @ (0 | 1) => {
+            Say::call("write_file", json!({ "path": paths[turn], "content": "theirs = 1\n" })).usage(100, 5).into()
+        }
+        2 => {
+            let edit = json!({ "path": "shop/names.py", "old_text": "names[1]", "new_text": "names[0]" });
+            Say::call("edit_file", edit).usage(100, 5).into()
+        }
+        _ => Say::call("final_report", json!({ "summary": "mended", "status": "done" })).usage(100, 5).into(),
+    });
+    let program = Program::with_anthropic(&server.url());
+    let said = work_off(&program, &project, &["--tasks", "tasks.yml"]);
+    assert_eq!((said.code, subjects(&project).len()), (0, 2), "{}", said.all());
+    assert_eq!(git(&project, &["show", "--format=", "--name-only", "HEAD"]), "shop/names.py\n");
+    assert!(project.read(paths[0]) == "mine\n" && project.read(paths[1]) == "mine = 1\n", "{}", said.all());
+    server.finish();
+}
+
+#[test]
+fn a_crowd_of_files_that_git_does_not_know_is_told_by_its_folder_or_refused() {
+    let project = with_list(1);
+    let long = "n".repeat(100);
+    for number in 0..600 {
+        project.write(&format!("scratch/{long}{number}.txt"), "mine\n");
+    }
+    let server = ModelServer::start(|request| match request.turn() {
+        0 => {
+            let path = format!("scratch/{}7.txt", "n".repeat(100));
+            Say::call("write_file", json!({ "path": path, "content": "theirs\n" })).usage(100, 5).into()
+        }
+        1 => {
+            let edit = json!({ "path": "shop/names.py", "old_text": "names[1]", "new_text": "names[0]" });
+            Say::call("edit_file", edit).usage(100, 5).into()
+        }
+        _ => Say::call("final_report", json!({ "summary": "mended", "status": "done" })).usage(100, 5).into(),
+    });
+    let program = Program::with_anthropic(&server.url());
+    let said = work_off(&program, &project, &["--tasks", "tasks.yml"]);
+    assert_eq!((said.code, subjects(&project).len()), (0, 2), "{}", said.all());
+    assert_eq!(project.read(&format!("scratch/{long}7.txt")), "mine\n");
+    git(&project, &["reset", "--hard", "--quiet", "HEAD~1"]);
+    for number in 0..600 {
+        project.write(&format!("{long}{number}.txt"), "mine\n");
+    }
+    let asked = server.requests().len();
+    let said = work_off(&program, &project, &["--tasks", "tasks.yml"]);
+    assert_eq!((said.code, server.requests().len()), (2, asked), "{}", said.all());
+    assert!(said.all().contains("git does not know 1200 files here"), "{}", said.all());
+    server.finish();
+}

@@ -2,9 +2,9 @@
 
 use super::super::super::plan::Resolved;
 use super::super::super::setup::{self, Setup};
-use super::super::ready::unreadable;
+use super::super::ready::{is_stopped, unreadable};
 use super::court::Court;
-use super::rows::Wish;
+use super::rows::{Candidate, Wish};
 use super::told::Report;
 use super::{logs, queue, sum};
 use crate::audit::Reader;
@@ -24,12 +24,28 @@ pub(in crate::cli::tasks) async fn all(
     let (waiting, rows) = logs::candidates(&joined, &reader, wish)?;
     let court = Court::new(setup, resolved, revisions, wish);
     let mut report = Report::of(joined, rows);
-    queue::work_off(&court, waiting, &reader, stop, &mut report).await?;
-    // Those of an earlier call stand where they were committed.
-    let order = revisions.in_order().await.map_err(unreadable)?;
-    report.done.sort_by_key(|done| order.iter().position(|commit| *commit == done.commit));
-    if !report.is_stopped() {
-        sum::check(&court, stop, &mut report).await?;
+    match looked_through(&court, waiting, (&reader, stop), &mut report).await {
+        Ok(()) => {}
+        // What was merged until then is told.
+        Err(error) if is_stopped(&error) => report.stop(),
+        Err(error) => return Err(error),
     }
     Ok(report)
+}
+
+/// Merges what waits, and looks at all of it together.
+async fn looked_through(
+    court: &Court<'_>,
+    waiting: Vec<Candidate>,
+    (reader, stop): (&Reader, &Stop),
+    report: &mut Report,
+) -> anyhow::Result<()> {
+    queue::work_off(court, waiting, reader, stop, report).await?;
+    // Those of an earlier call stand where they were committed.
+    let order = court.revisions.in_order().await.map_err(unreadable)?;
+    report.done.sort_by_key(|done| order.iter().position(|commit| *commit == done.commit));
+    if !report.is_stopped() {
+        sum::check(court, stop, report).await?;
+    }
+    Ok(())
 }

@@ -11,7 +11,7 @@ use super::super::super::setup::{self, Setup};
 use super::super::super::signals;
 use super::super::load;
 use super::super::named::source;
-use super::super::ready::{clean, lock, ready_for_commits, unreadable};
+use super::super::ready::{clean, lock, or_stopped, ready_for_commits, unreadable};
 use super::all::all;
 use super::court::go_back;
 use super::proven;
@@ -80,31 +80,42 @@ async fn merge(
     if let Some(file) = &args.proven {
         return proven(&args, (file, from.as_ref()), resolved, (environment, whole)).await;
     }
-    let into = plan::audit_path(args.audit_db.as_deref(), environment, &resolved.checkout);
-    let setup = Setup::new(&resolved.checkout, environment, Some(&resolved.plan), None);
     let (raises, stop) = StopSource::new();
     signals::pass_to(&Arc::new(raises))?;
+    or_stopped(opened(&args, from.as_ref(), resolved, (environment, whole), &stop).await, &stop)
+}
+
+/// Opens what a merge needs, and merges.
+async fn opened(
+    args: &MergeArgs,
+    from: Option<&Source>,
+    resolved: &Resolved,
+    (environment, whole): (&Environment, &Environment),
+    stop: &Stop,
+) -> anyhow::Result<u8> {
+    let into = plan::audit_path(args.audit_db.as_deref(), environment, &resolved.checkout);
+    let setup = Setup::new(&resolved.checkout, environment, Some(&resolved.plan), None);
     let mut store = setup.open_store(Some(&into))?;
     let _lock = lock(&mut store, &setup, (&resolved.checkout.display().to_string(), Work::Merge))?;
     drop(store);
-    let revisions = Revisions::open(&resolved.checkout, environment.raw(), &stop).await.map_err(unreadable)?;
+    let revisions = Revisions::open(&resolved.checkout, environment.raw(), stop).await.map_err(unreadable)?;
     ready_for_commits(&revisions).await?;
     go_back(&setup, resolved, &revisions).await?;
     clean(&revisions, &[]).await?;
-    let tasks = match &from {
+    let tasks = match from {
         Some(from) => load::tasks(from, resolved, (environment, environment)).await?,
         None => Vec::new(),
     };
-    let wish = Wish { logs: &args.logs, source: from.as_ref(), tasks: &tasks, into: &into };
-    let mut report = all(&wish, &setup, resolved, (&revisions, &stop)).await?;
+    let wish = Wish { logs: &args.logs, source: from, tasks: &tasks, into: &into };
+    let mut report = all(&wish, &setup, resolved, (&revisions, stop)).await?;
     if !report.is_stopped() {
         if let Some(file) = &args.keep_proven {
             proven::keep(&revisions, &report, &from_here(&resolved.checkout, &file.to_string_lossy())).await?;
         }
-        propose(args.pull_request, (whole, from.as_ref()), resolved, (&revisions, Whence::Branch), &mut report).await?;
+        propose(args.pull_request, (whole, from), resolved, (&revisions, Whence::Branch), &mut report).await?;
     }
     print(&report, args.format, &setup)?;
-    Ok(exit_code(&report, &stop))
+    Ok(exit_code(&report, stop))
 }
 
 /// Proposes with the job's own token and addresses.

@@ -45,7 +45,17 @@ struct Sitting {
     journal: Journal,
 }
 
-/// Puts the files back where an earlier merge was killed.
+/// The end of a change's turn in the court.
+pub(super) enum Tried {
+    /// It was judged, and not proven.
+    Judged(Applied),
+    /// It is proven, and in this commit.
+    Committed(CommitSha),
+    /// It is proven, and git made no commit of it. The files are back.
+    Uncommitted(anyhow::Error),
+}
+
+/// Puts the files back where an earlier merge was killed, and takes out of git's index what it had staged.
 pub(in crate::cli::tasks) async fn go_back(
     setup: &Setup<'_>,
     resolved: &Resolved,
@@ -65,7 +75,7 @@ pub(in crate::cli::tasks) async fn go_back(
             )));
         }
     }
-    Ok(())
+    workspace.unstage_left(revisions).await.map_err(unreadable)
 }
 
 /// Puts the court's files back to those of the checkout: nothing of it is left.
@@ -124,14 +134,11 @@ impl<'c> Court<'c> {
         }
         guard(&mut plan, self.wish.source, &self.resolved.checkout);
         for (number, proof) in proofs.iter().enumerate() {
-            match proof {
-                Proof::Tests(names) => plan.test.only.extend(names.iter().cloned()),
-                Proof::Command(command) => {
-                    let name = check_name(number);
-                    plan.test.only.push(name.clone());
-                    plan.test.commands.push(NamedCommand { name, run: command.clone() });
-                }
-                Proof::Nothing => {}
+            plan.test.only.extend(proof.tests().iter().cloned());
+            if let Some(command) = proof.command() {
+                let name = check_name(number);
+                plan.test.only.push(name.clone());
+                plan.test.commands.push(NamedCommand { name, run: command.to_owned() });
             }
         }
         plan
@@ -160,11 +167,7 @@ impl<'c> Court<'c> {
     }
 
     /// Judges a change on top of what is merged, and commits it where it is proven.
-    pub(super) async fn apply(
-        &self,
-        (task, run): (&Task, &RunId),
-        change: &RecordedTree,
-    ) -> anyhow::Result<(Applied, Option<CommitSha>)> {
+    pub(super) async fn apply(&self, (task, run): (&Task, &RunId), change: &RecordedTree) -> anyhow::Result<Tried> {
         let mut plan = self.plan(&[&task.proof]);
         plan.test.known = self.saw(task);
         let mut sitting = self.sit(plan).await?;
@@ -179,15 +182,22 @@ impl<'c> Court<'c> {
         };
         let Applied::Proven { tree, files } = &applied else {
             leave(&sitting.workspace).await?;
-            return Ok((applied, None));
+            return Ok(Tried::Judged(applied));
         };
-        let committed = self.commit((task, run), files).await;
-        match &committed {
-            Ok(_) => self.stay(&sitting.workspace, tree).await?,
-            Err(_) => leave(&sitting.workspace).await?,
+        sitting.workspace.keep_staged(files)?;
+        match self.commit((task, run), files).await {
+            Ok(commit) => {
+                self.stay(&sitting.workspace, tree, &commit).await?;
+                sitting.workspace.unstage_left(self.revisions).await.map_err(unreadable)?;
+                Ok(Tried::Committed(commit))
+            }
+            Err(error) => {
+                leave(&sitting.workspace).await?;
+                // Where git lets nobody change its index, the next start does.
+                drop(sitting.workspace.unstage_left(self.revisions).await);
+                Ok(Tried::Uncommitted(error))
+            }
         }
-        let commit = committed?;
-        Ok((applied, Some(commit)))
     }
 
     async fn commit(&self, (task, run): (&Task, &RunId), files: &[String]) -> anyhow::Result<CommitSha> {
@@ -197,18 +207,16 @@ impl<'c> Court<'c> {
     }
 
     /// The files stay as they are: with what was committed.
-    async fn stay(&self, workspace: &Workspace, tree: &TreeId) -> anyhow::Result<()> {
-        let head = self.revisions.commit("HEAD").await.map_err(unreadable)?;
+    async fn stay(&self, workspace: &Workspace, tree: &TreeId, head: &CommitSha) -> anyhow::Result<()> {
         let now = workspace.snapshot().await.unwrap_or_else(|_unread| tree.clone());
         workspace.keep_way_back(&now)?;
-        workspace.keep_judged_at(&head)?;
+        workspace.keep_judged_at(head)?;
         leave(workspace).await
     }
 
     /// Runs the tests, and all that proves the tasks, with the files as a commit has them. Nothing else changes.
     pub(super) async fn sum(&self, commit: &CommitSha, proofs: &[&Proof]) -> anyhow::Result<Sum> {
-        let commands: Vec<&Proof> = proofs.iter().copied().filter(|proof| matches!(proof, Proof::Command(_))).collect();
-        let mut plan = self.plan(&commands);
+        let mut plan = self.plan(proofs);
         plan.test.only.clear();
         let mut sitting = self.sit(plan).await?;
         let head = self.revisions.commit("HEAD").await.map_err(unreadable)?;

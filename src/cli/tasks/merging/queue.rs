@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 
 use super::super::super::{say, setup};
-use super::court::Court;
+use super::super::ready::is_stopped;
+use super::court::{Court, Tried};
 use super::rows::{Candidate, Done, Standing};
-use super::told::Report;
+use super::told::{Report, inert};
 use crate::audit::Reader;
 use crate::domain::stop::Stop;
 use crate::domain::units::CommitSha;
@@ -33,7 +34,7 @@ pub(super) async fn work_off(
             number += 1;
         }
         let shown = candidate.task.clone().unwrap_or_else(|| candidate.run.short().to_owned());
-        say(&crate::report::plain::inert(&format!("◆ Change {number}/{all} {shown}")));
+        say(&inert(&format!("◆ Change {number}/{all} {shown}")));
         let (end, why, commit) = turn(court, &candidate, reader, report).await?;
         let became = fate(end, candidate.had_second_turn);
         let standing = match became {
@@ -46,6 +47,7 @@ pub(super) async fn work_off(
                 continue;
             }
             Fate::Stops => {
+                report.set(candidate.row, Standing::Waiting, why, None);
                 report.stop();
                 return Ok(());
             }
@@ -98,14 +100,16 @@ async fn turn(
     let Some(change) = change.map_err(|error| setup::audit_failure(&error))? else {
         return Ok((TrialEnd::Unfit, "its change is not in its log".to_owned(), None));
     };
-    let (applied, commit) = court.apply((&task, &candidate.run), &change).await?;
-    Ok(match applied {
-        Applied::Proven { .. } => {
-            if let Some(commit) = &commit {
-                report.done.push(Done { row: candidate.row, task, commit: commit.clone() });
-            }
-            (TrialEnd::Proven, String::new(), commit)
+    let applied = match court.apply((&task, &candidate.run), &change).await? {
+        Tried::Committed(commit) => {
+            report.done.push(Done { row: candidate.row, task, commit: commit.clone() });
+            return Ok((TrialEnd::Proven, String::new(), Some(commit)));
         }
+        Tried::Uncommitted(error) => return Ok((TrialEnd::Stopped, uncommitted(&error), None)),
+        Tried::Judged(applied) => applied,
+    };
+    Ok(match applied {
+        Applied::Proven { .. } => (TrialEnd::Proven, String::new(), None),
         Applied::NothingFails => (TrialEnd::NothingFails, "its tests pass without it".to_owned(), None),
         Applied::Conflict(why) => (TrialEnd::Conflict, why, None),
         Applied::Lost(why) => (TrialEnd::Lost, why, None),
@@ -113,4 +117,13 @@ async fn turn(
         Applied::Refused(why) => (TrialEnd::Unfit, why, None),
         Applied::Stopped => (TrialEnd::Stopped, String::new(), None),
     })
+}
+
+/// Why a proven change waits still. Empty where a signal ended it.
+fn uncommitted(error: &anyhow::Error) -> String {
+    if is_stopped(error) {
+        return String::new();
+    }
+    let said = error.to_string();
+    format!("it is proven, and could not be committed: {}", said.lines().next().unwrap_or_default())
 }

@@ -7,12 +7,13 @@ use super::super::super::say;
 use super::super::ready::unreadable;
 use super::court::{Court, check_name};
 use super::rows::{Standing, SumStanding};
-use super::told::Report;
+use super::told::{Report, inert};
 use crate::domain::stop::Stop;
 use crate::domain::units::CommitSha;
 use crate::lifecycle::Sum;
 use crate::policy::merging::Bisection;
 use crate::tracker::Proof;
+use crate::workspace::RevisionError;
 
 /// Checks the sum.
 pub(super) async fn check(court: &Court<'_>, stop: &Stop, report: &mut Report) -> anyhow::Result<()> {
@@ -37,7 +38,7 @@ pub(super) async fn check(court: &Court<'_>, stop: &Stop, report: &mut Report) -
         }
     };
     let why = wrong.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
-    say(&crate::report::plain::inert(&format!("◆ Together they fail: {why}; looking for the one that makes them")));
+    say(&inert(&format!("◆ Together they fail: {why}; looking for the one that makes them")));
     let Some(mut search) = Bisection::of(report.done.len()) else { return Ok(()) };
     while let Some(first) = search.next() {
         if stop.raised().is_some() {
@@ -77,6 +78,7 @@ fn names_of(proofs: &[&Proof], from: usize) -> BTreeSet<String> {
     let names = |(number, proof): (usize, &&Proof)| match proof {
         Proof::Tests(names) => names.clone(),
         Proof::Command(_) => vec![check_name(number)],
+        Proof::Both { tests, .. } => tests.iter().cloned().chain([check_name(number)]).collect(),
         Proof::Nothing => Vec::new(),
     };
     proofs.iter().enumerate().skip(from).flat_map(names).collect()
@@ -116,7 +118,7 @@ async fn wrong(
     let mended: BTreeSet<&String> = proofs
         .iter()
         .flat_map(|proof| match proof {
-            Proof::Tests(names) => names.iter(),
+            Proof::Tests(names) | Proof::Both { tests: names, .. } => names.iter(),
             Proof::Command(_) | Proof::Nothing => [].iter(),
         })
         .collect();
@@ -140,6 +142,7 @@ async fn take_back(court: &Court<'_>, guilty: usize, why: &str, report: &mut Rep
             report.done.remove(guilty);
             report.set(done.row, Standing::Requeued, format!("with the others it makes fail: {why}"), None);
         }
+        Err(RevisionError::Stopped) => report.stop(),
         Err(error) => {
             report.sum =
                 SumStanding::Fails(format!("{why}; {} makes it, and cannot be taken back: {error}", done.task.id));

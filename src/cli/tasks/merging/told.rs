@@ -169,7 +169,7 @@ fn next_steps(report: &Report) -> Vec<&'static str> {
 }
 
 /// One line that neither a terminal nor a runner takes for more than text.
-fn inert(line: &str) -> String {
+pub(super) fn inert(line: &str) -> String {
     plain::inert(&line.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect::<String>())
 }
 
