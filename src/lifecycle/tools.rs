@@ -214,7 +214,7 @@ async fn keep_all(lives: &mut [Life]) -> Infallible {
     if lives.is_empty() {
         return std::future::pending().await;
     }
-    select_all(lives.iter_mut()).await.0
+    select_all(lives.iter_mut().map(|life| Box::pin(life.go_on()))).await.0
 }
 
 /// Keeps servers alive for as long as it is waited for.
@@ -245,7 +245,7 @@ impl Sources {
     /// Ends them with their session, which learns what sub-agents did and found out.
     pub(super) async fn close(self, memory: &mut Memory, end: &mut SessionEnd) {
         // What is on its way is of no use any more.
-        drop(self.lives);
+        join_all(self.lives.into_iter().map(Life::end)).await;
         join_all(self.all.iter().filter_map(Source::remote).map(Remote::close)).await;
         let Some(below) = self.below else { return };
         memory.learn(below.memory.take());

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::inbox::Inbox;
 use super::trouble::{McpError, clip};
-use crate::domain::stop::Stop;
+use crate::domain::stop::{Stop, StopCause, StopSource};
 use crate::process::{self, Spec};
 
 /// The version of the protocol that we ask for.
@@ -35,6 +35,8 @@ pub struct Client {
     say: UnboundedSender<Vec<u8>>,
     /// Rung once the server is given up for what it sent.
     given_up: Arc<Notify>,
+    /// Rung once all its processes are gone.
+    gone: Arc<Notify>,
 }
 
 impl Client {
@@ -42,7 +44,7 @@ impl Client {
     #[must_use]
     pub fn new() -> (Self, UnboundedReceiver<Vec<u8>>) {
         let (say, words) = unbounded_channel();
-        (Self { inbox: Arc::default(), say, given_up: Arc::default() }, words)
+        (Self { inbox: Arc::default(), say, given_up: Arc::default(), gone: Arc::default() }, words)
     }
 
     fn inbox(&self) -> MutexGuard<'_, Inbox> {
@@ -80,6 +82,12 @@ impl Client {
     pub(super) fn lose(&self, why: &str) {
         self.inbox().lose(why);
         self.given_up.notify_one();
+    }
+
+    /// Ends the server, which [`live`] waits for.
+    pub async fn end(&self) {
+        self.lose("its session is over");
+        self.gone.notified().await;
     }
 
     fn tell(&self, message: &Value) {
@@ -153,13 +161,16 @@ impl Client {
     pub async fn call(&self, tool: &str, arguments: &Value, limit: Duration) -> Result<(String, bool), McpError> {
         let arguments = if arguments.is_object() { arguments.clone() } else { json!({}) };
         let result = self.ask("tools/call", json!({"name": tool, "arguments": arguments}), limit).await?;
-        let failed = result.get("isError").and_then(Value::as_bool).unwrap_or(false);
+        if !result.get("content").is_some_and(Value::is_array) && result.get("structuredContent").is_none() {
+            return Err(McpError::Refused("its result has no content".to_owned()));
+        }
+        let failed = result.get("isError").is_some_and(|failed| *failed != Value::Bool(false));
         Ok((text_of(&result), !failed))
     }
 }
 
-/// Runs a client's server until it ends, or ends it once it is given up. It never returns: what is asked of a server that is gone is refused, and whoever does not need the
-/// server any more drops this, with which all its processes end.
+/// Runs a client's server until it ends, or ends it once it is given up or everything is to stop: it is told to, and killed after a moment.
+/// It never returns: what is asked of a server that is gone is refused. Dropped, it kills the server's processes.
 pub async fn live(
     client: Client,
     keeper: &Path,
@@ -167,13 +178,17 @@ pub async fn live(
     stop: Stop,
     words: UnboundedReceiver<Vec<u8>>,
 ) -> Infallible {
+    let (source, end) = StopSource::new();
     let mut sink = |bytes: &[u8]| client.hear(bytes);
-    let ended = tokio::select! {
-        ended = process::run_talking(keeper, &spec, &stop, &mut sink, words) => Some(ended),
-        () = client.given_up.notified() => None,
+    let talk = process::run_talking(keeper, &spec, &end, &mut sink, words);
+    tokio::pin!(talk);
+    let ended = loop {
+        tokio::select! {
+            ended = &mut talk => break ended,
+            cause = stop.wait(), if end.raised().is_none() => source.raise(cause),
+            () = client.given_up.notified(), if end.raised().is_none() => source.raise(StopCause::Asked),
+        }
     };
-    // With the talk its processes end.
-    let Some(ended) = ended else { return std::future::pending().await };
     let why = match ended {
         Ok(finished) => {
             let said = String::from_utf8_lossy(&finished.stderr);
@@ -185,6 +200,7 @@ pub async fn live(
         Err(error) => error.to_string(),
     };
     client.inbox().lose(&why);
+    client.gone.notify_one();
     std::future::pending().await
 }
 

@@ -122,7 +122,10 @@ impl Inbox {
                 let waiting = id.and_then(|id| self.waiting.remove(&id.as_u64()?))?;
                 let answer = match message.get("error") {
                     Some(error) => Err(McpError::Refused(clip(&words_of(error), MAX_NOTICE))),
-                    None => Ok(message.get_mut("result").map(Value::take).unwrap_or_default()),
+                    None => message
+                        .get_mut("result")
+                        .map(Value::take)
+                        .ok_or_else(|| McpError::Refused("it answered without a result".to_owned())),
                 };
                 drop(waiting.send(answer));
                 None

@@ -65,6 +65,35 @@ async fn all_pages_of_the_list_are_read_and_what_a_server_asks_is_answered() {
     assert!(heard.iter().any(|message| message["method"] == "notifications/initialized"));
 }
 
+#[tokio::test]
+async fn an_answer_that_says_nothing_is_a_failure_and_no_empty_success() {
+    let answers = |message: &Value| match message["params"]["name"].as_str() {
+        Some("without") => vec![format!("{}\n", json!({"jsonrpc": "2.0", "id": message["id"]}))],
+        Some("odd") => result(message, &json!({"content": "no list"})),
+        Some("fails") => result(message, &json!({"content": [], "isError": "yes"})),
+        Some("structured") => result(message, &json!({"structuredContent": {"a": 1}})),
+        _ => result(message, &json!({"content": []})),
+    };
+    let call = async |client: Client| {
+        let mut told = Vec::new();
+        for name in ["without", "odd", "fails", "structured", "empty"] {
+            told.push(client.call(name, &json!({}), Duration::from_secs(5)).await);
+        }
+        told
+    };
+    let (told, _) = with_server(answers, call).await;
+    let refused = |why: &str| Err(McpError::Refused(why.to_owned()));
+    let text = |text: &str, ok: bool| Ok((text.to_owned(), ok));
+    let wanted = [
+        refused("it answered without a result"),
+        refused("its result has no content"),
+        text("", false),
+        text("{\"a\":1}", true),
+        text("", true),
+    ];
+    assert_eq!(told, wanted);
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_greeting_and_all_pages_of_the_list_share_one_limit() {
     let (client, mut words) = Client::new();

@@ -94,7 +94,7 @@ fn start(companion: &Companion, program: Program) -> io::Result<(Family, Child)>
     if !io::stdin().is_terminal() {
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
     }
-    spawn(command)
+    spawn(command, |spawn| Family::found(None, spawn))
 }
 
 fn spec(program: Program, cwd: PathBuf, env: BTreeMap<OsString, OsString>) -> Spec {
@@ -111,10 +111,14 @@ fn spec(program: Program, cwd: PathBuf, env: BTreeMap<OsString, OsString>) -> Sp
     }
 }
 
-fn spawn(command: std::process::Command) -> io::Result<(Family, Child)> {
+/// Starts a child, and what starts it.
+type Founded = io::Result<(Family, Child)>;
+type Spawn<'s> = &'s mut dyn FnMut() -> io::Result<(Child, Option<u32>)>;
+
+fn spawn(command: std::process::Command, found: impl FnOnce(Spawn<'_>) -> Founded) -> Founded {
     let mut command = tokio::process::Command::from(command);
     command.kill_on_drop(true);
-    Family::found(None, || {
+    found(&mut || {
         let child = command.spawn()?;
         let id = child.id();
         Ok((child, id))
@@ -191,7 +195,7 @@ mod keeper {
     use rustix::process::{Signal, getppid, set_parent_process_death_signal};
     use tokio::signal::unix::{SignalKind, signal};
 
-    use super::{Exit, Patience, StopCause, spawn, supervise};
+    use super::{Exit, Family, Patience, StopCause, spawn, supervise};
     use crate::domain::outcome::{EXIT_INTERNAL, EXIT_SIGNAL_BASE};
     use crate::domain::stop::StopSource;
     use crate::process::companion::GRACE;
@@ -241,7 +245,7 @@ mod keeper {
         if is_orphan() {
             return Err(io::Error::from(io::ErrorKind::BrokenPipe));
         }
-        let (family, child) = spawn(command)?;
+        let (family, child) = spawn(command, |spawn| Family::kept(spawn))?;
         tokio::select! {
             ended = supervise(family, child, &stop, Patience { grace: GRACE, last: GRACE }) => ended,
             // Dropping the other ends them all.

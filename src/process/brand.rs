@@ -22,6 +22,17 @@ impl Brand {
         Self(half.saturating_add((random ^ (random >> 32)) % half).saturating_sub(1))
     }
 
+    /// The brand of what this process keeps for the one that branded it: the next lower number. `None` for a process without a brand.
+    pub(super) fn of_kept() -> Option<Self> {
+        // From birth the soft limit is the brand, and the hard one only once it was burned.
+        own().0.and_then(|own| own.checked_sub(1)).map(Self)
+    }
+
+    /// Whether this is the brand of what a process of the other one keeps.
+    pub(super) const fn is_kept_by(self, keeper: Self) -> bool {
+        matches!(self.0.checked_add(1), Some(above) if above == keeper.0)
+    }
+
     /// Carries the brand as our own soft limit while a child is started, so that it is born with it.
     pub(super) fn lend<T>(self, start: impl FnOnce() -> T) -> T {
         let (soft, hard) = own();

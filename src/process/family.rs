@@ -36,6 +36,8 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(32);
 
 /// How many rounds in a row must find nobody, where strangers' children keep us from being sure after one.
 const CLEAR_AFTER: u32 = 3;
+/// How often descendants are looked for where nobody can wait for their end.
+const LAST_LOOKS: u32 = 3;
 /// How often the newest process ids are looked at between two rounds.
 const CHASES: u32 = 32;
 /// How far around the newest process id the next one is expected.
@@ -82,11 +84,23 @@ impl Family {
         bound: Option<u64>,
         spawn: impl FnOnce() -> io::Result<(T, Option<u32>)>,
     ) -> io::Result<(Self, T)> {
+        Self::branded(Brand::fresh(), bound, spawn)
+    }
+
+    /// Starts a child that this process keeps for another one, which finds its descendants, too, and may kill them.
+    pub(super) fn kept<T>(spawn: impl FnOnce() -> io::Result<(T, Option<u32>)>) -> io::Result<(Self, T)> {
+        Self::branded(Brand::of_kept().unwrap_or_else(Brand::fresh), None, spawn)
+    }
+
+    fn branded<T>(
+        brand: Brand,
+        bound: Option<u64>,
+        spawn: impl FnOnce() -> io::Result<(T, Option<u32>)>,
+    ) -> io::Result<(Self, T)> {
         is_subreaper();
         let mut group = bound.filter(|_| !guards::is_off(guards::MEMORY)).and_then(ControlGroup::bounding);
         let tasks_before = count_tasks();
         let mut families = families();
-        let brand = Brand::fresh();
         let (child, id) = brand.lend(spawn)?;
         let head = id.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         group = group.filter(|group| head.is_some_and(|pid| group.take(pid.as_raw_nonzero().get()).is_ok()));
@@ -226,12 +240,17 @@ impl Family {
 
     /// Signals a process if it descends from this child, or reaps it if it is dead. Returns whether it is alive and ours.
     fn signal_one(&self, families: &[Member], pid: Pid, signal: Signal) -> bool {
-        if !self.owns(families, pid) || reap(families, pid) {
+        let owns = || match Brand::of(pid) {
+            // Its keeper passes other signals on.
+            Some(brand) if brand.is_kept_by(self.brand) => signal == Signal::KILL,
+            Some(_) | None => self.owns(families, pid),
+        };
+        if !owns() || reap(families, pid) {
             return false;
         }
         // The handle is taken before the second look, so that a reused process id is never hit.
         match pidfd_open(pid, PidfdFlags::empty()) {
-            Ok(handle) if self.owns(families, pid) => ignore(pidfd_send_signal(handle, signal)),
+            Ok(handle) if owns() => ignore(pidfd_send_signal(handle, signal)),
             Ok(_reused) => {}
             Err(Errno::NOSYS) => ignore(kill_process(pid, signal)),
             Err(_gone) => {}
@@ -246,7 +265,7 @@ impl Family {
     fn owns(&self, families: &[Member], pid: Pid) -> bool {
         match Brand::of(pid) {
             None => false,
-            Some(brand) if brand == self.brand => true,
+            Some(brand) if brand == self.brand || brand.is_kept_by(self.brand) => true,
             Some(brand) => {
                 families.len() == 1 && families.iter().all(|member| member.brand != brand) && is_adopted(pid)
             }
@@ -256,9 +275,9 @@ impl Family {
 
 impl Drop for Family {
     fn drop(&mut self) {
-        if !self.extinct {
-            self.kill_once();
-        }
+        // One that is about to die still counts as found: another look is for who was born meanwhile.
+        let looks = if self.extinct { 0 } else { LAST_LOOKS };
+        (0..looks).any(|_| !self.kill_once());
         families().retain(|member| member.brand != self.brand);
     }
 }

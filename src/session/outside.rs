@@ -45,6 +45,14 @@ pub struct OutsideError {
 }
 
 impl OutsideError {
+    /// The failure in words for a person, where the source is gone or silent: whoever goes on does so without it.
+    pub(super) fn lost(&self, (role, name): (Role, &str), redactor: &Redactor) -> Option<String> {
+        let is_lost = matches!(self.exit, Some(SessionExit::McpConnectionLost | SessionExit::ToolTimeout));
+        let said = Foreign::capped(&redactor.redact(&self.told), MAX_SAID_CHARS);
+        let shown = said.as_str();
+        (is_lost && self.instead.is_none()).then(|| format!("the {} went on without `{name}`: {shown}", role.as_str()))
+    }
+
     /// The failure as reviewers are told of it, where its model was told the configuration's words.
     pub(super) fn replaced(
         &self,

@@ -3,7 +3,7 @@
 //! Neighbouring reads run side by side on blocking threads. Every action that may change something runs alone and in order, and the report
 //! comes last. Every wish gets an answer in every case, so that no vendor misses one. Invariant: ends within [`STOP_GRACE`] of a stop.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -94,6 +94,8 @@ pub(super) struct Toolroom {
     pub(super) corrections: BTreeMap<String, String>,
     /// How a tool from outside failed, until the events tell it.
     failed: Option<OutsideError>,
+    /// The tools from outside that were told to be gone or silent.
+    lost: BTreeSet<String>,
     /// The model's words beside its calls, until the first of them is told.
     pub(super) status: String,
 }
@@ -117,6 +119,7 @@ impl Toolroom {
             refusals: Vec::new(),
             corrections: BTreeMap::new(),
             failed: None,
+            lost: BTreeSet::new(),
             status: String::new(),
         }
     }
@@ -373,6 +376,10 @@ impl Toolroom {
         let replaced = failed.as_ref().and_then(|failed| failed.replaced(whose, ports.redactor));
         let is_replaced = replaced.is_some();
         replaced.into_iter().for_each(|failure| ports.journal.emit(&Event::ToolFailureReplaced(failure)));
+        let lost = failed.as_ref().and_then(|failed| failed.lost((self.role, &wish.name), ports.redactor));
+        if let Some(message) = lost.filter(|_| self.lost.insert(wish.name.clone())) {
+            ports.journal.emit(&Event::Warning { message });
+        }
         for refusal in std::mem::take(&mut self.refusals) {
             let message = format!("refused to the {}: {}", self.role.as_str(), ports.redactor.redact(&refusal));
             ports.journal.emit(&Event::Warning { message });

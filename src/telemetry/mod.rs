@@ -22,6 +22,7 @@ pub use self::settings::{Parent, Settings, secrets};
 use self::span::Identity;
 use crate::domain::clock::Timestamp;
 use crate::domain::event::{Event, EventSink};
+use crate::domain::foreign::Foreign;
 use crate::http::Http;
 use crate::report::operations::Fold;
 
@@ -94,13 +95,33 @@ async fn send_all(mut waiting: mpsc::Receiver<Vec<u8>>, settings: Settings, http
 
 async fn send(body: Vec<u8>, settings: &Settings, http: &Http) -> Result<(), String> {
     let client = http.client_for(&settings.endpoint).map_err(|error| error.to_string())?;
-    let mut request = client.post(settings.endpoint.clone()).header("content-type", "application/json").body(body);
-    for (name, value) in &settings.headers {
-        request = request.header(name, value.expose_secret());
+    loop {
+        let request = client.post(settings.endpoint.clone()).header("content-type", "application/json");
+        let headers = settings.headers.iter();
+        let request = headers.fold(request, |request, (name, value)| request.header(name, value.expose_secret()));
+        // The address may hold a key.
+        let answer = request.body(body.clone()).send().await;
+        let mut answer = answer.map_err(|error| error.without_url().to_string())?;
+        let status = answer.status();
+        if status.is_success() {
+            // One piece: a longer word than that is none of a collector's.
+            return answer.chunk().await.ok().flatten().and_then(|said| left_out(&said)).map_or(Ok(()), Err);
+        }
+        let again = answer.headers().get("retry-after").and_then(|wait| wait.to_str().ok()?.parse().ok());
+        match again.filter(|wait| *wait < PATIENCE.as_secs() && matches!(status.as_u16(), 429 | 502..=504)) {
+            Some(wait) => tokio::time::sleep(Duration::from_secs(wait.max(1))).await,
+            None => return Err(format!("it answered {status}")),
+        }
     }
-    // The address may hold a key.
-    let answer = request.send().await.map_err(|error| error.without_url().to_string())?;
-    if answer.status().is_success() { Ok(()) } else { Err(format!("it answered {}", answer.status())) }
+}
+
+/// The spans that a collector left out of a request that it took, in words.
+fn left_out(said: &[u8]) -> Option<String> {
+    let answer: Value = serde_json::from_slice(said).ok()?;
+    // 64 bits are text in OTLP's JSON.
+    let count: u64 = answer.pointer("/partialSuccess/rejectedSpans")?.to_string().trim_matches('"').parse().ok()?;
+    let why = answer.pointer("/partialSuccess/errorMessage").and_then(Value::as_str).unwrap_or_default();
+    (count > 0).then(|| format!("it left out {count} spans: {}", Foreign::capped(why, 200).one_line()))
 }
 
 /// Turns events into spans.

@@ -36,31 +36,41 @@ impl Settings {
     /// The variable that cannot be used, and why. Nothing is sent then.
     pub fn read(get: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, String> {
         let endpoint = match (get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), get("OTEL_EXPORTER_OTLP_ENDPOINT")) {
-            (Some(whole), _) => whole,
-            (None, Some(base)) => format!("{}/v1/traces", base.trim_end_matches('/')),
+            (Some(whole), _) => Url::parse(&whole).ok(),
+            (None, Some(base)) => Url::parse(&base).ok().map(with_traces),
             (None, None) => return Ok(None),
         };
-        let is = |name: &str, word: &str| get(name).is_some_and(|value| value.trim().eq_ignore_ascii_case(word));
+        let exporters = get("OTEL_TRACES_EXPORTER").unwrap_or_else(|| "otlp".to_owned());
+        let is_elsewhere = !exporters.split(',').any(|name| name.trim().eq_ignore_ascii_case("otlp"));
         let parent = get("TRACEPARENT").and_then(|text| Parent::read(&text));
-        let is_left_out = parent.as_ref().is_some_and(|parent| !parent.is_sampled);
-        if is("OTEL_SDK_DISABLED", "true") || is("OTEL_TRACES_EXPORTER", "none") || is_left_out {
+        let is_disabled = get("OTEL_SDK_DISABLED").is_some_and(|value| value.trim().eq_ignore_ascii_case("true"));
+        if is_disabled || is_elsewhere || parent.as_ref().is_some_and(|parent| !parent.is_sampled) {
             return Ok(None);
         }
-        let endpoint = Url::parse(&endpoint).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let protocol = get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL").or_else(|| get("OTEL_EXPORTER_OTLP_PROTOCOL"));
+        if protocol.is_some_and(|protocol| protocol.trim() == "grpc") {
+            return Err("OTEL_EXPORTER_OTLP_PROTOCOL is grpc; spans go over HTTP, most often to port 4318".to_owned());
+        }
+        let endpoint = endpoint.filter(|url| matches!(url.scheme(), "http" | "https"));
         // It may hold a key: it is not shown.
         let endpoint = endpoint.ok_or("OTEL_EXPORTER_OTLP_ENDPOINT is no http(s) address")?;
         let told = get("OTEL_EXPORTER_OTLP_TRACES_HEADERS").or_else(|| get("OTEL_EXPORTER_OTLP_HEADERS"));
-        let told = told.unwrap_or_default();
-        let headers = pairs(&told).map(|(name, value)| (name, SecretString::from(value)));
-        let service = get("OTEL_SERVICE_NAME").unwrap_or_else(|| "upshift".to_owned());
-        let mut resource = vec![
-            ("service.name".to_owned(), service),
-            ("service.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
-        ];
-        let more = get("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default();
-        resource.extend(pairs(&more).filter(|(name, _)| name != "service.name" && name != "service.version"));
+        let headers = pairs(&told.unwrap_or_default()).map(|(name, value)| (name, SecretString::from(value)));
+        let more: Vec<_> = pairs(&get("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default()).collect();
+        let named = || more.iter().find(|(name, _)| name == "service.name").map(|(_, value)| value.clone());
+        let service = get("OTEL_SERVICE_NAME").or_else(named).unwrap_or_else(|| "upshift".to_owned());
+        let own = [("service.name", service), ("service.version", env!("CARGO_PKG_VERSION").to_owned())];
+        let mut resource = own.map(|(name, value)| (name.to_owned(), value)).to_vec();
+        resource.extend(more.into_iter().filter(|(name, _)| name != "service.name" && name != "service.version"));
         Ok(Some(Self { endpoint, headers: headers.collect(), parent, resource }))
     }
+}
+
+/// The address of traces below a collector's own.
+fn with_traces(mut base: Url) -> Url {
+    let path = format!("{}/v1/traces", base.path().trim_end_matches('/'));
+    base.set_path(&path);
+    base
 }
 
 /// The secrets among the customary variables, whether anything is sent or not: each word of a header's value but for those that are
@@ -121,6 +131,10 @@ mod tests {
         assert!(read(&[]).unwrap().is_none());
         assert!(read(&[ENDPOINT, ("OTEL_SDK_DISABLED", "TRUE")]).unwrap().is_none());
         assert!(read(&[ENDPOINT, ("OTEL_TRACES_EXPORTER", "none")]).unwrap().is_none());
+        assert!(read(&[ENDPOINT, ("OTEL_TRACES_EXPORTER", "console")]).unwrap().is_none());
+        assert!(read(&[ENDPOINT, ("OTEL_TRACES_EXPORTER", "console, otlp")]).unwrap().is_some());
+        let refused = read(&[ENDPOINT, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")]).unwrap_err();
+        assert!(refused.contains("over HTTP alone"), "{refused}");
         let unsampled = format!("00-{TRACE}-b7ad6b7169203331-00");
         assert!(read(&[ENDPOINT, ("TRACEPARENT", &unsampled)]).unwrap().is_none(), "who began the trace left it out");
         assert_eq!(
@@ -143,6 +157,13 @@ mod tests {
         assert_eq!(settings.resource[0], ("service.name".to_owned(), "ci".to_owned()));
         let whole = read(&[ENDPOINT, ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "https://c.example/x")]).unwrap().unwrap();
         assert_eq!(whole.endpoint.as_str(), "https://c.example/x");
+        let keyed = read(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h/otlp/?api-key=K")]).unwrap().unwrap();
+        assert_eq!(keyed.endpoint.as_str(), "http://h/otlp/v1/traces?api-key=K");
+        let attributes = ("OTEL_RESOURCE_ATTRIBUTES", "service.name=shop,team=a");
+        let named = read(&[ENDPOINT, attributes]).unwrap().unwrap();
+        let value = |settings: &Settings| settings.resource[0].1.clone();
+        assert_eq!((value(&named).as_str(), named.resource.len()), ("shop", 3));
+        assert_eq!(value(&read(&[ENDPOINT, attributes, ("OTEL_SERVICE_NAME", "ci")]).unwrap().unwrap()), "ci");
     }
 
     #[test]

@@ -34,13 +34,23 @@ fn full_mode(
                 .usage(300, 20)
                 .into();
         }
-        match request.turn() {
-            0 => Say::call("edit_file", json!({ "path": source, "old_text": wrong, "new_text": right }))
-                .usage(900, 40)
-                .into(),
-            _ => Say::call("final_report", json!({ "summary": "mended", "status": "done" })).usage(1_000, 20).into(),
-        }
+        mends(request, (source, wrong, right))
     }
+}
+
+/// The artisan mends a line and reports.
+fn mends(request: &Request, (source, wrong, right): (&str, &str, &str)) -> Scripted {
+    match request.turn() {
+        0 => Say::call("edit_file", json!({ "path": source, "old_text": wrong, "new_text": right }))
+            .usage(900, 40)
+            .into(),
+        _ => Say::call("final_report", json!({ "summary": "mended", "status": "done" })).usage(1_000, 20).into(),
+    }
+}
+
+/// The same in the project of [`Held`].
+fn mended(request: &Request) -> Scripted {
+    mends(request, ("shop/cart.py", "sum(prices) - 1", "sum(prices)"))
 }
 
 /// The librarian's report.

@@ -27,7 +27,27 @@ const KEEP: usize = 4 * 1024;
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The life of a server, which never ends by itself.
-pub(super) type Life = Pin<Box<dyn Future<Output = Infallible>>>;
+pub(super) struct Life {
+    future: Pin<Box<dyn Future<Output = Infallible>>>,
+    /// The client of a server with processes here.
+    here: Option<Client>,
+}
+
+impl Life {
+    /// Goes on with it.
+    pub(super) async fn go_on(&mut self) -> Infallible {
+        self.future.as_mut().await
+    }
+
+    /// Ends it, and waits until its processes are gone.
+    pub(super) async fn end(mut self) {
+        let Some(client) = self.here.take() else { return };
+        tokio::select! {
+            () = client.end() => {}
+            never = self.go_on() => match never {},
+        }
+    }
+}
 
 /// A server with the tools that are offered of it.
 pub(super) struct Served {
@@ -58,7 +78,7 @@ impl Served {
                 exit: match error {
                     McpError::Lost(_) => Some(SessionExit::McpConnectionLost),
                     McpError::TimedOut(_) => Some(SessionExit::ToolTimeout),
-                    McpError::Refused(_) => None,
+                    McpError::Refused(_) => Some(SessionExit::ToolFailure),
                 },
                 told: format!("`{name}` failed: {error}. Do without it."),
                 instead: None,
@@ -82,7 +102,7 @@ pub(super) fn start(context: &Context<'_>, server: &McpServer) -> Result<Started
     let remote = Remote::new(context.world.hosting.outward.clone(), url, headers_of(context, &server.headers)?);
     let (client, words) = Client::new();
     let (way, own) = (remote.clone(), client.clone());
-    let life: Life = Box::pin(async move { way.live(own, words).await });
+    let life = Life { future: Box::pin(async move { way.live(own, words).await }), here: None };
     Ok(Started { client, life, remote: Some(remote), goes_out: true })
 }
 
@@ -142,11 +162,13 @@ fn start_here(context: &Context<'_>, server: &McpServer) -> Result<Started, Stri
     let (client, words) = Client::new();
     let (keeper, stop, listener) = (hosting.helper.clone(), context.world.stop.clone(), room.listener);
     let server = client.clone();
-    let life: Life = Box::pin(async move {
+    let here = Some(client.clone());
+    let future = Box::pin(async move {
         // Nothing answers in its network, but a port that is free could be taken by somebody.
         let _held = listener;
         mcp::live(server, &keeper, spec, stop, words).await
     });
+    let life = Life { future, here };
     Ok(Started { client, life, remote: None, goes_out: is_free || hosting.network == Network::On })
 }
 

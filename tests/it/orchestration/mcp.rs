@@ -194,6 +194,8 @@ fn a_server_that_is_given_up_is_ended_while_its_session_goes_on() {
     assert_eq!(run.said.code, 0, "{}", run.said.all());
     assert!(run.told(0).contains("it sent a line without end"), "{}", run.told(0));
     assert_eq!(run.exits(), [["mcp__own__flood", "EXIT-MCP-CONNECTION-LOST"]]);
+    let told = "the librarian went on without `mcp__own__flood`: ";
+    assert!(run.said.all().contains(told), "{}", run.said.all());
     assert_eq!(gone.try_recv(), Ok(true), "its processes were there while the librarian went on");
 }
 
@@ -316,6 +318,29 @@ fn a_refusal_that_names_a_tool_costs_the_session_that_tool_alone() {
     assert!(run.told(1).contains("def "), "{}", run.told(1));
     let told = "which is made once more without mcp__own__reach. It said: ";
     assert!(run.said.all().contains(told), "{}", run.said.all());
+}
+
+/// Behind the last session nothing is started any more that would come upon what is left.
+#[test]
+fn daemons_of_servers_end_with_the_last_session_of_a_run() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = folder.path().join("server");
+    std::fs::write(&script, format!("#!/usr/bin/env python3\n{}", include_str!("server.py"))).expect("written");
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("set");
+    let mark = format!("sleep-{}", folder.path().file_name().expect("a name").to_string_lossy());
+    let server =
+        |name: &str| format!("    {name}: {{command: [{}, {mark}, --daemon], roles: [advisor]}}\n", script.display());
+    let config = format!("agent:\n  handoff: {{release_note: {{}}}}\n  mcp:\n{}{}", server("one"), server("two"));
+    let held = super::Held::run("claude-haiku-4-5 x1", &config, "", |request| {
+        if request.system().contains("You write about") {
+            return brief();
+        }
+        super::mended(request)
+    });
+    assert_eq!(held.said.code, 0, "{}", held.said.all());
+    assert!(held.requests.iter().any(|request| request.tools().iter().any(|tool| tool == "mcp__two__look")));
+    assert!(is_gone(&mark, Duration::from_secs(10)), "a daemon lives on");
 }
 
 #[test]

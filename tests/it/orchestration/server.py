@@ -67,6 +67,10 @@ if "--broken" in sys.argv:
 # A child that would outlive the session, if nobody ended it.
 mark = next(word for word in sys.argv if word.startswith("sleep-"))
 subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", mark])
+if "--daemon" in sys.argv:
+    # Programs with sessions of their own, as the browsers that servers start.
+    for _ in range(8):
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", mark], start_new_session=True)
 print("starting up")
 for line in sys.stdin:
     message = json.loads(line)

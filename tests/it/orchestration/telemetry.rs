@@ -22,6 +22,11 @@ type Seen = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
 
 /// A collector that answers each request with this status.
 fn collector(status: &'static str) -> (String, Seen) {
+    collector_of(&[(status, "{}")])
+}
+
+/// A collector with an answer for each of its first requests, the last for all others.
+fn collector_of(answers: &'static [(&'static str, &'static str)]) -> (String, Seen) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let seen = Seen::default();
@@ -42,9 +47,14 @@ fn collector(status: &'static str) -> (String, Seen) {
                     let Some(length) = length else { return };
                     let mut body = vec![0_u8; length];
                     reader.read_exact(&mut body).expect("a body");
-                    kept.lock().unwrap().push((head, body));
-                    let answer =
-                        format!("HTTP/1.1 {status}\r\ncontent-length: 2\r\ncontent-type: application/json\r\n\r\n{{}}");
+                    let mut kept = kept.lock().unwrap();
+                    kept.push((head, body));
+                    let (status, said) = answers[answers.len().min(kept.len()) - 1];
+                    drop(kept);
+                    let answer = format!(
+                        "HTTP/1.1 {status}\r\ncontent-length: {}\r\ncontent-type: application/json\r\n\r\n{said}",
+                        said.len()
+                    );
                     reader.get_mut().write_all(answer.as_bytes()).expect("an answer");
                 }
             });
@@ -182,6 +192,21 @@ fn a_collector_that_refuses_or_is_not_there_costs_nothing_but_a_notice() {
         "{}",
         said.err
     );
+}
+
+#[test]
+fn spans_that_a_collector_leaves_out_are_told_and_one_that_is_busy_is_asked_again() {
+    const LEFT_OUT: &str = r#"{"partialSuccess": {"rejectedSpans": "5", "errorMessage": "over quota"}}"#;
+    let (url, _) = collector_of(&[("200 OK", LEFT_OUT), ("200 OK", r#"{"partialSuccess": {}}"#)]);
+    let (said, _) = run(&[("OTEL_EXPORTER_OTLP_ENDPOINT", &url)]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(said.err.contains("it left out 5 spans: over quota"), "{}", said.err);
+
+    let (url, seen) = collector_of(&[("429 Too Many Requests\r\nretry-after: 1", "{}"), ("200 OK", "{}")]);
+    let (said, _) = run(&[("OTEL_EXPORTER_OTLP_ENDPOINT", &url)]);
+    assert!(said.code == 0 && !said.err.contains("telemetry"), "{}", said.all());
+    let bodies: Vec<Vec<u8>> = seen.lock().unwrap().iter().map(|(_, body)| body.clone()).collect();
+    assert!(bodies.len() > 1 && bodies[0] == bodies[1], "it came once more");
 }
 
 #[test]
