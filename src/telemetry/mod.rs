@@ -108,7 +108,7 @@ async fn send(body: Vec<u8>, settings: &Settings, http: &Http) -> Result<(), Str
             return answer.chunk().await.ok().flatten().and_then(|said| left_out(&said)).map_or(Ok(()), Err);
         }
         let again = answer.headers().get("retry-after").and_then(|wait| wait.to_str().ok()?.parse().ok());
-        match again.filter(|wait| *wait < PATIENCE.as_secs() && matches!(status.as_u16(), 429 | 502..=504)) {
+        match again.filter(|wait: &u64| *wait < PATIENCE.as_secs() && matches!(status.as_u16(), 429 | 502..=504)) {
             Some(wait) => tokio::time::sleep(Duration::from_secs(wait.max(1))).await,
             None => return Err(format!("it answered {status}")),
         }
