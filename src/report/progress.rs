@@ -133,6 +133,11 @@ impl Progress {
         self.paint(Tone::Faint, &format!("  Run {attempt} of at most {allowed} for this failure{before}"))
     }
 
+    fn stalled(&self, signature: &str, said: &str, count: u32) -> String {
+        let last = if said.is_empty() { signature } else { said };
+        self.paint(Tone::Notice, &format!("  ! The same error {count} times in a row: {}", phrases::repeated(last)))
+    }
+
     fn say(&mut self, event: &Event) -> Vec<String> {
         match event {
             Event::RunStarted(run) => self.run_started(run),
@@ -173,11 +178,7 @@ impl Progress {
             Event::EvidenceGathered { proof, runs, duration_ms } => vec![self.proof(proof, *runs, *duration_ms)],
             Event::Remarked { remarks, .. } => self.remarked(remarks.len()).into_iter().collect(),
             Event::IterationFinished(attempt) => vec![self.iteration_finished(attempt)],
-            Event::EntropyDetected { signature, said, count, .. } => {
-                let last = if said.is_empty() { signature } else { said };
-                let line = format!("  ! The same error {count} times in a row: {}", phrases::repeated(last));
-                vec![self.paint(Tone::Notice, &line)]
-            }
+            Event::EntropyDetected { signature, said, count, .. } => vec![self.stalled(signature, said, *count)],
             Event::BudgetWarning { dimension, percent } => {
                 vec![self.paint(Tone::Notice, &format!("  ! {percent} % of the {} is used", cap_name(dimension)))]
             }

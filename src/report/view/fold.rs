@@ -88,6 +88,12 @@ struct TierFold {
 }
 
 impl Fold {
+    fn attempted(&mut self, attempt: &Attempt) {
+        let tier = self.tiers.entry(attempt.tier_index).or_default();
+        tier.begun = tier.begun.max(attempt.iteration);
+        tier.attempts.insert(attempt.iteration, attempt.clone());
+    }
+
     fn take(&mut self, event: &Event) {
         match event {
             Event::RunStarted(run) => self.run = Some(run.clone()),
@@ -115,11 +121,7 @@ impl Fold {
                 self.reserved.insert(call_id.clone(), (scope.tier_index, *reserved));
             }
             Event::CallSettled(receipt) => self.settle(receipt),
-            Event::IterationFinished(attempt) => {
-                let tier = self.tiers.entry(attempt.tier_index).or_default();
-                tier.begun = tier.begun.max(attempt.iteration);
-                tier.attempts.insert(attempt.iteration, attempt.clone());
-            }
+            Event::IterationFinished(attempt) => self.attempted(attempt),
             Event::TierFinished { tier_index, exit, reason, iterations, .. } => {
                 let tier = self.tiers.entry(*tier_index).or_default();
                 (tier.exit, tier.reason) = (Some(*exit), reason.clone());

@@ -26,14 +26,15 @@ fn collector(status: &'static str) -> (String, Seen) {
 }
 
 /// A collector with an answer for each of its first requests, the last for all others.
-fn collector_of(answers: &'static [(&'static str, &'static str)]) -> (String, Seen) {
+fn collector_of(answers: &[(&'static str, &'static str)]) -> (String, Seen) {
+    let answers = answers.to_vec();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let seen = Seen::default();
     let kept = Arc::clone(&seen);
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            let kept = Arc::clone(&kept);
+            let (kept, answers) = (Arc::clone(&kept), answers.clone());
             std::thread::spawn(move || {
                 let mut reader = BufReader::new(stream);
                 loop {
