@@ -89,15 +89,26 @@ impl Store {
     /// # Errors
     /// When the log cannot be written.
     pub fn save_task(&mut self, backlog: &str, task: &TaskRecord) -> Result<(), AuditError> {
-        let task = self.without_secrets(task);
+        self.save_tasks(backlog, std::slice::from_ref(task))
+    }
+
+    /// Records how tasks stand, all of them or none.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn save_tasks(&mut self, backlog: &str, tasks: &[TaskRecord]) -> Result<(), AuditError> {
+        let tasks: Vec<TaskRecord> = tasks.iter().map(|task| self.without_secrets(task)).collect();
         self.in_backlogs(|db| {
-            let position: i64 = db.query_row(
-                "SELECT coalesce((SELECT position FROM backlog_tasks WHERE backlog_id = ?1 AND task_id = ?2),
-                   (SELECT count(*) FROM backlog_tasks WHERE backlog_id = ?1))",
-                params![backlog, task.task_id],
-                |row| row.get(0),
-            )?;
-            put(db, backlog, &task, usize::try_from(position).unwrap_or_default())
+            for task in &tasks {
+                let position: i64 = db.query_row(
+                    "SELECT coalesce((SELECT position FROM backlog_tasks WHERE backlog_id = ?1 AND task_id = ?2),
+                       (SELECT count(*) FROM backlog_tasks WHERE backlog_id = ?1))",
+                    params![backlog, task.task_id],
+                    |row| row.get(0),
+                )?;
+                put(db, backlog, task, usize::try_from(position).unwrap_or_default())?;
+            }
+            Ok(())
         })
     }
 

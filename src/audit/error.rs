@@ -9,6 +9,8 @@ use crate::domain::units::RunId;
 
 /// How every trouble at opening can be walked around.
 const OTHERWISE: &str = "name another file with --audit-db PATH, or run with --no-audit";
+/// The part of it that a backlog cannot do.
+const WITHOUT: &str = ", or run with --no-audit";
 
 /// Why the log cannot be opened, read or continued.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -105,6 +107,14 @@ pub enum AuditError {
         /// The run.
         run: RunId,
     },
+}
+
+impl AuditError {
+    /// Its words for somebody who cannot do without a log.
+    #[must_use]
+    pub fn of_backlog(&self) -> String {
+        self.to_string().replace(WITHOUT, "")
+    }
 }
 
 fn ids(runs: &[RunId]) -> String {

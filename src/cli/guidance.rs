@@ -46,7 +46,8 @@ async fn instructions(setup: &Setup<'_>) -> Vec<Beside> {
                 return found;
             }
         };
-        let text = Foreign::capped(&setup.redactor.redact(&text), MOST_CHARS);
+        // Nobody who reads the page sees its comments.
+        let text = Foreign::prose(&setup.redactor.redact(&text)).cut(MOST_CHARS);
         // One is often a copy of another.
         if !text.is_empty() && found.iter().all(|other| other.text != text) {
             let label = format!("{path}: HOW THIS PROJECT IS WORKED ON, kept where it contradicts nothing above");

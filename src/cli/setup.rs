@@ -114,13 +114,23 @@ impl<'a> Setup<'a> {
 
     /// Opens the audit log before any money is spent.
     pub(super) fn open_store(&self, audit: Option<&str>) -> anyhow::Result<Store> {
+        self.store(audit).map_err(|error| audit_failure(&error))
+    }
+
+    /// The same for a backlog, which cannot do without a log.
+    pub(super) fn open_backlogs(&self, audit: &str) -> anyhow::Result<Store> {
+        let failed = |error: AuditError| Failure::usage(format!("{}\nNo LLM calls were made.", error.of_backlog()));
+        self.store(Some(audit)).map_err(failed)
+    }
+
+    fn store(&self, audit: Option<&str>) -> Result<Store, AuditError> {
         let store = match audit {
             Some(configured) => {
                 Store::open(&locate(configured, self.checkout, self.environment), Arc::clone(&self.redactor))
             }
             None => Store::in_memory(Arc::clone(&self.redactor)),
         };
-        store.map(|store| store.timed_by(Arc::clone(&self.clock))).map_err(|error| audit_failure(&error))
+        store.map(|store| store.timed_by(Arc::clone(&self.clock)))
     }
 
     /// Where a reader of the report finds the log.

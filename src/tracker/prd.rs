@@ -104,6 +104,17 @@ fn texts(story: &Map<String, Value>, key: &str) -> Vec<String> {
     list.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
+/// The tasks that a story waits for: a list of their ids, or the id of one.
+fn dependencies(story: &Map<String, Value>, id: &str) -> Result<Vec<String>, TaskFault> {
+    let wrong = || TaskFault::new(format!("`dependsOn` of {id} is no list of ids"), FORM);
+    match story.get("dependsOn") {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::String(one)) => Ok(vec![one.clone()]),
+        Some(Value::Array(ids)) => ids.iter().map(|one| one.as_str().map(str::to_owned).ok_or_else(wrong)).collect(),
+        Some(Value::Bool(_) | Value::Number(_) | Value::Object(_)) => Err(wrong()),
+    }
+}
+
 fn task(story: &Value) -> Result<Task, TaskFault> {
     let Some(story) = story.as_object() else { return Err(TaskFault::new("a story is not an object", FORM)) };
     let id = checked_id(text(story, "id"), "a story")?;
@@ -119,13 +130,14 @@ fn task(story: &Value) -> Result<Task, TaskFault> {
         description.push_str("\n\nIt is done when:\n");
         criteria.iter().for_each(|one| description.push_str(&format!("- {one}\n")));
     }
+    let depends_on = dependencies(story, &id)?;
     Ok(Task {
         id,
         title: one_line(text(story, "title")),
         description,
         status: if passes { TaskStatus::Completed } else { TaskStatus::Open },
         priority: u8::try_from(priority).map_or(LOWEST_PRIORITY, |priority| priority.min(LOWEST_PRIORITY)),
-        depends_on: texts(story, "dependsOn"),
+        depends_on,
         proof: proof(&criteria),
     })
 }
@@ -283,6 +295,11 @@ mod tests {
         };
         assert!(told("[{\"title\": \"x\"}]").contains("no usable id"));
         assert!(told("[{\"id\": \"a\", \"passes\": \"no\"}]").contains("`passes` of a"));
-        assert!(told("[{\"id\": \"a\", \"dependsOn\": [\"b\"]}]").contains("depends on b"));
+        for b in ["[\"b\"]", "\"b\""] {
+            assert!(told(&format!("[{{\"id\": \"a\", \"dependsOn\": {b}}}]")).contains("a depends on b"), "{b}");
+        }
+        for odd in ["3", "{}", "[3]"] {
+            assert!(told(&format!("[{{\"id\": \"a\", \"dependsOn\": {odd}}}]")).contains("`dependsOn` of a"), "{odd}");
+        }
     }
 }

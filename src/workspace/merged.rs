@@ -61,6 +61,10 @@ impl Workspace {
         let store = self.states.store();
         let mut manifest = Arc::unwrap_or_clone(store.load(here)?);
         for (path, file) in checked(&change.patch)? {
+            // Another system, a list of paths or a terminal would take it for another path.
+            if file.path.contains(|letter: char| letter.is_control() || letter == '\\') {
+                return Err(refused(&path, "has a control character or a backslash in its name"));
+            }
             if path.as_path().starts_with(CI_FOLDER) {
                 return Err(refused(&path, "configures CI"));
             }

@@ -1,6 +1,6 @@
 //! How each task of a backlog stands, in memory and in the log.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::{Failure, details};
 use super::ending::SIGKILL;
@@ -10,7 +10,7 @@ use crate::domain::outcome::Outcome;
 use crate::domain::units::{Charge, CommitSha, MicroUsd, RunId};
 use crate::policy::course::Course;
 use crate::report::view::RunView;
-use crate::tracker::{Task, TaskStatus, next};
+use crate::tracker::{Proof, Task, TaskStatus, next};
 
 /// A task, and what became of it so far.
 #[derive(Debug, Clone)]
@@ -171,13 +171,16 @@ impl Book {
     /// Takes in what the source says now. A task that is under way stays as it is until its run has ended, and one that waits for a
     /// person waits until its source says something else of it.
     fn take_in(&mut self, tasks: Vec<Task>, source_knows: bool) {
-        let is_gone = |entry: &Entry| !tasks.iter().any(|task| task.id == entry.task.id);
+        let there: BTreeSet<&str> = tasks.iter().map(|task| task.id.as_str()).collect();
+        let is_gone = |entry: &Entry| !there.contains(entry.task.id.as_str());
         for entry in self.entries.iter_mut().filter(|entry| entry.task.status == TaskStatus::Open && is_gone(entry)) {
             entry.task.status = TaskStatus::Cancelled;
             "the source has it no more".clone_into(&mut entry.reason);
         }
+        let places: BTreeMap<String, usize> =
+            self.entries.iter().enumerate().map(|(at, entry)| (entry.task.id.clone(), at)).collect();
         for task in tasks {
-            match self.entries.iter_mut().find(|entry| entry.task.id == task.id) {
+            match places.get(&task.id).and_then(|at| self.entries.get_mut(*at)) {
                 Some(entry) if entry.task.status == TaskStatus::InProgress => {}
                 Some(entry) if entry.task.proof == task.proof => {
                     let stays = match entry.task.status {
@@ -216,10 +219,8 @@ impl Book {
 
     /// Says of tasks that are not begun for what they wait.
     pub(super) fn explain_waits(&mut self) -> anyhow::Result<()> {
-        let done = |id: &String| {
-            let is_done = |entry: &&Entry| entry.task.id == *id && entry.task.status == TaskStatus::Completed;
-            self.entries.iter().any(|entry| is_done(&entry))
-        };
+        let completed = self.completed();
+        let done = |id: &String| completed.contains(id.as_str());
         let mut waits = Vec::new();
         for (at, entry) in self.entries.iter().enumerate() {
             if entry.task.status == TaskStatus::Open && entry.reason.is_empty() && self.wants(entry) {
@@ -228,6 +229,24 @@ impl Book {
             }
         }
         waits.into_iter().try_for_each(|(at, why)| self.change(at, |entry| entry.reason = why))
+    }
+
+    fn completed(&self) -> BTreeSet<&str> {
+        let done = self.entries.iter().filter(|entry| entry.task.status == TaskStatus::Completed);
+        done.map(|entry| entry.task.id.as_str()).collect()
+    }
+
+    /// The tasks that would come, and that nothing proves, by their places.
+    pub(super) fn unprovable(&self) -> Vec<usize> {
+        let completed = self.completed();
+        let is = |entry: &Entry| {
+            entry.task.proof == Proof::Nothing
+                && entry.task.status == TaskStatus::Open
+                && !entry.standing.is_aside()
+                && self.wants(entry)
+                && entry.task.depends_on.iter().all(|id| completed.contains(id.as_str()))
+        };
+        self.entries.iter().enumerate().filter(|(_, entry)| is(entry)).map(|(at, _)| at).collect()
     }
 
     /// The next task, by its place.
@@ -338,6 +357,17 @@ impl Book {
         self.store.save_task(&self.backlog.backlog_id, &record).map_err(|error| failed(&error))
     }
 
+    /// Changes tasks in the same way, in the log all at once.
+    pub(super) fn change_all(&mut self, places: &[usize], change: impl Fn(&mut Entry)) -> anyhow::Result<()> {
+        let mut records = Vec::new();
+        for at in places {
+            let Some(entry) = self.entries.get_mut(*at) else { continue };
+            change(entry);
+            records.push(entry.record());
+        }
+        self.store.save_tasks(&self.backlog.backlog_id, &records).map_err(|error| failed(&error))
+    }
+
     /// The log.
     pub(super) fn store(&mut self) -> &mut Store {
         &mut self.store
@@ -365,7 +395,7 @@ pub(super) fn reopen(store: &mut Store, (from, folder): (&str, &str), ids: &[Str
 
 /// The log of a backlog cannot be used: what was not recorded is not done.
 pub(super) fn failed(error: &AuditError) -> anyhow::Error {
-    Failure::usage(format!("the backlog cannot be recorded: {error}"))
+    Failure::usage(format!("the backlog cannot be recorded: {}", error.of_backlog()))
 }
 
 #[cfg(test)]
@@ -376,7 +406,6 @@ mod tests {
     use crate::audit::Store;
     use crate::domain::clock::Timestamp;
     use crate::redact::Redactor;
-    use crate::tracker::Proof;
 
     fn task(proof: &str) -> Task {
         Task {

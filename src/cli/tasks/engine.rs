@@ -30,7 +30,7 @@ use crate::domain::stop::{Stop, StopCause, StopSource};
 use crate::domain::units::{CommitSha, RunId};
 use crate::policy::backlog::{StopReason, share};
 use crate::policy::course::Status;
-use crate::tracker::{Proof, Source, Task, TaskStatus};
+use crate::tracker::{Source, Task, TaskStatus};
 use crate::workspace::Revisions;
 
 /// Works off the backlog that the flags name.
@@ -98,7 +98,7 @@ async fn opened(
     let setup = Setup::new(&resolved.checkout, environment, Some(plan), None);
     let revisions = Revisions::open(&resolved.checkout, environment.raw(), stop).await.map_err(unreadable)?;
     let folder = resolved.checkout.display().to_string();
-    let mut store = setup.open_store(plan.audit.as_deref())?;
+    let mut store = setup.open_backlogs(plan.audit.as_deref().unwrap_or_default())?;
     let (_lock, holder) = lock(&mut store, &setup, (&folder, Work::Backlog))?;
     ready_for_commits(&revisions).await?;
     let template = match &flags.task_template {
@@ -257,8 +257,10 @@ impl Engine<'_> {
             }
             self.refresh(book)?;
             self.reopen_lost(book).await?;
+            self.block_unprovable(book)?;
             if book.is_done() {
-                return Ok(StopReason::Completed);
+                let is_empty = book.shown().next().is_none();
+                return Ok(if is_empty { StopReason::NoTasks } else { StopReason::Completed });
             }
             if book.course.is_used_up() {
                 return Ok(StopReason::MaxIterations);
@@ -282,24 +284,32 @@ impl Engine<'_> {
         }
     }
 
-    /// A task's turn, whether or not it can be worked on.
-    async fn turn(&self, book: &mut Book, at: usize, task: &Task) -> anyhow::Result<Option<StopReason>> {
-        if task.proof == Proof::Nothing {
-            let why = match self.source {
-                Source::Issues(_) => {
-                    "nothing that may be run proves it: it must name a failing test, and a command only where its author may push here"
-                }
-                Source::FailingTests | Source::Prd(_) | Source::List(_) => {
-                    "nothing that can be run proves it: name `tests` or a `command`, or a command in its acceptance criteria"
-                }
-            };
-            book.change(at, |entry| {
-                entry.task.status = TaskStatus::Blocked;
-                why.clone_into(&mut entry.reason);
-            })?;
-            self.tell_of(book, at, "task:blocked", json!({ "reason": why }));
-            return Ok(None);
+    /// Tells of all tasks that nothing proves as blocked, at once: there may be thousands of them.
+    fn block_unprovable(&self, book: &mut Book) -> anyhow::Result<()> {
+        let why = match self.source {
+            Source::Issues(_) => {
+                "nothing that may be run proves it: it must name a failing test, and a command only where its author may push here"
+            }
+            Source::FailingTests | Source::Prd(_) | Source::List(_) => {
+                "nothing that can be run proves it: name `tests` or a `command`, or a command in its acceptance criteria"
+            }
+        };
+        let found = book.unprovable();
+        if found.is_empty() {
+            return Ok(());
         }
+        book.change_all(&found, |entry| {
+            entry.task.status = TaskStatus::Blocked;
+            why.clone_into(&mut entry.reason);
+        })?;
+        for at in found {
+            self.tell_of(book, at, "task:blocked", json!({ "reason": why }));
+        }
+        Ok(())
+    }
+
+    /// A task's turn, whether or not there is money for it.
+    async fn turn(&self, book: &mut Book, at: usize, task: &Task) -> anyhow::Result<Option<StopReason>> {
         // A run that waited has its share already.
         let waits = self.waiting(book, at);
         let share = share(book.left()?, book.to_come());
@@ -352,6 +362,7 @@ impl Engine<'_> {
                 u8::try_from(signal).map_or(EXIT_NOT_FIXED, |signal| EXIT_SIGNAL_BASE.saturating_add(signal))
             }
             (StopReason::Completed, _) => EXIT_SUCCESS,
+            (StopReason::NoTasks, _) if book.is_done() => EXIT_SUCCESS,
             _ if used_up => EXIT_BUDGET,
             _ => EXIT_NOT_FIXED,
         })

@@ -16,6 +16,7 @@ use super::told::{lines, of_task};
 use super::{load, trusted};
 use crate::audit::{Holder, Store};
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
+use crate::domain::shell::quote_path;
 use crate::policy::course::Status;
 use crate::redact::Redactor;
 
@@ -61,13 +62,25 @@ pub(crate) fn resume(audit_db: Option<&str>, environment: &Environment) -> anyho
     let place = OrderArgs { audit_db: audit_db.map(str::to_owned) };
     // What is wrong with a log is told by whoever needs it.
     let Ok(Some(store)) = open(&place, &current_dir()?, environment) else { return Ok(None) };
-    let Some(holder) = store.backlog_holder().map_err(|error| book::failed(&error))? else { return Ok(None) };
-    let last = store.last_backlog(None, &holder.cwd).map_err(|error| book::failed(&error))?;
+    let here = current_dir()?.display().to_string();
+    let holder = store.backlog_holder().map_err(|error| book::failed(&error))?;
+    let folder = holder.as_ref().map_or(&here, |holder| &holder.cwd);
+    let last = store.last_backlog(None, folder).map_err(|error| book::failed(&error))?;
     let pauses = [Status::Pausing.as_str(), Status::Paused.as_str()];
-    if !last.is_some_and(|(backlog, _)| pauses.contains(&backlog.course.status.as_str())) {
-        return Ok(None);
+    let is_paused = last.as_ref().is_some_and(|(backlog, _)| pauses.contains(&backlog.course.status.as_str()));
+    match (holder, last) {
+        (Some(_), _) if is_paused => ask("resume", 0, &place, environment).map(Some),
+        (Some(holder), _) if holder.cwd == here && deaf(holder.work).is_none() => Err(Failure::with_code(
+            EXIT_NOT_FIXED,
+            format!("the backlog here is not paused ({} works on it)", who(&holder)),
+        )),
+        (None, Some((backlog, _))) if is_paused && backlog.stop_reason.is_none() => Err(Failure::usage(format!(
+            "the backlog of {} was paused here, and its process is gone\n→ Fix: `upshift run --tasks {}` goes on with it",
+            backlog.source,
+            quote_path(&backlog.source)
+        ))),
+        (_, _) => Ok(None),
     }
-    ask("resume", 0, &place, environment).map(Some)
 }
 
 /// The log, where there is one.

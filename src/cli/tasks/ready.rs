@@ -16,10 +16,7 @@ use crate::workspace::{RevisionError, Revisions};
 
 /// A repository that cannot be read. That somebody stopped is no fault of the repository's: it stays what it is.
 pub(super) fn unreadable(error: RevisionError) -> anyhow::Error {
-    match error {
-        RevisionError::Stopped => error.into(),
-        other => Failure::usage(other.to_string()),
-    }
+    if matches!(error, RevisionError::Stopped) { error.into() } else { Failure::usage(error.to_string()) }
 }
 
 /// Whether an error says no more than that somebody stopped.

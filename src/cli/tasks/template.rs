@@ -1,7 +1,7 @@
 //! A person's own words for the objective of each task: a template of the base commit, with a closed set of variables.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Component, Path};
 
 use minijinja::{Environment as Engine, UndefinedBehavior, context};
 
@@ -45,8 +45,14 @@ impl Template {
     /// # Errors
     /// When it is not there, too large, not sound, or names what it may not (exit 2).
     pub(super) async fn open(path: &str, revisions: &Revisions<'_>, source: &Source) -> anyhow::Result<Self> {
+        let named = Path::new(path);
+        if path.is_empty() || !named.components().all(|part| matches!(part, Component::Normal(_))) {
+            return Err(Failure::usage(format!(
+                "--task-template {path:?} names no file of the repository\n→ Fix: name one that is committed, from the top of the repository"
+            )));
+        }
         let head = revisions.commit("HEAD").await.map_err(unreadable)?;
-        let text = revisions.text_in(&head, Path::new(path), MOST_BYTES + 1).await.map_err(unreadable)?;
+        let text = revisions.text_in(&head, named, MOST_BYTES + 1).await.map_err(unreadable)?;
         let wrong = |why: String| {
             Failure::usage(format!("--task-template {path}: {why}\n→ Fix: its variables are {}", VARIABLES.join(", ")))
         };

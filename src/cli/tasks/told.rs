@@ -103,7 +103,9 @@ fn spent(book: &Book) -> Charge {
 
 /// The table of a backlog that was worked on.
 fn table(book: &Book, reason: &str) -> String {
+    let is_empty = book.shown().next().is_none();
     let why = match reason {
+        "no_tasks" if is_empty => "there is none",
         "completed" => "every task is done",
         "max_iterations" => "as many tasks were worked on as --max-tasks allows",
         "interrupted" => "interrupted; the same command goes on with it",
@@ -113,7 +115,7 @@ fn table(book: &Book, reason: &str) -> String {
     let (done, cost) = (completed(book), spent(book));
     let all = book.total();
     let gone = book.shown().count() - all;
-    let mark = if reason == "completed" { "✔" } else { "✖" };
+    let mark = if reason == "completed" || is_empty { "✔" } else { "✖" };
     let gone = if gone == 0 { String::new() } else { format!(" ({gone} cancelled)") };
     let mut text = format!("{mark} {done} of {all} tasks completed{gone}, {cost}: {why}\n\n");
     text.push_str(&lines(book.shown()));

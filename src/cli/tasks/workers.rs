@@ -89,7 +89,7 @@ async fn opened(
     let named = flags.tasks.as_deref().unwrap_or_default();
     let setup = Setup::new(&resolved.checkout, environment, Some(plan), None);
     let into = plan.audit.clone().unwrap_or_default();
-    let mut store = setup.open_store(Some(&into))?;
+    let mut store = setup.open_backlogs(&into)?;
     let _lock = lock(&mut store, &setup, (&resolved.checkout.display().to_string(), Work::Workers))?;
     drop(store);
     let revisions = Revisions::open(&resolved.checkout, environment.raw(), stop).await.map_err(unreadable)?;

@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::merging::{Jobs, mends_a_neighbour, neighbours};
-use super::{WITH, git, mends, project, subjects, work_off};
+use super::{WITH, git, lines_of, mends, project, subjects, work_off};
 use crate::world::model_server::ModelServer;
 use crate::world::program::{Program, Said};
 use crate::world::project::Project;
@@ -178,4 +178,21 @@ fn a_backlog_whose_commit_is_cut_in_two_makes_it_once() {
         assert_eq!(git(&project, &["status", "--porcelain"]), "", "{}", said.all());
         server.finish();
     }
+}
+
+#[test]
+fn tasks_that_nothing_proves_are_told_all_at_once() {
+    let project = project();
+    let task = |number: usize| format!("  - {{id: t{number}, title: T}}\n");
+    project.write("tasks.yml", &format!("tasks:\n{}", (0..40).map(task).collect::<String>()));
+    git(&project, &["add", "--all"]);
+    git(&project, &["commit", "--quiet", "--message=list"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = odd_git(folder.path(), ("status", 1_000), "exit 1");
+    let program = Program::with_anthropic("http://127.0.0.1:9").with("PATH", &path);
+    let said = work_off(&program, &project, &[&LIST[..], &["--max-tasks", "0", "--format", "jsonl"]].concat());
+    let blocked = lines_of(&said, "task:blocked").count();
+    assert_eq!((said.code, blocked), (1, 40), "{}", said.all());
+    let asked = std::fs::read_to_string(folder.path().join("calls")).expect("calls").lines().count();
+    assert!(asked < 5, "git is not asked for each of them: {asked}");
 }

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 
 use serde_json::json;
 
-use super::{WITH, failing_of, git, mends, project, subjects, work_off};
+use super::{WITH, failing_of, git, lines_of, mends, project, subjects, work_off};
 use crate::agents::memory::family;
 use crate::world::model_server::{ModelServer, Say, Scripted};
 use crate::world::program::{Program, Said};
@@ -61,4 +61,28 @@ fn a_run_that_is_killed_leaves_nothing_behind_and_does_not_end_the_others() {
     assert!(said.out.contains("killed by signal 9"), "{}", said.all());
     assert_eq!(git(&project, &["status", "--porcelain"]), "", "{}", said.all());
     server.finish();
+}
+
+#[test]
+fn an_empty_list_has_no_tasks_and_is_no_fault() {
+    let project = project();
+    project.write("tasks.yml", "tasks: []\n");
+    git(&project, &["add", "--all"]);
+    git(&project, &["commit", "--quiet", "--message=list"]);
+    let words = ["--tasks", "tasks.yml", "--format", "jsonl"];
+    let said = work_off(&Program::with_anthropic("http://127.0.0.1:9"), &project, &words);
+    let last = lines_of(&said, "backlog").last().expect("the document");
+    assert_eq!((said.code, &last["stopReason"]), (0, &json!("no_tasks")), "{}", said.all());
+}
+
+#[test]
+fn a_log_that_cannot_be_used_is_not_said_to_be_needless() {
+    let project = project();
+    let other = tempfile::tempdir().expect("a folder");
+    let log = other.path().join("audit.db");
+    std::fs::write(&log, "a text").expect("written");
+    let words = ["--tasks", "failing-tests", "--audit-db", log.to_str().expect("a path")];
+    let said = work_off(&Program::with_anthropic("http://127.0.0.1:9"), &project, &words);
+    assert!(said.code == 2 && said.all().contains("another file with --audit-db"), "{}", said.all());
+    assert!(!said.all().contains("--no-audit"), "a backlog cannot do without: {}", said.all());
 }

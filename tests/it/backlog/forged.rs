@@ -104,3 +104,16 @@ fn the_name_of_a_task_in_a_log_gives_no_orders_to_a_terminal_or_a_runner() {
     let commands = said.all().lines().any(|line| line.trim_start().starts_with("::"));
     assert!(!commands, "{}", said.all());
 }
+
+#[test]
+fn a_path_that_is_read_as_another_is_refused() {
+    let project = project();
+    let jobs = jobs_of(&project);
+    forge(&jobs.log("job-0"), Some(("shop/a\nb.py", b"x = 1\n", "file")), |_, text| text);
+    forge(&jobs.log("job-1"), Some(("shop\\q.py", b"x = 1\n", "file")), |_, text| text);
+    forge(&jobs.log("job-2"), Some(("shop/\u{1b}[31mq.py", b"x = 1\n", "file")), |_, text| text);
+    let said = merge(&project, &jobs, &["--tasks", "failing-tests", "--format", "json"]);
+    let document: Value = serde_json::from_str(&said.out).unwrap_or_else(|error| panic!("{error}: {}", said.all()));
+    assert!(standings(&document).iter().all(|(_, standing)| standing == "refused"), "{document:#}");
+    assert!(subjects(&project).is_empty() && git(&project, &["status", "--porcelain"]).is_empty(), "{document:#}");
+}

@@ -376,3 +376,23 @@ fn a_reader_of_the_lines_that_is_gone_keeps_nobody_from_working() {
     assert_eq!(subjects(&project).len(), BUGS.len(), "all is worked off all the same");
     server.finish();
 }
+
+#[test]
+fn resume_says_what_there_is_to_go_on_with() {
+    let project = project();
+    let (go, server) = waits();
+    let program = Program::with_anthropic(&server.url());
+    let mut working = Working::start(&program, &project, &[]);
+    working.until("iteration:started");
+    let said = call(&program, &project, &["resume"]);
+    assert!(said.code == 1 && said.all().contains("the backlog here is not paused"), "{}", said.all());
+    assert_eq!(call(&program, &project, &["pause"]).code, 0);
+    go.send(()).expect("it waits");
+    working.until("engine:paused");
+    // Killed.
+    drop(working);
+    let said = call(&program, &project, &["resume"]);
+    assert_eq!(said.code, 2, "{}", said.all());
+    assert!(said.all().contains("`upshift run --tasks failing-tests` goes on with it"), "{}", said.all());
+    server.finish();
+}

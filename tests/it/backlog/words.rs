@@ -25,7 +25,7 @@ fn told(server: &ModelServer) -> Vec<String> {
 fn each_objective_is_the_template_of_the_commit_and_progress_is_told_across_tasks() {
     let project = project();
     project.write("task.txt", "Task {{ taskId }} ({{ tasksCompleted }} of {{ totalTasks }} done):{% for test in tests %} {{ test }}{% endfor %}");
-    project.write("AGENTS.md", "Four spaces, always.\n");
+    project.write("AGENTS.md", "Four spaces, always.\n<!-- unseen on the page -->\n");
     commit(&project);
     let server = ModelServer::start(mends);
     let program = Program::with_anthropic(&server.url());
@@ -38,7 +38,7 @@ fn each_objective_is_the_template_of_the_commit_and_progress_is_told_across_task
         told.iter()
             .all(|text| text.contains("AGENTS.md: HOW THIS PROJECT IS WORKED ON") && text.contains("Four spaces"))
     );
-    assert!(!told[0].contains("RECENT PROGRESS"), "{}", told[0]);
+    assert!(!told[0].contains("RECENT PROGRESS") && !told[0].contains("unseen on the page"), "{}", told[0]);
     let (_, progress) = told[2].split_once("RECENT PROGRESS of the backlog, the latest last\n").expect("progress");
     let lines: Vec<&str> = progress.lines().take(2).collect();
     assert_eq!(
@@ -148,4 +148,17 @@ fn in_a_pull_request_the_instructions_are_those_of_its_base() {
     assert!(others.iter().all(|words| !instructions.unwrap_or_default().contains(words)), "{told}");
     server.finish();
     github.finish();
+}
+
+#[test]
+fn a_template_that_is_no_file_of_the_repository_is_refused() {
+    let project = project();
+    let server = ModelServer::start(mends);
+    let program = Program::with_anthropic(&server.url());
+    for path in [".", "", "/etc/passwd", "../x", "shop/.."] {
+        let said = work_off(&program, &project, &["--tasks", "failing-tests", "--task-template", path]);
+        assert_eq!((said.code, server.requests().len()), (2, 0), "{path}: {}", said.all());
+        assert!(said.all().contains(&format!("--task-template {path:?} names no file")), "{path}: {}", said.all());
+    }
+    server.finish();
 }

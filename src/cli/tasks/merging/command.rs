@@ -95,7 +95,7 @@ async fn opened(
 ) -> anyhow::Result<u8> {
     let into = plan::audit_path(args.audit_db.as_deref(), environment, &resolved.checkout);
     let setup = Setup::new(&resolved.checkout, environment, Some(&resolved.plan), None);
-    let mut store = setup.open_store(Some(&into))?;
+    let mut store = setup.open_backlogs(&into)?;
     let _lock = lock(&mut store, &setup, (&resolved.checkout.display().to_string(), Work::Merge))?;
     drop(store);
     let revisions = Revisions::open(&resolved.checkout, environment.raw(), stop).await.map_err(unreadable)?;

@@ -35,7 +35,7 @@ pub(super) fn join(wish: &Wish<'_>, setup: &Setup<'_>) -> anyhow::Result<Logs> {
             "there is no log to merge: no file, and no folder with a file `{FILE}`, is named\n→ Fix: name the logs of the jobs"
         )));
     }
-    let mut store = setup.open_store(Some(wish.into))?;
+    let mut store = setup.open_backlogs(wish.into)?;
     let mut logs = Logs::default();
     if found.len() > MOST {
         found.truncate(MOST);
