@@ -18,7 +18,6 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 pub use self::settings::{Parent, Settings, secrets};
-
 use self::span::Identity;
 use crate::domain::clock::Timestamp;
 use crate::domain::event::{Event, EventSink};
@@ -74,9 +73,8 @@ impl Telemetry {
             return Some("telemetry: the collector did not take everything in time".to_owned());
         };
         let (refused, why) = ended.unwrap_or_else(|panicked| (1, panicked.to_string()));
-        let behind = self.behind.load(Ordering::Relaxed);
         let why = if refused == 0 { "it is too far behind".to_owned() } else { why };
-        let lost = refused.saturating_add(behind);
+        let lost = refused.saturating_add(self.behind.load(Ordering::Relaxed));
         (lost > 0).then(|| format!("telemetry: {lost} of the requests were not taken by the collector: {why}"))
     }
 }

@@ -70,7 +70,8 @@ fn where_jobs_may_open_no_pull_requests_the_setting_is_named_and_the_next_run_ta
     let refused = site.run("pr");
     assert_eq!(refused.code, 1, "{}", refused.all());
     for text in [
-        "may not open pull requests in this repository → Fix: tick",
+        "may not open pull requests in this repository\n",
+        "- Tick \"Allow GitHub Actions to create and approve pull requests\" at ",
         "/settings/actions; open this one at ",
         "/acme/shop/compare/main...upshift/fix-",
         "?expand=1",

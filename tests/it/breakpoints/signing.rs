@@ -116,7 +116,8 @@ fn a_personal_tokens_commit_is_not_signed_so_the_branch_is_left_alone() {
     "ada".clone_into(&mut github.world().token.login);
     let said = site.run("commit");
     assert_eq!(said.code, 1, "{}", said.all());
-    assert!(said.out.contains("did not sign it (unsigned)") && said.out.contains("→ Fix: "), "{}", said.all());
+    assert!(said.out.contains("did not sign it (unsigned)\n"), "{}", said.all());
+    assert!(said.out.contains("- Push with the job's own token or an App's installation token"), "{}", said.all());
     assert_eq!(site.server.head("main"), site.start);
     site.models.finish();
     github.finish();
