@@ -73,7 +73,9 @@ impl Setup<'_> {
         }
         if let Some(telemetry) = telemetry {
             let limit = if prepared.stops.signals.raised().is_some() { LAST_SPANS_OF_A_STOP } else { LAST_SPANS };
-            telemetry.finish(limit).await.iter().for_each(|notice| super::say(&format!("⚠ {notice}")));
+            // A collector may say what it was sent, with the key in its headers.
+            let notice = telemetry.finish(limit).await;
+            notice.iter().for_each(|notice| super::say(&self.redactor.redact(&format!("⚠ {notice}"))));
         }
         let patch = self.change(&prepared.workspace, ran.as_ref().ok()).await;
         let ran = ran.map(|finished| finished.outcome);

@@ -1,8 +1,8 @@
 //! Tools of other programs: a client of the Model Context Protocol, over a program's standard input and output or over HTTP.
 //!
 //! Owns the conversation with one server: the greeting, the list of its tools, calls, and what it asks or logs meanwhile (`inbox`), and
-//! which of its tools are offered under which names (`offer`), with schemas that vendors take (`schema`). It starts no process itself: [`live`] is handed how. [`Remote`] carries the
-//! same conversation to an address.
+//! which of its tools are offered under which names (`offer`), with schemas that vendors take (`schema`). It starts no process itself:
+//! [`live`] is handed how. [`Remote`] carries the same conversation to an address.
 //! Invariants: each request is answered, in time or with the reason why not. What a server says is foreign text, capped, and never our own
 //! words. A tool that does not say that it only reads is offered only where a person allowed it by name.
 //!

@@ -40,7 +40,8 @@ impl Settings {
             (None, Some(base)) => Url::parse(&base).ok().map(with_traces),
             (None, None) => return Ok(None),
         };
-        let exporters = get("OTEL_TRACES_EXPORTER").unwrap_or_else(|| "otlp".to_owned());
+        let exporters =
+            get("OTEL_TRACES_EXPORTER").filter(|names| !names.trim().is_empty()).unwrap_or_else(|| "otlp".to_owned());
         let is_elsewhere = !exporters.split(',').any(|name| name.trim().eq_ignore_ascii_case("otlp"));
         let parent = get("TRACEPARENT").and_then(|text| Parent::read(&text));
         let is_disabled = get("OTEL_SDK_DISABLED").is_some_and(|value| value.trim().eq_ignore_ascii_case("true"));
@@ -133,7 +134,9 @@ mod tests {
         assert!(read(&[ENDPOINT, ("OTEL_SDK_DISABLED", "TRUE")]).unwrap().is_none());
         assert!(read(&[ENDPOINT, ("OTEL_TRACES_EXPORTER", "none")]).unwrap().is_none());
         assert!(read(&[ENDPOINT, ("OTEL_TRACES_EXPORTER", "console")]).unwrap().is_none());
-        assert!(read(&[ENDPOINT, ("OTEL_TRACES_EXPORTER", "console, otlp")]).unwrap().is_some());
+        for exporters in ["console, otlp", ""] {
+            assert!(read(&[ENDPOINT, ("OTEL_TRACES_EXPORTER", exporters)]).unwrap().is_some(), "{exporters}");
+        }
         let refused = read(&[ENDPOINT, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")]).unwrap_err();
         assert!(refused.contains("over HTTP"), "{refused}");
         let unsampled = format!("00-{TRACE}-b7ad6b7169203331-00");
