@@ -40,9 +40,8 @@ impl Settings {
             (None, Some(base)) => Url::parse(&base).ok().map(with_traces),
             (None, None) => return Ok(None),
         };
-        let exporters =
-            get("OTEL_TRACES_EXPORTER").filter(|names| !names.trim().is_empty()).unwrap_or_else(|| "otlp".to_owned());
-        let is_elsewhere = !exporters.split(',').any(|name| name.trim().eq_ignore_ascii_case("otlp"));
+        let is_otlp = |name: &str| name.trim().is_empty() || name.trim().eq_ignore_ascii_case("otlp");
+        let is_elsewhere = get("OTEL_TRACES_EXPORTER").is_some_and(|names| !names.split(',').any(is_otlp));
         let parent = get("TRACEPARENT").and_then(|text| Parent::read(&text));
         let is_disabled = get("OTEL_SDK_DISABLED").is_some_and(|value| value.trim().eq_ignore_ascii_case("true"));
         if is_disabled || is_elsewhere || parent.as_ref().is_some_and(|parent| !parent.is_sampled) {
