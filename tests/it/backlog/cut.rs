@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::merging::{Jobs, mends_a_neighbour, neighbours};
 use super::{WITH, git, lines_of, mends, project, subjects, work_off};
 use crate::world::model_server::ModelServer;
-use crate::world::program::{Program, Said};
+use crate::world::program::{Program, Said, programs};
 use crate::world::project::Project;
 
 const LIST: [&str; 2] = ["--tasks", "tasks.yml"];
@@ -26,7 +26,7 @@ fn odd_git(folder: &Path, (command, time): (&str, u32), does: &str) -> String {
     let path = folder.join("git");
     std::fs::write(&path, script).expect("written");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("made so");
-    format!("{place}:{}", std::env::var("PATH").expect("a path"))
+    format!("{place}:{}", programs().display())
 }
 
 /// A fix of the first neighbour in the log of a job.

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::workers::kill_family;
 use super::{BUGS, WITH, failing_of, git, mends, project, subjects, work_off};
 use crate::world::model_server::{ModelServer, Say, Scripted};
-use crate::world::program::Program;
+use crate::world::program::{Program, programs};
 use crate::world::sampled;
 
 /// A second iteration stands ready: one in which a run is ended by a signal counts.
@@ -132,7 +132,7 @@ fn deadly_git(folder: &std::path::Path, command: &str, is_behind: bool) -> Strin
     let path = folder.join("git");
     std::fs::write(&path, script).expect("written");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("made so");
-    format!("{}:{}", folder.display(), std::env::var("PATH").expect("a path"))
+    format!("{}:{}", folder.display(), programs().display())
 }
 
 #[test]
