@@ -1,8 +1,9 @@
 //! Raw streams of a run, kept compressed beside its log: what the tests printed and what models answered, byte by byte (S3-15).
 //!
 //! The log holds the result of reading a stream. A reader in doubt looks at the stream itself: `gunzip -c FILE`. A stream keeps its last
-//! [`MAX_STREAM`] bytes, a run [`MAX_RUN`] bytes on disk, a machine the streams of [`MAX_RUNS`] runs. A stream is written as it goes
-//! (`PACE`), so that a killed process leaves it.
+//! [`MAX_STREAM`] bytes, a run [`MAX_RUN`] bytes on disk, a machine the streams of [`MAX_RUNS`] runs. A stream that is opened as a whole one
+//! has what was before in a second file (`….before.gz`), up to [`MAX_BEFORE`] bytes a run: `gunzip -c` of both is all of it. A stream is
+//! written as it goes (`PACE`), so that a killed process leaves it.
 //!
 //! Invariants: only text without known secrets reaches the disk. A stream that cannot be kept never changes a run. The folder lies outside
 //! every place that a child process may write.
@@ -22,12 +23,17 @@ use crate::redact::Redactor;
 
 /// The most bytes on disk that the streams of one run take.
 pub const MAX_RUN: u64 = 64_000_000;
+/// The most bytes on disk that the beginnings of a run's long streams take beside them.
+pub const MAX_BEFORE: u64 = 64_000_000;
 /// The streams of so many runs stay on a machine.
 pub const MAX_RUNS: usize = 20;
 /// The time after which new bytes of a stream under way are on disk. A stream that is shorter is written once, at its end.
 const PACE: Duration = Duration::from_millis(250);
 /// The name of the folder in a run's own one.
 const FOLDER: &str = "streams";
+/// The ends of the names of files: of a stream, and of what it was before that.
+const NAME: &str = ".txt.gz";
+const NAME_BEFORE: &str = ".before.gz";
 
 /// The kept streams of one run.
 #[derive(Debug)]
@@ -43,6 +49,7 @@ struct State {
     place: String,
     next: u32,
     room: Room,
+    room_before: Room,
     trouble: Option<String>,
     under_way: Vec<Weak<UnderWay>>,
     /// Whether somebody writes streams as they go.
@@ -56,11 +63,15 @@ impl Streams {
         let folder = folder_of(run_folder);
         let there = kept(&folder);
         let next = there.iter().filter_map(|path| number_of(path)).max().map_or(1, |last| last.saturating_add(1));
-        let bytes = there.iter().filter_map(|path| fs::metadata(path).ok()).map(|file| file.len()).sum();
+        let bytes = |is_before: bool| {
+            let of_kind = there.iter().filter(|path| is_before == path.to_string_lossy().ends_with(NAME_BEFORE));
+            of_kind.filter_map(|path| fs::metadata(path).ok()).map(|file| file.len()).sum()
+        };
         let state = State {
             place: "start".to_owned(),
             next,
-            room: Room::new(bytes, MAX_RUN),
+            room: Room::new(bytes(false), MAX_RUN),
+            room_before: Room::new(bytes(true), MAX_BEFORE),
             trouble: None,
             under_way: Vec::new(),
             is_written: false,
@@ -76,8 +87,18 @@ impl Streams {
     /// Opens a stream. It is written as it goes, and whole when it is dropped.
     #[must_use]
     pub fn open(self: &Arc<Self>, what: &'static str) -> Stream {
+        self.opened(what, false)
+    }
+
+    /// Opens a stream that is kept from its beginning.
+    #[must_use]
+    pub fn open_whole(self: &Arc<Self>, what: &'static str) -> Stream {
+        self.opened(what, true)
+    }
+
+    fn opened(self: &Arc<Self>, what: &'static str, is_whole: bool) -> Stream {
         let (stream, is_written) = self.with(|state| {
-            let stream = Arc::new(UnderWay::new(state.place.clone(), what));
+            let stream = Arc::new(UnderWay::new(state.place.clone(), what, is_whole));
             state.under_way.retain(|one| one.strong_count() > 0);
             state.under_way.push(Arc::downgrade(&stream));
             (stream, std::mem::replace(&mut state.is_written, true))
@@ -105,20 +126,47 @@ impl Streams {
 
     /// Puts a text in the place of a stream's file.
     fn keep(&self, place: &str, what: &str, text: &[u8], file: &mut Kept) {
-        let name = file.name.clone().unwrap_or_else(|| {
+        let name = self.name(place, what, file);
+        match gzip::member(text).and_then(|member| self.replace(&name, &member, file.bytes)) {
+            Ok(bytes) => file.bytes = bytes,
+            Err(error) => self.tell(&error),
+        }
+    }
+
+    /// Puts a text behind what a stream was before its newest bytes. Says whether it is there.
+    fn put(&self, place: &str, what: &str, text: &[u8], file: &mut Kept) -> bool {
+        let name = self.name(place, what, file).replace(NAME, NAME_BEFORE);
+        let written = gzip::member(text).and_then(|member| self.append(&name, &member));
+        let is_there = written.inspect_err(|error| self.tell(error)).is_ok();
+        if is_there {
+            file.before.get_or_insert((name, 0));
+        }
+        is_there
+    }
+
+    /// The name of a stream's file, which it gets when it is written first.
+    fn name(&self, place: &str, what: &str, file: &mut Kept) -> String {
+        let named = || {
             let number = self.with(|state| {
                 let next = state.next.saturating_add(1);
                 std::mem::replace(&mut state.next, next)
             });
-            format!("{number:04}-{place}-{what}.txt.gz")
+            format!("{number:04}-{place}-{what}{NAME}")
+        };
+        file.name.get_or_insert_with(named).clone()
+    }
+
+    fn tell(&self, error: &io::Error) {
+        self.with(|state| {
+            let why = format!("a raw stream was not kept in {}: {error}", self.folder.display());
+            state.trouble.get_or_insert(why);
         });
-        match gzip::member(text).and_then(|member| self.replace(&name, &member, file.bytes)) {
-            Ok(bytes) => (file.name, file.bytes) = (Some(name), bytes),
-            Err(error) => self.with(|state| {
-                let why = format!("a raw stream was not kept in {}: {error}", self.folder.display());
-                state.trouble.get_or_insert(why);
-            }),
-        }
+    }
+
+    fn append(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        self.with(|state| state.room_before.take(u64::try_from(content.len()).unwrap_or(u64::MAX)))?;
+        fs::create_dir_all(&self.folder)?;
+        fs::OpenOptions::new().create(true).append(true).open(self.folder.join(name))?.write_all(content)
     }
 
     /// Writes a file under another name first, so that no half one is ever found. Until the older one is gone both take room.
@@ -162,14 +210,17 @@ pub struct Stream {
 impl Stream {
     /// Takes the next bytes.
     pub fn push(&mut self, bytes: &[u8]) {
-        self.stream.push(bytes);
+        let streams = &self.streams;
+        self.stream.push(bytes, &streams.redactor, &|place, what, text, file| streams.put(place, what, text, file));
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
         let streams = &self.streams;
-        self.stream.end(&streams.redactor, &|place, what, text, file| streams.keep(place, what, text, file));
+        let keep = |place: &str, what: &str, text: &[u8], file: &mut Kept| streams.keep(place, what, text, file);
+        let put = |place: &str, what: &str, text: &[u8], file: &mut Kept| streams.put(place, what, text, file);
+        self.stream.end(&streams.redactor, &keep, &put);
     }
 }
 
@@ -179,7 +230,7 @@ pub fn folder_of(run_folder: &Path) -> PathBuf {
     run_folder.join(FOLDER)
 }
 
-/// The kept streams in a folder, in the order in which they were opened.
+/// The kept streams in a folder, in the order in which they were opened, each behind what it was before.
 #[must_use]
 pub fn kept(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -189,7 +240,8 @@ pub fn kept(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn number_of(path: &Path) -> Option<u32> {
-    path.file_name()?.to_str()?.strip_suffix(".txt.gz")?.split('-').next()?.parse().ok()
+    let name = path.file_name()?.to_str()?;
+    [NAME, NAME_BEFORE].iter().find_map(|end| name.strip_suffix(end))?.split('-').next()?.parse().ok()
 }
 
 /// Removes the streams of all but the newest runs below a folder. A stream that cannot be removed stays.
@@ -209,7 +261,7 @@ pub fn prune(home: &Path) {
 mod tests {
     use std::io::Read as _;
 
-    use flate2::read::GzDecoder;
+    use flate2::read::MultiGzDecoder;
     use secrecy::SecretString;
 
     use super::gzip::MOST_STORED;
@@ -217,7 +269,7 @@ mod tests {
 
     fn read(path: &Path) -> String {
         let mut text = String::new();
-        GzDecoder::new(fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
+        MultiGzDecoder::new(fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
         text
     }
 
@@ -272,6 +324,74 @@ mod tests {
         assert!(kept[1].ends_with("0002-start-reply.txt.gz"), "{kept:?}");
         let text = read(&kept[1]);
         assert!(text.starts_with("… 8000007 bytes before this were not kept …\nxxx") && text.ends_with("xthe end"));
+    }
+
+    /// Everything that is kept of one stream.
+    fn read_all(folder: &Path) -> String {
+        kept(&folder_of(folder)).iter().map(|path| read(path)).collect()
+    }
+
+    #[test]
+    fn s3_15_a_whole_stream_is_on_disk_from_its_beginning_and_memory_holds_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let streams = streams(folder.path());
+        let mut stream = streams.open_whole("agent");
+        let lines: String = (0..150_000).map(|line| format!("{line} sk-canary-0123456789abcdef caf\u{e9}\n")).collect();
+        for piece in lines.as_bytes().chunks(65_537) {
+            stream.push(piece);
+            assert!(stream.stream.held_bytes() <= 2 * MAX_STREAM + 20_000);
+        }
+        drop(stream);
+        let kept = kept(&folder_of(folder.path()));
+        let names: Vec<_> = kept.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
+        assert_eq!(names, ["0001-start-agent.before.gz", "0001-start-agent.txt.gz"]);
+        let (before, newest) = (read(&kept[0]), read(&kept[1]));
+        let (first_line, newest) = newest.split_once('\n').unwrap();
+        assert!(first_line.ends_with("bytes before this stand in 0001-start-agent.before.gz …"), "{first_line}");
+        assert!(newest.len() <= MAX_STREAM + 20_000, "{}", newest.len());
+        assert!(
+            before + newest == lines.replace("sk-canary-0123456789abcdef", "***"),
+            "a byte is lost, or a secret is not"
+        );
+        assert_eq!(streams.trouble(), None);
+    }
+
+    #[test]
+    fn a_stream_is_cut_in_no_secret() {
+        for is_whole in [true, false] {
+            for shift in [3, 12, 25] {
+                let folder = tempfile::tempdir().unwrap();
+                let streams = streams(folder.path());
+                let mut stream = if is_whole { streams.open_whole("agent") } else { streams.open("tests") };
+                stream.push(&vec![b'.'; MAX_STREAM]);
+                stream.push(" sk-canary-0123456789abcdef ".as_bytes());
+                stream.push(&vec![b'.'; MAX_STREAM - shift]);
+                drop(stream);
+                assert!(!read_all(folder.path()).contains("abcdef"), "{is_whole} {shift}");
+            }
+        }
+    }
+
+    #[test]
+    fn s3_15_the_beginnings_of_long_streams_have_a_bound_that_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder_of(folder.path())).unwrap();
+        let full = fs::File::create(folder_of(folder.path()).join("0007-start-agent.before.gz")).unwrap();
+        full.set_len(MAX_BEFORE - 30_000).unwrap();
+        let streams = streams(folder.path());
+        let mut stream = streams.open_whole("agent");
+        // The first cut has room, the second one has none.
+        stream.push(&vec![b'x'; 2 * MAX_STREAM + 1]);
+        let noise = (0..300_000_u64).flat_map(|number| number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes());
+        stream.push(&noise.collect::<Vec<_>>());
+        drop(stream);
+        assert!(streams.trouble().is_some_and(|why| why.contains("more than 64000000 bytes")));
+        let newest = read(&folder_of(folder.path()).join("0008-start-agent.txt.gz"));
+        let told = newest.lines().next().unwrap();
+        assert!(
+            told.starts_with("… of ") && told.ends_with("0008-start-agent.before.gz, the others were not kept …"),
+            "{told}"
+        );
     }
 
     #[test]

@@ -290,17 +290,45 @@ impl Talk {
     }
 }
 
-/// The id of a request that is too long to be read, by its ends: JSON-RPC's fields stand before its parameters, or behind them. In a text
-/// the quotes would be escaped.
+/// The id of a request that is too long to be read, by its ends: JSON-RPC's fields stand before its parameters, or behind them. Fields of
+/// the same name inside the parameters are not its own.
 fn id_of(ends: &Ends) -> Option<Value> {
     let (head, tail) = (String::from_utf8_lossy(&ends.head), String::from_utf8_lossy(&ends.tail));
-    let asks = head.contains("\"method\":") || tail.contains("\"method\":");
-    let places = [head.split_once("\"id\":"), tail.rsplit_once("\"id\":")];
-    let mut ids = places.into_iter().flatten().filter_map(|(_, rest)| {
-        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
-        values.next()?.ok().filter(|id| id.is_u64() || id.is_i64() || id.is_string())
-    });
-    ids.next().filter(|_| asks)
+    let field = |name: &str| first_of(&head, name).or_else(|| last_of(&tail, name));
+    let id = field("id").filter(|id| id.is_u64() || id.is_i64() || id.is_string());
+    id.filter(|_| field("method").is_some())
+}
+
+/// A field of the object that a text begins with, as far as it goes.
+fn first_of(head: &str, name: &str) -> Option<Value> {
+    let (mut depth, mut rest) = (0_u32, head);
+    while let Some(at) = rest.find(['{', '[', '}', ']', '"']) {
+        let (_, found) = rest.split_at(at);
+        rest = found.get(1..)?;
+        match found.as_bytes().first()? {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.checked_sub(1)?,
+            _ => {
+                let mut words = serde_json::Deserializer::from_str(found).into_iter::<String>();
+                let word = words.next()?.ok()?;
+                rest = found.get(words.byte_offset()..)?;
+                let value = rest.trim_start().strip_prefix(':');
+                if let Some(value) = value.filter(|_| depth == 1 && word == name) {
+                    return serde_json::Deserializer::from_str(value).into_iter().next()?.ok();
+                }
+            }
+        }
+    }
+    None
+}
+
+/// A field of the object that a text ends with: behind the field's name the rest is an object's.
+fn last_of(tail: &str, name: &str) -> Option<Value> {
+    let key = format!("\"{name}\"");
+    tail.rmatch_indices(&key).find_map(|(at, _)| {
+        let rest = format!("{{{}", tail.get(at..)?);
+        serde_json::from_str::<serde_json::Map<String, Value>>(rest.trim_end()).ok()?.remove(name)
+    })
 }
 
 fn say(message: &Value) -> Turn {

@@ -26,7 +26,7 @@ use crate::domain::stop::{Stop, StopCause, StopSource};
 use crate::domain::units::RunId;
 use crate::domain::verdict::Exit;
 use crate::gateway::child::{self, Door};
-use crate::gateway::{self, Gateway, Lane, Ledger, Money, Pin, Place, Spoken, Token};
+use crate::gateway::{self, Gateway, Lane, Ledger, Money, NoMoreCalls, Pin, Place, Refusal, Spoken, Tally, Token};
 use crate::model::endpoint::Wire;
 use crate::model::relay::Relay;
 use crate::process::ProcessError;
@@ -185,7 +185,7 @@ fn begin(
     journal.tell(&Event::RunStarted(started));
     journal.tell(&invocation);
     let (clock, redactor) = (Arc::clone(&setup.clock), Arc::clone(&setup.redactor));
-    Ok(Ledger::new(Money { place: Place::alone(), journal, caps, clock, redactor }))
+    Ok(Ledger::new(Money { place: Place::alone(), so_far: Tally::default(), journal, caps, clock, redactor }))
 }
 
 /// Runs the program. Ends it some seconds after the first call that the cap refuses.
@@ -218,7 +218,8 @@ fn finish(
     let (outcome, stop_reason) = match (&ended, ends.raised(), ledger.refusal()) {
         (Err(error), ..) => (Outcome::Ended { code: EXIT_USAGE }, error.to_string()),
         (Ok(_), Some(StopCause::Signal(signal)), None) => (Outcome::Interrupted { signal }, "a signal".to_owned()),
-        (Ok(_), _, Some(refusal)) => (Outcome::Budget, refusal),
+        (Ok(_), _, Some(Refusal { end: NoMoreCalls::Cap(_), message })) => (Outcome::Budget, message),
+        (Ok(_), _, Some(Refusal { end: NoMoreCalls::DearTier, message })) => (Outcome::NoModel, message),
         (Ok(exit), _, None) => (Outcome::Ended { code: code_of(exit) }, BY_ITSELF.to_owned()),
     };
     let code = outcome.exit_code();

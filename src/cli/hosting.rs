@@ -159,8 +159,18 @@ pub(super) fn there(plan: &Plan, checkout: &Path, environment: &Environment) -> 
     })
 }
 
-/// The first line that a program answers `--version` with, in an empty home.
+/// The first line that a program answers `--version` with, in an empty home. `None` for one that does not answer in time.
 pub(super) async fn version_of(
+    program: &Path,
+    before: &[String],
+    env: &BTreeMap<OsString, OsString>,
+    checkout: &Path,
+) -> Option<String> {
+    version_within(DETECTION, program, before, env, checkout).await
+}
+
+async fn version_within(
+    limit: Duration,
     program: &Path,
     before: &[String],
     env: &BTreeMap<OsString, OsString>,
@@ -175,7 +185,7 @@ pub(super) async fn version_of(
         cwd: checkout.to_owned(),
         env,
         stdin: Vec::new(),
-        timeout: DETECTION,
+        timeout: limit,
         keep: 4_096,
         merge_stderr: false,
         memory_mb: None,
@@ -185,4 +195,30 @@ pub(super) async fn version_of(
     let said = String::from_utf8_lossy(&finished.output);
     let line = said.lines().map(str::trim).find(|line| !line.is_empty())?;
     finished.exit.is_success().then(|| line.chars().take(VERSION_CHARS).collect())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn s3_18_an_agent_that_hangs_instead_of_saying_its_version_is_ended_in_time() {
+        assert_eq!(DETECTION, Duration::from_secs(15));
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("agent");
+        // It says something first, leaves a child behind that holds its output, and hears no signal.
+        let script = "#!/bin/sh\ntrap '' TERM INT\necho 1.2.3\nsleep 600 &\necho $! > child\nwait\nsleep 600\n";
+        std::fs::write(&program, script).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let env = BTreeMap::from([("PATH".into(), std::env::var_os("PATH").unwrap())]);
+        let asked = version_within(Duration::from_millis(300), &program, &[], &env, folder.path());
+        let said = tokio::time::timeout(Duration::from_secs(60), asked).await.expect("it ends");
+        assert_eq!(said, None, "who did not end has no version");
+        let child = std::fs::read_to_string(folder.path().join("child")).unwrap();
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.trim())).unwrap_or_default();
+        let lives = !stat.is_empty() && !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z');
+        assert!(!lives, "its child lives on: {stat}");
+    }
 }

@@ -1,6 +1,8 @@
 //! A call's way: who asks, what for, what it may cost, and on to the vendor.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::rc::Rc;
 
@@ -36,6 +38,8 @@ const MAX_BODY: usize = 32 * 1024 * 1024;
 pub(super) struct Desk {
     pub(super) gateway: Rc<Gateway>,
     pub(super) ledger: Rc<Ledger>,
+    /// The wires whose servers know no service tiers.
+    tierless: Rc<RefCell<BTreeSet<Spoken>>>,
 }
 
 /// Why a call is not made.
@@ -56,12 +60,18 @@ struct Prepared {
     /// The bytes as they came, where nothing in them was changed.
     bytes: Bytes,
     changed: bool,
+    /// Whether the vendor is asked for its ordinary service tier in our name.
+    asks_tier: bool,
     target: ModelId,
     info: ModelInfo,
     purpose: Purpose,
 }
 
 impl Desk {
+    pub(super) fn new(gateway: Gateway, ledger: &Rc<Ledger>) -> Self {
+        Self { gateway: Rc::new(gateway), ledger: Rc::clone(ledger), tierless: Rc::default() }
+    }
+
     /// Answers one request.
     pub(super) async fn answer(&self, request: Request<Incoming>) -> Answer {
         let (head, incoming) = request.into_parts();
@@ -99,14 +109,33 @@ impl Desk {
         let spoken = route.spoken;
         let lane = self.lane(spoken)?;
         let bytes = read(headers, incoming).await?;
-        let prepared = self.prepare(&route, lane, bytes)?;
+        loop {
+            let prepared = self.prepare(&route, lane, bytes.clone())?;
+            if let Some(answer) = self.pass_on(&route, lane, headers, query, prepared).await? {
+                return Ok(answer);
+            }
+            // Where there are no tiers none is dearer.
+            self.tierless.borrow_mut().insert(spoken);
+        }
+    }
+
+    /// Passes a request on and brings the answer. `None` where the server does not know the service tier that we ask for.
+    async fn pass_on(
+        &self,
+        route: &Route,
+        lane: &Lane,
+        headers: &HeaderMap,
+        query: Option<&str>,
+        prepared: Prepared,
+    ) -> Result<Option<Answer>, Refused> {
+        let (spoken, asks_tier) = (route.spoken, prepared.asks_tier);
         let (query, model) = (query_without_key(query), prepared.target.model.clone());
         let mut passed =
             Passed { method: route.method, model: &model, query: query.as_deref(), headers, body: Vec::new() };
         if route.method == Method::CountTokens {
             passed.body = self.cleaned(prepared.written());
             let passing = lane.relay.pass(passed).await.map_err(|failure| unreached(&failure))?;
-            return Ok(answer::pass(passing, spoken, None, &lane.relay));
+            return Ok(Some(answer::pass(passing, spoken, None, &lane.relay)));
         }
         let (mut order, asked) = prepared.order(spoken);
         let mut call = self.reserve(order.clone()).await?;
@@ -125,6 +154,10 @@ impl Desk {
                     return Err(refused);
                 }
             };
+            if asks_tier && let Some(failure) = knows_no_tier(&mut passing, lane).await {
+                call.settle(failed(failure));
+                return Ok(None);
+            }
             let failure = self.failure_of(&mut passing, lane).await;
             let wait = failure.as_ref().and_then(|failure| self.wait_before_next(failure, tries, order.purpose));
             if wait.is_none()
@@ -136,7 +169,7 @@ impl Desk {
                 return Err(Refused { why: Why::Request, message });
             }
             let Some((failure, wait)) = failure.zip(wait) else {
-                return Ok(answer::pass(passing, spoken, Some(call), &lane.relay));
+                return Ok(Some(answer::pass(passing, spoken, Some(call), &lane.relay)));
             };
             call.settle(failed(failure));
             drop(passing);
@@ -232,16 +265,18 @@ impl Desk {
                  .github/upshift.yml, or hold the session to another model with --model"
             ))
         })?;
-        let mut changed = false;
+        let (mut changed, mut asks_tier) = (false, false);
         if route.model.is_none() && named != target.model {
             body.insert("model".to_owned(), target.model.clone().into());
             changed = true;
         }
         if route.method != Method::CountTokens {
             changed |= wire::ask_for_counts(spoken, &mut body);
-            changed |= wire::ask_for_ordinary_tier(spoken, &lane.provider, &mut body);
+            let has_tiers = !self.tierless.borrow().contains(&spoken);
+            asks_tier = has_tiers && wire::ask_for_ordinary_tier(spoken, &lane.provider, &mut body);
+            changed |= asks_tier;
         }
-        Ok(Prepared { body, bytes, changed, target, info, purpose })
+        Ok(Prepared { body, bytes, changed, asks_tier, target, info, purpose })
     }
 }
 
@@ -259,7 +294,7 @@ impl Prepared {
         let order = Order {
             target: self.target.clone(),
             info: self.info.clone(),
-            surcharge: Surcharge { hour: wire::caches_for_an_hour(spoken, &self.body), dear_tier: false },
+            surcharge: Surcharge::of_cache(wire::caches_for_an_hour(spoken, &self.body)),
             prompt_tokens,
             wanted,
             purpose: self.purpose,
@@ -328,6 +363,16 @@ fn clean(value: &mut Value, redactor: &Redactor) {
 
 fn unreached(failure: &CallFailure) -> Refused {
     Refused { why: Why::Vendor, message: format!("upshift: {}", failure.message) }
+}
+
+/// The failure of an answer that complains of the service tier: a server that speaks like a vendor and is none.
+async fn knows_no_tier(passing: &mut Passing, lane: &Lane) -> Option<CallFailure> {
+    if !matches!(passing.status, 400 | 422) {
+        return None;
+    }
+    let said = passing.opening().await;
+    let complains = String::from_utf8_lossy(&said).contains("service_tier");
+    complains.then(|| lane.relay.failure(passing.status, &passing.headers, &said))
 }
 
 /// A call that was set aside and not made.

@@ -34,6 +34,8 @@ const MOST_WARNINGS: u32 = 100;
 pub struct Money {
     /// Where the calls belong.
     pub place: Place,
+    /// The sum of the calls of the same session before: of an agent that is started again.
+    pub so_far: Tally,
     /// The log of a run that has begun.
     pub journal: Journal,
     /// The caps that each call must fit under.
@@ -54,7 +56,6 @@ pub struct Ledger {
     redactor: Arc<Redactor>,
     place: Place,
     tally: RefCell<Tally>,
-    calls: Cell<u32>,
     warned: Cell<u32>,
     /// Calls that are under way.
     open: Cell<u32>,
@@ -66,7 +67,25 @@ pub struct Ledger {
     limited: (StopSource, Stop),
     /// When the vendor said that the limit is over, in milliseconds since the Unix epoch.
     limited_until: Cell<Option<i64>>,
-    refusal: RefCell<Option<(Scope, String)>>,
+    refusal: RefCell<Option<Refusal>>,
+}
+
+/// Why a session makes no more calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The end that it is.
+    pub end: NoMoreCalls,
+    /// It in words.
+    pub message: String,
+}
+
+/// The ends of a session's calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoMoreCalls {
+    /// This cap is reached.
+    Cap(Scope),
+    /// The vendor serves a dearer tier than was asked for.
+    DearTier,
 }
 
 /// A reservation to be made.
@@ -116,7 +135,7 @@ impl Ledger {
     /// The ledger of a session. The journal's run has begun.
     #[must_use]
     pub fn new(money: Money) -> Rc<Self> {
-        let Money { place, journal, caps, clock, redactor } = money;
+        let Money { place, so_far, journal, caps, clock, redactor } = money;
         let (source, stop) = StopSource::new();
         Rc::new(Self {
             journal: RefCell::new(Some(journal)),
@@ -124,8 +143,7 @@ impl Ledger {
             clock,
             redactor,
             place,
-            tally: RefCell::default(),
-            calls: Cell::new(0),
+            tally: RefCell::new(so_far),
             warned: Cell::new(0),
             open: Cell::new(0),
             settled: Notify::new(),
@@ -166,15 +184,9 @@ impl Ledger {
         self.clock.sleep(Duration::from_millis(ms)).await;
     }
 
-    /// Why a call was refused at the cap, if one was.
+    /// Why no more calls are made, if so.
     #[must_use]
-    pub fn refusal(&self) -> Option<String> {
-        self.refused().map(|(_, why)| why)
-    }
-
-    /// The same with the cap that refused it.
-    #[must_use]
-    pub fn refused(&self) -> Option<(Scope, String)> {
+    pub fn refusal(&self) -> Option<Refusal> {
         self.refusal.borrow().clone()
     }
 
@@ -231,8 +243,8 @@ impl Ledger {
     /// The cap's reason to refuse it. From then on the cap refuses every call.
     pub(super) async fn reserve(self: &Rc<Self>, order: Order) -> Result<OpenCall, String> {
         loop {
-            if let Some(reason) = self.refusal() {
-                return Err(reason);
+            if let Some(Refusal { message, .. }) = self.refusal() {
+                return Err(message);
             }
             match self.try_reserve(&order) {
                 Ok(Some(call)) => return Ok(call),
@@ -291,19 +303,22 @@ impl Ledger {
     fn refuse(&self, scope: Scope, reason: &str) -> String {
         let message = format!("upshift: the cost cap is reached, this session makes no more model calls: {reason}");
         self.warn(&format!("A model call was refused at the cost cap: {reason}"));
-        self.end(scope, message.clone());
+        self.end(NoMoreCalls::Cap(scope), message.clone());
         message
     }
 
-    fn end(&self, scope: Scope, message: String) {
-        self.refusal.borrow_mut().get_or_insert((scope, message));
+    fn end(&self, end: NoMoreCalls, message: String) {
+        self.refusal.borrow_mut().get_or_insert(Refusal { end, message });
         self.capped.0.raise(StopCause::TimeUp);
     }
 
     /// Where a call stands: side calls have a session of their own below the main one.
     fn scope(&self, purpose: Purpose) -> CallScope {
-        let turn = self.calls.get() + 1;
-        self.calls.set(turn);
+        let turn = {
+            let mut tally = self.tally.borrow_mut();
+            tally.calls = tally.calls.saturating_add(1);
+            tally.calls
+        };
         let Place { tier_index, iteration, role, session_id, lineage } = self.place.clone();
         let (parent, root) = lineage.unzip();
         let root_session_id = root.unwrap_or_else(|| session_id.clone());
@@ -327,10 +342,17 @@ impl Ledger {
 
     fn settle(&self, call: &OpenCall, outcome: Outcome) {
         let prompt_tokens = outcome.usage.map_or(call.order.prompt_tokens, |usage| usage.prompt());
-        let surcharge = Surcharge { dear_tier: outcome.dear_tier.is_some(), ..call.order.surcharge };
-        let info =
-            ModelInfo { price: price::of(&call.order.info, surcharge, prompt_tokens), ..call.order.info.clone() };
-        let charge = budget::settle(&info, outcome.usage.as_ref(), call.reserved, outcome.billing);
+        let charge_at = |surcharge| {
+            let price = price::of(&call.order.info, surcharge, prompt_tokens);
+            let info = ModelInfo { price, ..call.order.info.clone() };
+            budget::settle(&info, outcome.usage.as_ref(), call.reserved, outcome.billing)
+        };
+        let mut charge = charge_at(call.order.surcharge);
+        // What a dearer tier costs is known as a bound alone.
+        if let Some(tier) = &outcome.dear_tier {
+            let most = charge_at(call.order.surcharge.in_tier(tier));
+            charge.unknown = most.total().saturating_sub(charge.known);
+        }
         let receipt = Receipt {
             call_id: call.call_id.clone(),
             scope: call.scope.clone(),
@@ -362,7 +384,7 @@ impl Ledger {
         let tier: String = self.clean(tier).chars().take(40).collect();
         let why =
             format!("the vendor served the service tier `{tier}`, which is dearer than what is set aside for a call");
-        self.end(self.scope_of_caps(), format!("upshift: this session makes no more model calls: {why}"));
+        self.end(NoMoreCalls::DearTier, format!("upshift: this session makes no more model calls: {why}"));
         self.warn(&format!("No more model calls are made: {why}"));
     }
 }

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use secrecy::{ExposeSecret as _, SecretString};
 use uuid::Uuid;
 
-pub use self::ledger::{Ledger, Money};
+pub use self::ledger::{Ledger, Money, NoMoreCalls, Refusal};
 pub use self::serve::{Open, open};
 pub use self::tally::{Place, Tally, Trouble};
 pub use self::wait::wait_before_next;

@@ -53,7 +53,7 @@ impl Open {
     /// Serves until the other future is done, then cuts the connections that are still under way, which settles their calls. Needs to run
     /// in a [`tokio::task::LocalSet`].
     pub async fn serve_during<T>(self, gateway: Gateway, ledger: &Rc<Ledger>, other: impl Future<Output = T>) -> T {
-        let desk = Desk { gateway: Rc::new(gateway), ledger: Rc::clone(ledger) };
+        let desk = Desk::new(gateway, ledger);
         let mut connections = JoinSet::new();
         tokio::pin!(other);
         let done = loop {

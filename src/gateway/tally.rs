@@ -33,6 +33,8 @@ impl Place {
 /// The sum of a session's calls so far.
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
+    /// Calls that were begun.
+    pub calls: u32,
     /// Their cost.
     pub cost: Charge,
     /// Their tokens, as far as the vendors told them.

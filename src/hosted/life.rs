@@ -22,7 +22,7 @@ use crate::domain::receipt::CallStatus;
 use crate::domain::stop::{Stop, StopCause, StopSource};
 use crate::domain::units::MicroUsd;
 use crate::domain::verdict::Exit;
-use crate::gateway::{Gateway, Ledger, Money, Open, Place, Tally};
+use crate::gateway::{Gateway, Ledger, Money, NoMoreCalls, Open, Place, Refusal, Tally};
 use crate::policy::rotation::GiveUp;
 use crate::process::{self, Finished, ProcessError, Spec};
 use crate::session::FailureReason;
@@ -55,7 +55,7 @@ pub(super) async fn live(
     let pin = spec.pin();
     let facts = ports.facts.clone();
     let gateway = Gateway { token, lanes, pin, facts, clean: Some(Arc::clone(ports.redactor)), waits: true };
-    let ledger = lend(spec, id, ports).map_err(fatal)?;
+    let ledger = lend(spec, id, ports, held.tally.clone()).map_err(fatal)?;
     let hearing = Rc::new(RefCell::new(Hearing::default()));
     let played = play(spec, &command, &ledger, &hearing, ports);
     let played = tokio::task::LocalSet::new().run_until(listener.serve_during(gateway, &ledger, played)).await;
@@ -69,7 +69,7 @@ pub(super) async fn live(
 }
 
 /// Gives the log to the gateway for as long as the session lives.
-fn lend(spec: &HostedSpec, id: &str, ports: &mut HostedPorts<'_>) -> Result<Rc<Ledger>, String> {
+fn lend(spec: &HostedSpec, id: &str, ports: &mut HostedPorts<'_>, so_far: Tally) -> Result<Rc<Ledger>, String> {
     let stand_in = Store::in_memory(Arc::clone(ports.redactor)).map_err(|error| error.to_string())?;
     let journal = std::mem::replace(ports.journal, Journal::new(stand_in, Vec::new()));
     let lineage = spec.lineage.as_ref().map(|lineage| (lineage.parent.clone(), lineage.root.clone()));
@@ -81,7 +81,7 @@ fn lend(spec: &HostedSpec, id: &str, ports: &mut HostedPorts<'_>) -> Result<Rc<L
         lineage,
     };
     let (clock, redactor) = (Arc::clone(&ports.hosting.clock), Arc::clone(ports.redactor));
-    Ok(Ledger::new(Money { place, journal, caps: ports.caps.clone(), clock, redactor }))
+    Ok(Ledger::new(Money { place, so_far, journal, caps: ports.caps.clone(), clock, redactor }))
 }
 
 /// Starts the agent, hears it and ends it when it is time.
@@ -99,7 +99,7 @@ async fn play(
     let (say, words) = unbounded_channel::<Vec<u8>>();
     let talks = spec.backend == Backend::Acp;
     let keeper = ports.hosting.helper.clone();
-    let mut raw = ports.hosting.streams.as_ref().map(|streams| streams.open("agent"));
+    let mut raw = ports.hosting.streams.as_ref().map(|streams| streams.open_whole("agent"));
     let lives = async move {
         let mut sink = |chunk: &[u8]| {
             if let Some(raw) = &mut raw {
@@ -240,8 +240,12 @@ fn judge(
     if let Some(cause) = ports.stop.raised() {
         return Err(FailureReason::Stopped { cause });
     }
-    if let Some((scope, detail)) = ledger.refused() {
-        return Err(FailureReason::Budget { scope, detail });
+    match ledger.refusal() {
+        Some(Refusal { end: NoMoreCalls::Cap(scope), message }) => {
+            return Err(FailureReason::Budget { scope, detail: message });
+        }
+        Some(Refusal { end: NoMoreCalls::DearTier, message }) => return Err(unusable(&spec.target, &message)),
+        None => {}
     }
     if let Some(reason) = of_vendor(spec, &held.tally) {
         return Err(reason);
@@ -251,7 +255,11 @@ fn judge(
     if has_worked && cut_short.is_none() {
         return Ok(());
     }
-    if !has_worked && let Some(limit) = own_limit(spec, &finished, &held.hearing) {
+    let is_asked_to_end = ports.wrap_up.raised().is_some();
+    if !has_worked
+        && !is_asked_to_end
+        && let Some(limit) = own_limit(spec, &finished, &held.hearing)
+    {
         let last = format!("{}: {}", spec.target, ports.redactor.redact(&limit.said));
         held.limited_until_ms =
             limit.retry_after_ms.map(|wait| ports.hosting.clock.unix_ms().saturating_add_unsigned(wait));
@@ -273,7 +281,8 @@ fn judge(
 
 /// The limit that an agent tells of that asked no model through the gateway: by its stream first, by its standard error else (S3-8).
 fn own_limit(spec: &HostedSpec, finished: &Finished, hearing: &Hearing) -> Option<Limit> {
-    if finished.stopped.is_some() {
+    // One that is spoken to is ended by us when it has said so.
+    if finished.stopped.is_some_and(|cause| cause != StopCause::Asked) {
         return None;
     }
     let code = if let Exit::Code { code } = finished.exit { Some(code) } else { None };

@@ -127,7 +127,10 @@ fn a_request_that_is_too_long_to_be_read_is_answered_too() {
     let params = json!({"sessionId": "s", "path": "/work/a", "content": long});
     let before = format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"fs/write_text_file\",\"params\":{params}}}\n");
     let behind = format!("{{\"params\": {params}, \"method\": \"fs/write_text_file\", \"id\": \"w1\"}}\n");
-    for (line, id) in [(before, json!(7)), (behind, json!("w1"))] {
+    let nested =
+        json!({"session": {"id": 3, "name": "\"id\":4,\""}, "of": [{"id": 5}], "content": long, "meta": {"id": 6}});
+    let others = format!("{{\"params\":{nested},\"method\":\"fs/write_text_file\",\"id\":9}}\n");
+    for (line, id) in [(before, json!(7)), (behind, json!("w1")), (others, json!(9))] {
         // In one piece, and as a pipe hands it over.
         for size in [line.len(), 65_536] {
             let mut talk = opened();
@@ -144,5 +147,12 @@ fn a_request_that_is_too_long_to_be_read_is_answered_too() {
     assert!(
         matches!(opened().push(told.as_bytes())[..], [Turn::Heard(AgentEvent::Unknown { .. })]),
         "no answer is wanted"
+    );
+    let nested = format!(
+        "{{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{{\"id\":4,\"content\":\"{long}\",\"of\":{{\"id\":5}}}}}}\n"
+    );
+    assert!(
+        matches!(opened().push(nested.as_bytes())[..], [Turn::Heard(AgentEvent::Unknown { .. })]),
+        "no id of its own"
     );
 }

@@ -24,6 +24,11 @@ fn order(wanted: u64) -> Order {
 }
 
 fn ledger(cap: u64) -> Rc<Ledger> {
+    going_on(cap, Tally::default())
+}
+
+/// The ledger of a session that had calls before.
+fn going_on(cap: u64, so_far: Tally) -> Rc<Ledger> {
     let (clock, redactor, max) = (Arc::new(SystemClock::new()), Arc::new(Redactor::default()), MicroUsd(cap));
     let started = RunStarted {
         run_id: RunId::random(),
@@ -41,7 +46,8 @@ fn ledger(cap: u64) -> Rc<Ledger> {
     let mut store = Store::in_memory(Arc::clone(&redactor)).unwrap();
     store.begin_run(&started, 1, "{}").unwrap();
     let caps = vec![Cap { scope: Scope::Run(started.run_id), max }];
-    Ledger::new(Money { place: Place::alone(), journal: Journal::new(store, Vec::new()), caps, clock, redactor })
+    let (place, journal) = (Place::alone(), Journal::new(store, Vec::new()));
+    Ledger::new(Money { place, so_far, journal, caps, clock, redactor })
 }
 
 fn used(output: u64) -> Outcome {
@@ -112,4 +118,35 @@ async fn without_a_pin_the_model_that_gets_tools_is_the_sessions() {
     assert_eq!(ledger.purpose("small", false), Purpose::Side);
     assert_eq!(ledger.purpose("large", false), Purpose::Side, "a title has no tools");
     assert_eq!(ledger.purpose("large", true), Purpose::Main);
+}
+
+#[tokio::test]
+async fn a_session_that_is_started_again_counts_on() {
+    let first = ledger(10_000);
+    drop(first.reserve(order(100)).await.unwrap());
+    let so_far = first.tally();
+    assert_eq!((so_far.calls, so_far.replies), (1, 0));
+    let again = going_on(10_000, so_far.clone());
+    again.reserve(order(100)).await.unwrap().settle(used(10));
+    let tally = again.tally();
+    assert_eq!((tally.calls, tally.replies), (2, 1));
+    assert_eq!(tally.cost.unknown, so_far.cost.unknown, "what the first call may have cost is not forgotten");
+    assert_eq!(receipts(&again)[0].scope.turn, 2);
+}
+
+#[tokio::test]
+async fn a_dear_tier_ends_the_session_as_what_it_is_and_costs_at_most_what_vendors_publish() {
+    let ledger = ledger(10_000);
+    let served = Outcome { dear_tier: Some("ultrafast".to_owned()), ..used(10) };
+    ledger.reserve(order(100)).await.unwrap().settle(served);
+    let refusal = ledger.refusal().unwrap();
+    assert_eq!(refusal.end, NoMoreCalls::DearTier);
+    assert!(refusal.message.contains("`ultrafast`") && !refusal.message.contains("cap is reached"), "{refusal:?}");
+    assert_eq!(ledger.reserve(order(100)).await.unwrap_err(), refusal.message);
+    let receipt = &receipts(&ledger)[0];
+    assert_eq!(
+        (receipt.cost.0, receipt.unknown_cost.0),
+        (10, 50),
+        "known is the ordinary price, unknown the rest up to six times"
+    );
 }

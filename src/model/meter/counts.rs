@@ -28,7 +28,7 @@ pub(super) struct Counts {
 }
 
 /// Service tiers with a higher price than the catalogue's, by their vendors' words.
-const DEAR_TIERS: [&str; 4] = ["priority", "fast", "scale", "performance"];
+const DEAR_TIERS: [&str; 5] = ["priority", "fast", "ultrafast", "scale", "performance"];
 
 impl Counts {
     pub(super) fn new(spoken: Spoken, status: u16, max_output: u64) -> Self {
@@ -195,11 +195,12 @@ impl Counts {
         }
     }
 
-    /// The tier with a higher price that was served, if so. Anthropic and Gemini name it among the counts.
+    /// The tier with a higher price that was served, if so. Anthropic and Gemini name it among the counts, Anthropic's fast mode as a
+    /// speed.
     fn dear_tier(&self) -> Option<String> {
-        let beside = ["service_tier", "serviceTier"].iter().find_map(|key| self.told.get(*key)?.as_str());
-        let tier = self.tier.clone().or_else(|| beside.map(str::to_ascii_lowercase))?;
-        DEAR_TIERS.contains(&tier.as_str()).then_some(tier)
+        let among = ["service_tier", "serviceTier", "speed"].iter().filter_map(|key| self.told.get(*key)?.as_str());
+        let mut told = self.tier.as_deref().into_iter().chain(among).map(str::to_ascii_lowercase);
+        told.find(|tier| DEAR_TIERS.contains(&tier.as_str()))
     }
 
     fn fail(&mut self, value: &Value) {

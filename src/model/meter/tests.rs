@@ -182,6 +182,7 @@ fn a_dearer_service_tier_than_the_standard_one_is_told() {
     for (said, expected) in [
         ("priority", Some("priority")),
         ("PRIORITY", Some("priority")),
+        ("ultrafast", Some("ultrafast")),
         ("standard", None),
         ("default", None),
         ("flex", None),
@@ -192,4 +193,7 @@ fn a_dearer_service_tier_than_the_standard_one_is_told() {
         assert_eq!(tier(Spoken::Chat, chat(said)), expected, "{said}");
         assert_eq!(tier(Spoken::Generate, generate(said)), expected, "{said}");
     }
+    let mut fast = messages("standard");
+    fast["usage"]["speed"] = json!("fast");
+    assert_eq!(tier(Spoken::Messages, fast).as_deref(), Some("fast"), "Anthropic's fast mode is a speed");
 }

@@ -26,6 +26,7 @@ pub(super) fn verdict(view: &RunView) -> Option<(Mark, Sentence)> {
             )
         }
         Outcome::Budget => (Mark::Bad, start("The cost cap was reached: the program gets no more model calls.")),
+        Outcome::NoModel => (Mark::Bad, start("The program gets no more model calls: ").speech(view.stop_reason())),
         Outcome::Interrupted { signal } => {
             (Mark::Bad, start("Interrupted by ").ours(signal_name(*signal)).ours(", and the program with it."))
         }
@@ -36,7 +37,6 @@ pub(super) fn verdict(view: &RunView) -> Option<(Mark, Sentence)> {
         | Outcome::Stalled
         | Outcome::Blocked { .. }
         | Outcome::Objected
-        | Outcome::NoModel
         | Outcome::Refused { .. }
         | Outcome::Broken { .. }
         | Outcome::Parked => (Mark::Bad, start("The program was ended: ").speech(view.stop_reason())),

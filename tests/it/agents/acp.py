@@ -64,6 +64,10 @@ for line in sys.stdin:
     elif method == "session/new":
         assert message["params"]["cwd"] == os.getcwd(), message
         send({"id": message["id"], "result": {"sessionId": "s"}})
+    elif method == "session/prompt" and os.path.exists("limited-elsewhere"):
+        # It knows a model past the gateway, and that one is limited. It stays.
+        send({"id": message["id"], "error": {"code": -32603, "message": "429 Too Many Requests: rate limit reached"}})
+        time.sleep(600)
     elif method == "session/prompt":
         turns, number = [message["params"]["prompt"][0]["text"]], 0
         while True:

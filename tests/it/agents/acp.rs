@@ -89,6 +89,22 @@ fn one_that_stays_when_the_talk_is_over_is_ended() {
 }
 
 #[test]
+fn a_limit_that_it_tells_of_is_one_although_we_end_it() {
+    let project = Project::python();
+    project.write("limited-elsewhere", "");
+    let edit = super::mend(&project);
+    let site = site(project, move |request| if request.turn() == 0 { steps(&edit) } else { done("DONE\nmended") });
+    let tier = json!({"name": "both", "mode": "simple", "maxIterations": 1,
+        "models": {"artisan": ["cli/acp:claude-haiku-4-5", "cli/codex:gpt-4.1"]}});
+    let said = site.run(&["--tiers", &json!({ "tiers": [tier] }).to_string()]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let switched = site.log().value("SELECT body FROM events WHERE kind = 'agent_switched'");
+    assert!(switched.contains("429 Too Many Requests") && !switched.contains("asked no model"), "{switched}");
+    assert_eq!(site.warnings().matches("it is started again in").count(), 3, "{}", site.warnings());
+    site.server.finish();
+}
+
+#[test]
 fn a_role_that_reads_gets_no_file_written() {
     let project = Project::python();
     let (before, right) = mended(&project);

@@ -189,9 +189,15 @@ pub(crate) const PROMISES: [Row; 26] = [
     ),
     Row(
         15,
-        "memory is bounded, and more of the stream is beside the log",
-        "",
-        &["what_is_kept_is_bounded_and_is_the_end", "a_raw_stream_is_kept_whole"],
+        "memory is bounded, and the whole stream is beside the log; a long answer takes none of the gateway's",
+        "what was before the newest 2 MB of an agent's stream takes 64 MB of disk at most, which is told; the artifact has the newest",
+        &[
+            "what_is_kept_is_bounded_and_is_the_end",
+            "a_raw_stream_is_kept_whole",
+            "s3_15_a_whole_stream_is_on_disk_from_its_beginning_and_memory_holds_its_end",
+            "s3_15_the_beginnings_of_long_streams_have_a_bound_that_is_told",
+            "a_long_stream_takes_no_memory_of_ours",
+        ],
     ),
     Row(
         16,
@@ -206,7 +212,9 @@ pub(crate) const PROMISES: [Row; 26] = [
         &[
             "what_cannot_be_bounded_is_refused_and_reaches_no_vendor",
             "a_vendor_that_would_choose_a_service_tier_is_asked_for_the_ordinary_one",
+            "a_server_that_knows_no_service_tiers_is_asked_for_none",
             "a_vendor_that_serves_a_dearer_tier_is_billed_as_such_and_asked_no_more",
+            "a_dear_tier_ends_the_session_as_what_it_is_and_costs_at_most_what_vendors_publish",
             "an_hours_cache_and_a_long_prompt_cost_more",
         ],
     ),

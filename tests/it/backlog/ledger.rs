@@ -101,8 +101,15 @@ pub(crate) const ROWS: [Row; 14] = [
     Row(
         15,
         "bounds of memory, streams on disk",
-        "a stream keeps its last 2 MB, in memory and packed on disk, and a run 64 MB of them",
-        &["c11_a_long_stream_keeps_its_end_and_a_resumed_run_goes_on_counting", "a_raw_stream_is_kept_whole"],
+        "a stream keeps its last 2 MB, in memory and packed on disk, and a run 64 MB of them; what an agent's was before them is on disk, too, \
+         64 MB a run; of what it says the log keeps the last 250,000 characters",
+        &[
+            "c11_a_long_stream_keeps_its_end_and_a_resumed_run_goes_on_counting",
+            "a_raw_stream_is_kept_whole",
+            "s3_15_a_whole_stream_is_on_disk_from_its_beginning_and_memory_holds_its_end",
+            "s3_15_the_beginnings_of_long_streams_have_a_bound_that_is_told",
+            "what_is_kept_is_bounded_and_is_the_end",
+        ],
     ),
     Row(
         16,
@@ -123,8 +130,14 @@ pub(crate) const ROWS: [Row; 14] = [
     Row(
         18,
         "time limits of agents, and their versions",
-        "",
-        &["a_child_told_to_end_may_say_its_last_words", "check_says_which_are_there_in_which_version"],
+        "SIGTERM to the whole family, SIGKILL 2 seconds later instead of 5, so that with its last words an agent is gone 5 seconds after the \
+         first refusal",
+        &[
+            "a_child_told_to_end_may_say_its_last_words",
+            "an_agent_that_hears_no_signal_is_gone_within_five_seconds_of_the_first_refusal",
+            "s3_18_an_agent_that_hangs_instead_of_saying_its_version_is_ended_in_time",
+            "check_says_which_are_there_in_which_version",
+        ],
     ),
     Row(
         19,

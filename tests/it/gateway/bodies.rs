@@ -26,6 +26,43 @@ fn a_stream_passes_as_it_comes_and_a_hang_up_settles_at_what_is_known() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_long_stream_takes_no_memory_of_ours() {
+    const LONG: usize = 96_000_000;
+    let answer = |size: usize| {
+        let usage = json!({"input_tokens": 700, "output_tokens": 1});
+        let start = json!({"type": "message_start", "message": {"model": CLAUDE, "usage": usage}});
+        let delta = json!({"type": "content_block_delta", "delta": {"type": "text_delta", "text": "x".repeat(1_000)}});
+        let end =
+            json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 90}});
+        let event =
+            |value: &serde_json::Value| format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap());
+        let delta = event(&delta);
+        let all =
+            [event(&start), delta.repeat(size / delta.len()), event(&end), event(&json!({"type": "message_stop"}))];
+        let all = all.concat();
+        let head =
+            format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {}\r\n\r\n", all.len());
+        Scripted::Raw([head.as_bytes(), all.as_bytes()].concat())
+    };
+    let server = vendor(move |request| answer(if request.all_text().contains("long") { LONG } else { 1_000 }));
+    let session = Session::of(&server);
+    let mut long = step("drain", "messages", true);
+    long["body"]["messages"][0]["content"] = json!("long");
+    let plan = json!([step("drain", "messages", true), long]);
+    let said = session.run(&["--max-cost-usd", "1"], &plan);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let told = session.told();
+    let number = |told: &serde_json::Value, name: &str| told[name].as_u64().expect("a number");
+    assert!(number(&told[1], "size") > LONG as u64 - 10_000, "{told:?}");
+    let grown = number(&told[1], "peak_kb").saturating_sub(number(&told[0], "peak_kb"));
+    assert!(grown < 8_000, "{grown} kB more for a stream of {LONG} bytes: {told:?}");
+    let receipts = session.receipts();
+    assert_eq!((&receipts[1]["status"], &receipts[1]["usage"]["output"]), (&json!("ok"), &json!(90)));
+    server.finish();
+}
+
+#[test]
 fn a_hang_up_before_anything_is_known_settles_at_the_reservation() {
     for wire in ["responses", "chat", "generate"] {
         let server = vendor(|_| Scripted::Stall { reply: Say::text("a long reply").usage(700, 90), after: 60 });

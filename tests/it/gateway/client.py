@@ -46,6 +46,24 @@ def until_refused(step):
     return {"calls": len(answers) - 1, "last": answers[-1]}
 
 
+def drain(step):
+    """Reads an answer piece by piece, and tells how much memory upshift took at most."""
+    connection, answer = send(step)
+    size = 0
+    while piece := answer.read(65536):
+        size += len(piece)
+    connection.close()
+    peaks, pid = [], os.getppid()
+    while pid > 1:
+        with open("/proc/%d/status" % pid) as status:
+            fields = dict(line.rstrip().split(":", 1) for line in status)
+        if not fields["Name"].strip().startswith("upshift"):
+            break
+        peaks.append(int(fields["VmHWM"].split()[0]))
+        pid = int(fields["PPid"])
+    return {"status": answer.status, "size": size, "peak_kb": max(peaks)}
+
+
 def hang_up(step):
     connection, answer = send(step)
     begun = answer.read(step["after"]).decode()
@@ -60,6 +78,8 @@ for step in json.loads(sys.argv[1]):
         tell(call(step))
     elif kind == "until_refused":
         tell(until_refused(step))
+    elif kind == "drain":
+        tell(drain(step))
     elif kind == "hang_up":
         tell(hang_up(step))
     elif kind == "environment":

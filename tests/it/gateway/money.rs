@@ -197,16 +197,41 @@ fn a_vendor_that_serves_a_dearer_tier_is_billed_as_such_and_asked_no_more() {
     });
     let session = Session::of(&server);
     let said = session.run(&["--max-cost-usd", "5"], &json!([call("messages", false), call("messages", false)]));
-    assert_eq!(said.code, 3, "{}", said.all());
+    assert_eq!(said.code, 5, "{}", said.all());
+    assert!(
+        said.err.contains("served the service tier `priority`") && !said.err.contains("cap was reached"),
+        "{}",
+        said.err
+    );
     let asked = server.requests();
     assert_eq!(asked.len(), 1, "the next call is refused");
     assert_eq!(asked[0].body["service_tier"], "standard_only");
     let Price { input, output, .. } = crate::gateway::price(CLAUDE);
     let receipts = session.receipts();
-    assert_eq!(receipts[0]["cost"], json!((1_000 * input + 100 * output) * 5 / 2 / 1_000_000));
+    let ordinary = (1_000 * input + 100 * output) / 1_000_000;
+    assert_eq!(receipts[0]["cost"], json!(ordinary));
+    assert_eq!(receipts[0]["unknown_cost"], json!(ordinary * 5 / 2 - ordinary), "what it may have cost beside");
     let told = session.told();
     assert!(told[1]["status"] == 402 && told[1]["body"].as_str().unwrap().contains("priority"), "{}", told[1]);
     server.finish();
+}
+
+#[test]
+fn a_server_that_knows_no_service_tiers_is_asked_for_none() {
+    let server = vendor(|request| match request.body.get("service_tier") {
+        Some(_) => Scripted::status(422, r#"{"error": {"message": "Extra inputs are not permitted: service_tier"}}"#),
+        None => Say::text("hello").usage(500, 10).into(),
+    });
+    let session = Session::of(&server);
+    let plan = json!([call("chat", false), call("chat", true), call("responses", false)]);
+    let said = session.run(&["--max-cost-usd", "5"], &plan);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let told = session.told();
+    assert!(told.iter().all(|told| told["status"] == 200), "{told:?}");
+    let tiers: Vec<bool> = server.requests().iter().map(|request| request.body.get("service_tier").is_some()).collect();
+    assert_eq!(tiers, [true, false, false, true, false], "it is found out once a wire");
+    let spent = session.spent();
+    assert_eq!(spent, server.finish().0, "what was refused cost nothing");
 }
 
 #[test]
