@@ -23,14 +23,23 @@ impl Sources {
         self.sources.iter().for_each(|source| source.raise(cause));
     }
 
-    /// Has a session under way report first, once. Returns whether that was possible.
+    /// Has a session under way report first, or at a terminal a change be judged to its end, once. Returns whether that was possible.
     pub(super) fn wrap_up(&self, signal: i32) -> bool {
-        let Some(wrap_up) = self.wrap_up.clone().filter(|wish| wish.is_in_session() && wish.wished().is_none()) else {
+        let Some(wrap_up) = self.wrap_up.clone().filter(|wish| wish.wished().is_none()) else {
             return false;
         };
         let cause = StopCause::Signal(signal);
+        let typed = std::io::stderr().is_terminal();
+        if typed && wrap_up.is_judging() {
+            wrap_up.wish(cause);
+            say("What the model did is judged first, then the run ends; Ctrl-C again ends it now.");
+            return true;
+        }
+        if !wrap_up.is_in_session() {
+            return false;
+        }
         wrap_up.wish(cause);
-        let patience = if std::io::stderr().is_terminal() { PATIENCE.0 } else { PATIENCE.1 };
+        let patience = if typed { PATIENCE.0 } else { PATIENCE.1 };
         let seconds = patience.as_secs();
         say(&format!(
             "The model is asked for its report, then the run ends, in {seconds} seconds at the latest; Ctrl-C again ends it now."

@@ -94,12 +94,23 @@ pub struct WrapUp {
     source: Arc<StopSource>,
     stop: Stop,
     in_session: Arc<AtomicBool>,
+    judging: Arc<AtomicBool>,
+}
+
+/// A judgement under way, until it is dropped.
+#[derive(Debug)]
+pub struct Judging(Arc<AtomicBool>);
+
+impl Drop for Judging {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
 }
 
 impl Default for WrapUp {
     fn default() -> Self {
         let (source, stop) = StopSource::new();
-        Self { source: Arc::new(source), stop, in_session: Arc::default() }
+        Self { source: Arc::new(source), stop, in_session: Arc::default(), judging: Arc::default() }
     }
 }
 
@@ -130,5 +141,18 @@ impl WrapUp {
     #[must_use]
     pub fn is_in_session(&self) -> bool {
         self.in_session.load(Ordering::Relaxed)
+    }
+
+    /// Notes that a change is judged from now on, which may take as long as its tests and their proof.
+    #[must_use]
+    pub fn judging(&self) -> Judging {
+        self.judging.store(true, Ordering::Relaxed);
+        Judging(Arc::clone(&self.judging))
+    }
+
+    /// Whether a change is judged.
+    #[must_use]
+    pub fn is_judging(&self) -> bool {
+        self.judging.load(Ordering::Relaxed)
     }
 }

@@ -152,6 +152,7 @@ async fn work(
         critic = Some(end);
     }
     let stopped = matches!(halt, Some(Halt::Stopped(_)));
+    let judging = context.world.wrap_up.judging();
     let judged = if due && !stopped {
         Some(judge::run(context, recorder, climb, tree.clone(), Author::Model).await?)
     } else {
@@ -163,6 +164,7 @@ async fn work(
         Some(judged) => Some(judge::with_added_tests(context, recorder, climb, judged).await?),
         None => None,
     };
+    drop(judging);
     let judged_tree = judged.as_ref().map_or(&tree, |judged| &judged.candidate.tree);
     let diff = if *judged_tree == tree { diff } else { workspace.diff(start, judged_tree).await? };
     if let Some(cause) = judged.as_ref().and_then(|judged| judged.run.stopped) {

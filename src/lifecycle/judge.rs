@@ -12,6 +12,7 @@ use crate::config::{Minimise, OnRemark, Proof};
 use crate::domain::event::Event;
 use crate::domain::proof::{ProofStarted, is_witnessed};
 use crate::domain::remark::{Remark, RemarkKind};
+use crate::domain::stop::StopCause;
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
 use crate::test_run::TestCommand;
@@ -93,10 +94,16 @@ pub(super) async fn run(
             most_ms: u64::try_from(demand.most.as_millis()).unwrap_or(u64::MAX),
         }));
     }
-    let proven = match demand {
+    let mut proven = match demand {
         Some(demand) => evidence::prove(&bench(context, climb), &mut judged, demand).await?,
         None => None,
     };
+    if let (Some(_), Some(StopCause::Signal(signal)), Verdict::Green) =
+        (&proven, context.world.stop.raised(), &judged.judgement.verdict)
+    {
+        judged.cut_short(signal, context.world.workspace.root());
+        proven = None;
+    }
     let witnessed = proven.as_ref().is_some_and(|proven| is_witnessed(&proven.evidence));
     if (!witnessed && author == Author::Model) || context.charter.plan.safety.on_remark == OnRemark::Refuse {
         judged.refuse_remarked(context.world.workspace.root());

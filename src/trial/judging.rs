@@ -10,6 +10,7 @@ use super::set_aside::Added;
 use super::settle;
 use crate::domain::foreign::Foreign;
 use crate::domain::remark::Remark;
+use crate::domain::stop::{StopCause, signal_name};
 use crate::domain::test_report::{Problem, RunKind, TestCase, TestReport, TestStatus};
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
@@ -100,6 +101,13 @@ impl Judged {
                 remark.said.clone().unwrap_or_else(|| format!("{}, in {}", remark.kind.sentence(), remark.file));
             self.refuse(Verdict::Tampered { reason }, root);
         }
+    }
+
+    /// Ends a judgement that a signal cut short while its proof was gathered: what was not tried could have refused it.
+    pub fn cut_short(&mut self, signal: i32, root: &Path) {
+        self.run.stopped = Some(StopCause::Signal(signal));
+        let reason = format!("the tests pass, but {} came before that was proven", signal_name(signal));
+        self.refuse(Verdict::Red { reason: Some(reason) }, root);
     }
 
     /// Refuses a green.

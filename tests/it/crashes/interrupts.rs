@@ -115,9 +115,9 @@ fn a1_tests_that_no_run_judged_again_are_never_called_fixed() {
     assert!(markdown.contains(&format!("### {first}\n")), "{markdown}");
 }
 
-/// The run has time, and a green that was judged: what was not tried any more was left out for the signal.
+/// Experiments that were not made could have refused the green: it is not called a fix, whoever says that there is no more time.
 #[test]
-fn a4_evidence_that_a_signal_cut_off_is_not_said_to_have_had_no_time() {
+fn a7_a_green_whose_proof_a_signal_cut_short_is_no_fix() {
     let project = gated(0);
     // An experiment begins as the very first run did, without the count, and with the change.
     let is_experiment = "[ \"$n\" = 1 ] && ! grep -q 'sum(prices) - 1' shop/cart.py";
@@ -125,13 +125,74 @@ fn a4_evidence_that_a_signal_cut_off_is_not_said_to_have_had_no_time() {
     let server = ModelServer::start(mends);
     let program = Program::with_anthropic(&server.url());
     let said = interrupt_at_the_gate(start(&program, &project, "claude-haiku-4-5 x2", "sh check.sh"), &project);
-    assert_eq!(said.code, 0, "{}", said.all());
+    assert_eq!(said.code, 130, "{}", said.all());
+    assert!(project.read("shop/cart.py").contains("sum(prices) - 1"), "the start is restored");
     let log = database_of(&project);
     for format in ["text", "md", "json", "html"] {
         let args = ["report", "--format", format, "--audit-db", log.to_str().expect("text")];
         let report = program.run(project.path(), &args).out;
-        assert!(report.contains("SIGINT left no time") && !report.contains("no time was left"), "{format}: {report}");
+        let said_fixed =
+            ["1 test fixed", "1 fixed", "(1 fixed)", "left no time"].iter().any(|words| report.contains(words));
+        assert!(report.contains("Interrupted by SIGINT") && !said_fixed, "{format}: {report}");
     }
+    let rows = Log::open(&log).rows("SELECT iteration, test_status FROM tier_attempts ORDER BY id");
+    assert_eq!(rows, [["1", "error"]]);
+
+    let resumed = resume(&program, &project, project.path());
+    assert_eq!(resumed.code, 0, "{}", resumed.all());
+    assert!(resumed.out.starts_with("✔ 1 test fixed in cart.py"), "{}", resumed.out);
+    server.finish();
+}
+
+/// Types Ctrl-C at a terminal when the gated run of the tests is there, and lets it go on when the program has answered.
+const TYPES_CTRL_C: &str = "
+import os, pty, sys, threading
+child, master = pty.fork()
+if child == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+def types():
+    open('gate').read()
+    os.write(master, b'\\x03')
+threading.Thread(target=types, daemon=True).start()
+said, answered = b'', False
+while True:
+    try:
+        part = os.read(master, 65536)
+    except OSError:
+        break
+    if not part:
+        break
+    said += part
+    if not answered and b'Ctrl-C again ends it now' in said:
+        answered = True
+        open('go', 'w').write('go')
+sys.stdout.buffer.write(said)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+";
+
+#[test]
+fn a7_a_ctrl_c_while_a_change_is_judged_has_it_judged_to_the_end() {
+    let project = gated(3); // the first two are the baseline, looked at twice
+    project.write("check.sh", &GATED.replace("echo here > gate; sleep 600", "echo here > gate; read -r word < go"));
+    let made = std::process::Command::new("mkfifo").arg(project.path().join("go")).status().expect("mkfifo");
+    assert!(made.success());
+    project.write(".gitignore", "runs\ngate\ngo\n");
+    let server = ModelServer::start(mends);
+    let program = Program::with_anthropic(&server.url());
+    let database = database_of(&project).to_str().expect("text").to_owned();
+    let run = ["run", "--audit-db", &database, "--tiers", "claude-haiku-4-5 x2", "--test-command", "sh check.sh"];
+    let upshift = program.command(project.path(), &run);
+    let mut python = std::process::Command::new("python3");
+    python.args(["-c", TYPES_CTRL_C]).arg(upshift.get_program()).args(run).current_dir(project.path()).env_clear();
+    python.envs(upshift.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let said = Said::from(python.output().expect("python3"));
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(
+        said.out.contains("is judged first") && said.out.contains("1 failing → 0 failing (1 fixed)"),
+        "{}",
+        said.out
+    );
+    assert!(project.read("shop/cart.py").ends_with("sum(prices)\n"));
     server.finish();
 }
 
