@@ -7,7 +7,7 @@ use super::environment::Environment;
 use super::plan::{self, TestFlags};
 use super::setup::{self, Setup};
 use super::step::Step;
-use super::{Failure, carry, commenting, forge, run, work};
+use super::{Failure, carry, commenting, forge, left_behind, run, work};
 use crate::audit::Journal;
 use crate::config::{Comment, GithubPlan, Plan};
 use crate::domain::ci::{CiContext, PullRequestRef};
@@ -79,6 +79,9 @@ async fn judge(resolved: plan::Resolved, named: Named, format: Form, environment
     let workspace = setup.open_workspace(&plan, &test_command, None).await?;
     if workspace.go_back().await? {
         super::say("⚠ an earlier judge was killed here; the files that it had changed are back");
+    }
+    if let Some(notice) = left_behind::notice(&checkout, environment).filter(|_| named.head.is_none()) {
+        super::say(&format!("⚠ {}", notice.line()));
     }
     let mine = workspace.snapshot().await?;
     let ends = ends(&workspace, &revisions, &mine, named, context.as_ref()).await?;

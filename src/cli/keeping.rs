@@ -23,7 +23,12 @@ impl Setup<'_> {
 
     /// Beside the audit log as the user named it.
     pub(super) fn keep_folder(&self, plan: &Plan) -> PathBuf {
-        let beside = plan.audit.as_ref().map(|configured| locate(configured, self.checkout, self.environment).shown);
+        self.beside(plan.audit.as_deref())
+    }
+
+    /// The folder of a log as it was configured.
+    pub(super) fn beside(&self, log: Option<&str>) -> PathBuf {
+        let beside = log.map(|configured| locate(configured, self.checkout, self.environment).shown);
         let folder = beside.and_then(|shown| shown.parent().map(Path::to_owned));
         folder.unwrap_or_else(|| self.checkout.join(DEFAULT_KEEP))
     }

@@ -15,7 +15,7 @@ use crate::audit::{Journal, LoadedRun, Reader, RunStatus};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::shell::quote_path;
 use crate::domain::units::RunId;
-use crate::lifecycle;
+use crate::lifecycle::{self, SINCE_THE_KILL};
 use crate::report::plain;
 use crate::workspace::{LeftBehind, Workspace, Writer, look_for_left_behind};
 
@@ -66,8 +66,17 @@ struct Killed {
     run: LoadedRun,
     /// Files that are as the run left them, or code that it ran.
     left: Vec<String>,
+    /// Files that the run left changed and that were changed again afterwards.
+    mixed: Vec<String>,
     /// Files that were changed afterwards, and not by the run.
     later: Vec<String>,
+}
+
+impl Killed {
+    /// Whether something of it stands in the files.
+    const fn left_something(&self) -> bool {
+        !self.left.is_empty() || !self.mixed.is_empty()
+    }
 }
 
 /// A killed run, in words.
@@ -83,16 +92,22 @@ pub(super) struct Notice {
 
 impl Notice {
     fn of(killed: &Killed, checkout: &Path, environment: &Environment) -> Self {
-        let (count, short, log) = (killed.left.len(), killed.writer.run.short(), &killed.writer.log);
+        let files: Vec<String> = killed.left.iter().chain(&killed.mixed).cloned().collect();
+        let (count, short, log) = (files.len(), killed.writer.run.short(), &killed.writer.log);
         let plural = if count == 1 { "" } else { "s" };
         let found_anyway = plan::audit_path(None, environment, checkout) == *log;
         let log = if found_anyway { String::new() } else { format!(" --audit-db {}", quote_path(log)) };
+        let since = if killed.mixed.is_empty() {
+            String::new()
+        } else {
+            format!("; changed again since by somebody: {}", named(&killed.mixed))
+        };
         Self {
-            said: format!("run {short} was killed here and left {count} file{plural} changed"),
+            said: format!("run {short} was killed here and left {count} file{plural} changed{since}"),
             fix: format!(
                 "`upshift resume {short}{log}` goes on with it, `upshift run --discard` puts the files back and begins anew"
             ),
-            files: named(&killed.left),
+            files: named(&files),
         }
     }
 
@@ -111,7 +126,7 @@ impl Notice {
 pub(super) fn notice(checkout: &Path, environment: &Environment) -> Option<Notice> {
     let trees = setup::trees_folder(checkout, environment);
     let left = look_for_left_behind(checkout, &trees).ok().flatten()?;
-    let killed = killed(left, checkout, environment).filter(|killed| !killed.left.is_empty())?;
+    let killed = killed(left, checkout, environment).filter(Killed::left_something)?;
     Some(Notice::of(&killed, checkout, environment))
 }
 
@@ -124,12 +139,12 @@ pub(super) async fn settle(workspace: &Workspace, setup: &Setup<'_>, discard: Di
     let found = left.and_then(|left| killed(left, setup.checkout, setup.environment));
     match (found, discard) {
         (Some(killed), Discard::Yes) => throw_away(workspace, setup, &killed).await?,
-        (Some(killed), Discard::No) if !killed.left.is_empty() => {
+        (Some(killed), Discard::No) if killed.left_something() => {
             return Err(in_the_way(&killed, setup));
         }
         (Some(killed), Discard::No) => {
             super::say(&format!(
-                "run {} was killed here, and no file is as it left it; a new one begins with the files as they are",
+                "run {} was killed here, and nothing of it is left in the files; a new one begins with them as they are",
                 killed.writer.run.short()
             ));
         }
@@ -147,7 +162,7 @@ pub(super) async fn settle(workspace: &Workspace, setup: &Setup<'_>, discard: Di
 pub(super) async fn refuse_others(workspace: &Workspace, setup: &Setup<'_>, run: &RunId) -> anyhow::Result<()> {
     let left = workspace.left_behind().await.map_err(|error| Failure::usage(error.to_string()))?;
     let Some(left) = left.filter(|left| left.writer.run != *run) else { return Ok(()) };
-    let found = killed(left, setup.checkout, setup.environment).filter(|killed| !killed.left.is_empty());
+    let found = killed(left, setup.checkout, setup.environment).filter(Killed::left_something);
     found.map_or(Ok(()), |killed| Err(in_the_way(&killed, setup)))
 }
 
@@ -160,7 +175,7 @@ fn in_the_way(killed: &Killed, setup: &Setup<'_>) -> anyhow::Error {
 
 /// The run as its log has it, if no process holds it and it did not end.
 fn killed(left: LeftBehind, checkout: &Path, environment: &Environment) -> Option<Killed> {
-    let LeftBehind { writer, written: mut changed, meanwhile, mut later } = left;
+    let LeftBehind { writer, written: mut changed, meanwhile, mut mixed, mut later } = left;
     let reader = Reader::open(&setup::locate(&writer.log, checkout, environment)).ok()?;
     let run = reader.load_run(&writer.run).ok().filter(|run| run.status == RunStatus::Interrupted)?;
     // Before the baseline stands, only the tests as they were have run: what they leave is nobody's change.
@@ -168,19 +183,20 @@ fn killed(left: LeftBehind, checkout: &Path, environment: &Environment) -> Optio
         Some(state) => {
             let is_by_product = |file: &String| state.by_products.contains(file);
             changed.extend(meanwhile.into_iter().filter(|file| !is_by_product(file)));
+            mixed.retain(|file| !is_by_product(file));
             later.retain(|file| !is_by_product(file));
         }
         None => later.clear(),
     }
     changed.sort();
-    Some(Killed { writer, run, left: changed, later })
+    Some(Killed { writer, run, left: changed, mixed, later })
 }
 
 /// Puts back what the killed run changed, keeps what was changed later, and ends it in its log.
 async fn throw_away(workspace: &Workspace, setup: &Setup<'_>, killed: &Killed) -> anyhow::Result<()> {
-    let Killed { writer, run, left, later } = killed;
+    let Killed { writer, run, left, mixed, later } = killed;
     // The files first: a run that is ended with its files in the tree would be known to nobody.
-    workspace.put_back_left(writer, left).await.map_err(|error| Failure::usage(error.to_string()))?;
+    workspace.put_back_left(writer, left, mixed).await.map_err(|error| Failure::usage(error.to_string()))?;
     let mut store = setup.open_store(Some(&writer.log))?;
     let continued = store.continue_run(&writer.run, std::process::id(), &setup.clock().timestamp());
     continued.map_err(|error| setup::audit_failure(&error))?;
@@ -188,11 +204,19 @@ async fn throw_away(workspace: &Workspace, setup: &Setup<'_>, killed: &Killed) -
     for warning in ended? {
         super::say(&format!("⚠ {warning}"));
     }
-    let back = match left.as_slice() {
-        [] => "nothing of it was left in the files".to_owned(),
-        left => format!("put back as it found them: {}", named(left)),
+    let back = if left.is_empty() && mixed.is_empty() {
+        "nothing of it was left in the files".to_owned()
+    } else {
+        let files: Vec<String> = left.iter().chain(mixed).cloned().collect();
+        format!("put back as it found them: {}", named(&files))
     };
     super::say(&format!("Run {} is discarded; {back}", writer.run.short()));
+    let taken = workspace.take_theirs();
+    if !taken.put_back.is_empty() {
+        let keep = setup.beside(Some(&writer.log));
+        let kept = lifecycle::keep_theirs(&keep, &writer.run, &taken.put_back, SINCE_THE_KILL);
+        super::say(&format!("⚠ {}", plain::line(&kept)));
+    }
     if !later.is_empty() {
         super::say(&format!("⚠ kept as they are, since they were changed after it was killed: {}", named(later)));
     }

@@ -1,9 +1,12 @@
 //! Files that a killed run leaves in the tree: noted while the run goes on, and given up with the run.
 
 use super::context::{Context, LifecycleError};
+use super::meanwhile;
 use super::recorder::Recorder;
 use super::resume::{load, settle_lost};
+use super::stage::Stage;
 use super::state::Phase;
+use super::yours;
 use crate::audit::{Journal, LoadedRun};
 use crate::domain::attempt::{Attempt, AttemptStatus};
 use crate::domain::clock::Clock;
@@ -12,6 +15,10 @@ use crate::domain::ladder::{Mode, Role};
 use crate::domain::outcome::{DISCARDED, Outcome};
 use crate::domain::stop::SIGKILL;
 use crate::domain::units::TreeId;
+use crate::workspace::LeftBehind;
+
+/// When a person changed files that a killed run had changed, too.
+pub const SINCE_THE_KILL: &str = "after the run was killed, beside edits of its own";
 
 /// Notes from now on what is written into the tree. A run without an audit log is not known of once it is dead.
 pub(super) fn note(context: &Context<'_>, recorder: &mut Recorder<'_>, start: &TreeId) {
@@ -23,6 +30,36 @@ pub(super) fn note(context: &Context<'_>, recorder: &mut Recorder<'_>, start: &T
         );
         recorder.warn(message);
     }
+}
+
+/// Parts the edits of a killed run that goes on from those of a person since. The run's are put back: it makes them anew. A file that holds
+/// both is put back, too, and kept as it was. Other files that a person changed are the run's start from now on.
+pub(super) async fn part(
+    context: &Context<'_>,
+    recorder: &mut Recorder<'_>,
+    stage: Stage,
+) -> Result<Stage, LifecycleError> {
+    let climb = match &stage {
+        Stage::Ready(climb) | Stage::Iterating(climb) => climb.as_ref(),
+        Stage::Held(held) => &held.climb,
+        Stage::Measuring(_) | Stage::Delivering(_) | Stage::Ending(_) => return Ok(stage),
+    };
+    let (workspace, run) = (&context.world.workspace, &context.charter.run_id);
+    let Some(left) = workspace.left_behind().await?.filter(|left| left.writer.run == *run) else { return Ok(stage) };
+    let LeftBehind { writer, written, meanwhile, mut mixed, later } = left;
+    let by_products = &climb.measured.origin.by_products;
+    let is_made = |file: &String| !by_products.contains(file);
+    mixed.retain(is_made);
+    if mixed.is_empty() && !later.iter().any(is_made) {
+        return Ok(stage);
+    }
+    let back: Vec<String> = written.into_iter().chain(meanwhile.into_iter().filter(is_made)).collect();
+    workspace.put_back_left(&writer, &back, &mixed).await?;
+    let taken = workspace.take_theirs();
+    if !taken.put_back.is_empty() {
+        recorder.warn(yours::kept(&context.world.keep, run, &taken.put_back, SINCE_THE_KILL));
+    }
+    meanwhile::take_in(context, recorder, stage).await
 }
 
 /// Ends a killed run that a later one takes the place of: its calls are settled, the iteration under way gets its row, and nobody goes on

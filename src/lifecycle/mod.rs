@@ -88,9 +88,10 @@ pub use applied::{Accepted, Applied, Claimed, Sum, accepted, apply, claimed, is_
 pub use commands::rank_of;
 pub use context::{LifecycleError, World};
 pub use kept::{KEPT_AT_THE_END, KEPT_PATCH, KEPT_TESTS, kept_under};
-pub use left_behind::discard;
+pub use left_behind::{SINCE_THE_KILL, discard};
 pub use resume::{end_of, load, recall_touched, replay_of, settle_lost};
 pub use standalone::{Ends, judge as judge_change};
+pub use yours::kept as keep_theirs;
 
 use std::ops::ControlFlow;
 
@@ -202,6 +203,8 @@ async fn carry(
         leftovers::note(context, recorder);
         if stood_still {
             stage = meanwhile::take_in(context, recorder, stage).await?;
+        } else {
+            stage = left_behind::part(context, recorder, stage).await?;
         }
         if let Some(start) = stage.start().cloned() {
             left_behind::note(context, recorder, &start);

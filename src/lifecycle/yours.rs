@@ -4,12 +4,14 @@
 //!
 //! While it is at work the files are the run's: those of a person's that are in its way are kept beside the log, and named.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::climb::Climb;
 use super::context::Context;
 use super::kept::ignore;
 use super::recorder::Recorder;
+use crate::domain::units::RunId;
 use crate::workspace::Taken;
 
 /// The most files that are named.
@@ -45,18 +47,24 @@ pub(super) fn tell(context: &Context<'_>, recorder: &mut Recorder<'_>) {
     if put_back.is_empty() {
         return;
     }
-    let folder = context.world.keep.join(context.charter.run_id.short()).join(FOLDER);
+    let message = kept(&context.world.keep, &context.charter.run_id, &put_back, "while the run was at work");
+    recorder.warn(message);
+}
+
+/// Keeps the contents of files of somebody else's that were put back in the folder of a run, and says so.
+pub fn kept(keep: &Path, run: &RunId, put_back: &BTreeMap<String, Option<Vec<u8>>>, when: &str) -> String {
+    let folder = keep.join(run.short()).join(FOLDER);
     let names: Vec<String> = put_back.keys().cloned().collect();
-    let kept = put_back.iter().filter(|(path, bytes)| {
-        bytes.as_ref().is_some_and(|bytes| write(&context.world.keep, &folder.join(path), bytes).is_ok())
-    });
+    let kept = put_back
+        .iter()
+        .filter(|(path, bytes)| bytes.as_ref().is_some_and(|bytes| write(keep, &folder.join(path), bytes).is_ok()));
     let lost = put_back.len() - kept.count();
     let beside = if lost == 0 { String::new() } else { format!("; {lost} could not be kept") };
-    recorder.warn(format!(
-        "changed by somebody while the run was at work, and put back: {}; as they were they are in {}{beside}",
+    format!(
+        "changed by somebody {when}, and put back: {}; as they were they are in {}{beside}",
         named(&names),
         folder.display()
-    ));
+    )
 }
 
 fn write(keep: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {

@@ -22,7 +22,9 @@ pub struct LeftBehind {
     pub written: Vec<String>,
     /// Other files that were changed while it lived, mostly by code under test. Sorted.
     pub meanwhile: Vec<String>,
-    /// Files that were changed later. Sorted.
+    /// Files that the run left changed and that somebody changed again later: nobody can part the two. Sorted.
+    pub mixed: Vec<String>,
+    /// Other files that were changed later. Sorted.
     pub later: Vec<String>,
 }
 
@@ -41,18 +43,20 @@ fn compare(states: &States, root: &Beneath) -> Result<Option<LeftBehind>, Worksp
         let is_open = states.open_files().holds(root.path(), path) || note.writer.open.contains(&path.to_string());
         start.get(path) != now.get(path) && !is_open && !states.frozen().is(path)
     };
-    let (mut written, mut meanwhile, mut later) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut written, mut meanwhile, mut mixed, mut later) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for path in start.keys().chain(now.keys()).filter(differs).collect::<BTreeSet<_>>() {
         let name = path.to_string();
         if note.is_as_written(&now, path) {
             written.push(name);
         } else if changed(root, path).is_some_and(|when| note.lived(when)) {
             meanwhile.push(name);
+        } else if note.left_changed(&start, path) {
+            mixed.push(name);
         } else {
             later.push(name);
         }
     }
-    Ok(Some(LeftBehind { writer: note.writer, written, meanwhile, later }))
+    Ok(Some(LeftBehind { writer: note.writer, written, meanwhile, mixed, later }))
 }
 
 /// When a file was changed. For one that is gone, when its folder was.
@@ -103,15 +107,24 @@ impl Workspace {
         compare(&self.states, &self.root)
     }
 
-    /// Makes files those that a run started from, and clears away what it was in the middle of writing.
+    /// Makes files those that a run started from, and clears away what it was in the middle of writing. Contents that somebody else had a
+    /// part in are kept ([`Self::take_theirs`]).
     ///
     /// # Errors
     /// As [`Self::restore`].
-    pub async fn put_back_left(&self, writer: &Writer, names: &[String]) -> Result<(), WorkspaceError> {
+    pub async fn put_back_left(
+        &self,
+        writer: &Writer,
+        names: &[String],
+        mixed: &[String],
+    ) -> Result<(), WorkspaceError> {
         let start = self.states.store().load(&writer.start)?;
-        for name in names {
+        for (name, is_mixed) in names.iter().map(|name| (name, false)).chain(mixed.iter().map(|name| (name, true))) {
             let path = RelPath::from_path(Path::new(name));
             let path = path.map_err(|error| WorkspaceError::Path { reason: error.to_string() })?;
+            if is_mixed {
+                self.states.theirs().claim(&self.root, &path);
+            }
             self.states.put_or_remove(&self.root, &path, start.get(&path))?;
         }
         self.states.remove_unfinished(&self.root)

@@ -256,7 +256,7 @@ impl Workspace {
         let differs = revisions.changed_here(here).await?;
         let differs = differs.iter().map(|path| files::slashed(path));
         Ok(match self.left_behind().await? {
-            Some(left) => differs.filter(|path| left.later.contains(path)).collect(),
+            Some(left) => differs.filter(|path| left.later.contains(path) || left.mixed.contains(path)).collect(),
             // Nothing says which are whose.
             None => differs.collect(),
         })

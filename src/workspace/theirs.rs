@@ -79,6 +79,13 @@ impl Theirs {
         self.add(path, bytes);
     }
 
+    /// Keeps what stands in a file that is known to be somebody else's.
+    pub(super) fn claim(&self, root: &Beneath, path: &RelPath) {
+        let Some(stat) = root.stat(path).ok().flatten().filter(|stat| stat.kind == Kind::File) else { return };
+        let bytes = if stat.size > MOST_OF_ONE { None } else { root.read(path).ok() };
+        self.add(path, bytes);
+    }
+
     /// Keeps what stood in a file.
     pub(super) fn add(&self, path: &RelPath, bytes: Option<Vec<u8>>) {
         let mut found = self.found();

@@ -58,6 +58,8 @@ pub(super) type Contents = BTreeMap<RelPath, BTreeSet<Option<Digest>>>;
 pub(super) struct Note {
     pub(super) writer: Writer,
     pub(super) contents: Contents,
+    /// The content of each path that was written last.
+    last_of: BTreeMap<RelPath, Option<Digest>>,
     /// From when to when nobody worked on the run.
     gaps: Vec<(i64, i64)>,
     /// The last sign of life.
@@ -129,15 +131,16 @@ pub(super) fn read(store: &Store) -> io::Result<Option<Note>> {
     let last = store.kept_changed(NOTE)?;
     let mut lines = bytes.split(|&byte| byte == 0);
     let Some(writer) = lines.next().and_then(|line| serde_json::from_slice(line).ok()) else { return Ok(None) };
-    let (mut contents, mut gaps) = (Contents::new(), Vec::new());
+    let (mut contents, mut last_of, mut gaps) = (Contents::new(), BTreeMap::new(), Vec::new());
     for line in lines {
         if let Some(gap) = parse_gap(line) {
             gaps.push(gap);
         } else if let Some((path, content)) = parse_line(line) {
+            last_of.insert(path.clone(), content);
             contents.entry(path).or_default().insert(content);
         }
     }
-    Ok(Some(Note { writer, contents, gaps, last }))
+    Ok(Some(Note { writer, contents, last_of, gaps, last }))
 }
 
 fn parse_gap(line: &[u8]) -> Option<(i64, i64)> {
@@ -157,6 +160,12 @@ impl Note {
     pub(super) fn is_as_written(&self, now: &Manifest, path: &RelPath) -> bool {
         let content = now.get(path).map(|entry| entry.content);
         self.contents.get(path).is_some_and(|written| written.contains(&content))
+    }
+
+    /// Whether the run left a file other than it found it.
+    pub(super) fn left_changed(&self, start: &Manifest, path: &RelPath) -> bool {
+        let found = start.get(path).map(|entry| entry.content);
+        self.last_of.get(path).is_some_and(|left| *left != found)
     }
 
     /// Whether somebody worked on the run then. A time that falls together with the end of a life, as coarse as kernels' clocks are, came

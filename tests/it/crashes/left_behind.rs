@@ -289,7 +289,7 @@ fn b8_files_that_a_person_put_back_are_not_in_the_way() {
     let said = killed.run(&[]);
     assert_eq!(said.code, 0, "{}", said.all());
     assert!(
-        said.err.contains(&format!("run {} was killed here, and no file is as it left it", killed.run)),
+        said.err.contains(&format!("run {} was killed here, and nothing of it is left in the files", killed.run)),
         "{said:?}"
     );
     // The fix is what the killed run wrote, too; that one is history now.
@@ -299,15 +299,68 @@ fn b8_files_that_a_person_put_back_are_not_in_the_way() {
     killed.server.finish();
 }
 
+/// The files of a person's that were kept beside the log.
+fn kept_of(killed: &Killed, path: &str) -> String {
+    let beside = Path::new(&killed.database).parent().expect("a folder").join(&killed.run).join("yours").join(path);
+    std::fs::read_to_string(&beside).unwrap_or_else(|error| panic!("{}: {error}", beside.display()))
+}
+
+/// One line by a person does not make the model's own a person's.
 #[test]
-fn b8_a_file_that_a_person_changed_after_the_kill_is_kept() {
+fn b8_edits_of_a_killed_run_are_no_baseline_because_a_person_edited_the_file_too() {
     let killed = Killed::after_an_edit(Project::python());
-    let mine = "def total(prices):\n    return round(sum(prices))\n";
-    killed.project.write("shop/cart.py", mine);
-    let said = killed.run(&["--discard"]);
+    let mixed = format!("{}# mine\n", killed.project.read("shop/cart.py"));
+    killed.project.write("shop/cart.py", &mixed);
+    killed.project.write("mine.txt", "mine\n");
+    for command in ["check", "doctor"] {
+        let looked = killed.look(command);
+        let said = "was killed here and left 1 file changed; changed again since by somebody: shop/cart.py";
+        assert!(looked.all().contains(said), "{command}: {}", looked.all());
+    }
+    let refused = killed.run(&[]);
+    assert!(refused.code == 2 && refused.err.contains("changed again since by somebody"), "{}", refused.all());
+    assert_eq!(killed.project.read("shop/cart.py"), mixed);
+
+    let said = killed.discard_and_stop();
+    assert!(said.err.contains("is discarded; put back as it found them: shop/cart.py\n"), "{}", said.all());
+    assert!(
+        said.err.contains("after the run was killed, beside edits of its own, and put back: shop/cart.py;"),
+        "{}",
+        said.all()
+    );
+    assert!(
+        said.err.contains("kept as they are, since they were changed after it was killed: mine.txt\n"),
+        "{}",
+        said.all()
+    );
+    assert!(killed.project.read("shop/cart.py").ends_with("sum(prices) - 1\n"), "the start");
+    assert_eq!((kept_of(&killed, "shop/cart.py"), killed.project.read("mine.txt")), (mixed, "mine\n".to_owned()));
+}
+
+#[test]
+fn b8_a_judge_says_that_the_files_are_a_killed_runs() {
+    let project = Project::python();
+    project.commit();
+    let killed = Killed::after_an_edit(project);
+    let judged = killed.program.run(killed.project.path(), &["judge", "--test-command", "python3 -m unittest"]);
+    assert!(judged.err.contains("was killed here and left 1 file changed"), "{}", judged.all());
+}
+
+#[test]
+fn b8_resume_keeps_what_a_person_changed_after_the_kill() {
+    let killed = Killed::after_an_edit(Project::python());
+    let mixed = format!("{}# mine\n", killed.project.read("shop/cart.py"));
+    killed.project.write("shop/cart.py", &mixed);
+    killed.project.write("mine.txt", "mine\n");
+    killed.project.write("shop/other.py", "x = 1\n");
+    let said = killed.resume();
     assert_eq!(said.code, 0, "{}", said.all());
-    assert!(said.err.contains("were changed after it was killed: shop/cart.py\n"), "{}", said.all());
-    assert_eq!(killed.project.read("shop/cart.py"), mine);
+    assert!(said.err.contains("beside edits of its own, and put back: shop/cart.py; as they were"), "{}", said.all());
+    assert!(said.err.contains("part of its start from now on: mine.txt, shop/other.py"), "{}", said.all());
+    assert!(killed.project.read("shop/cart.py").ends_with("sum(prices)\n"), "the fix");
+    assert_eq!(kept_of(&killed, "shop/cart.py"), mixed);
+    assert_eq!(killed.project.read("mine.txt") + &killed.project.read("shop/other.py"), "mine\nx = 1\n");
+    assert!(said.out.contains("Change:  1 file, +1 −1\n"), "theirs is not the run's change: {}", said.out);
     killed.server.finish();
 }
 
@@ -396,8 +449,7 @@ fn b8_what_a_person_changes_between_a_kill_and_a_resume_is_kept() {
     assert_eq!(again.status.code(), None, "killed again");
     let said = killed.run(&["--discard"]);
     assert_eq!(said.code, 0, "{}", said.all());
-    assert!(said.err.contains("changed after it was killed: mine.txt\n"), "{}", said.all());
-    assert_eq!(killed.project.read("mine.txt"), "between\n");
+    assert_eq!(killed.project.read("mine.txt"), "between\n", "part of its start");
     killed.server.finish();
 }
 
