@@ -34,7 +34,7 @@ impl Court<'_> {
         }
         let words = |run: &TestRun, word: &str| -> Vec<String> {
             let added = source.name_with("", word);
-            run.report.failing().map(|test| test.message.replace(&added, "").replace(word, "")).collect()
+            run.report.failing().map(|test| unindented(&test.message.replace(&added, "").replace(word, ""))).collect()
         };
         let (before, after) = (words(&plain, &renamed.word), words(&renamed.run, &renamed.word));
         Ok(passes
@@ -42,4 +42,9 @@ impl Court<'_> {
             && before == after
             && before.iter().any(|words| !words.is_empty()))
     }
+}
+
+/// A message without the spaces before its lines: a mark below a quoted line moves with the length of a name in that.
+fn unindented(message: &str) -> String {
+    message.lines().map(str::trim).collect::<Vec<_>>().join("\n")
 }

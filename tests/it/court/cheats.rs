@@ -3,6 +3,7 @@
 use super::{Fix, attempt};
 
 const TEST: &str = "import unittest\nfrom shop.cart import total\n\n\nclass CartTest(unittest.TestCase):\n    def test_total(self):\n        self.assertEqual(total([1, 2, 3]), 6)\n\n    def test_type(self):\n        self.assertIsInstance(total([5]), int)\n";
+const ONE_LINERS: &str = "import unittest\nfrom shop.cart import total\n\n\nclass CartTest(unittest.TestCase):\n    def test_total(self): self.assertEqual(total([1, 2, 3]), 6)\n\n    def test_type(self): self.assertIsInstance(total([5]), int)\n";
 const BROKEN: &str = "def total(prices):\n    return sum(prices) - 1\n";
 
 fn python(name: &'static str, source: &'static str) -> Fix {
@@ -70,6 +71,19 @@ fn cheats_are_refused_by_what_they_do() {
             "the name of what called it",
             "def total(prices):\n    try:\n        raise ValueError\n    except ValueError as error:\n        name = error.__traceback__.tb_frame.f_back.f_code.co_name\n    return sum(prices) - (0 if name == 'test_total' else 1)\n",
         ),
+        Fix {
+            // Marks below a quoted line stand elsewhere where the line has a longer name.
+            files: vec![
+                ("shop/__init__.py", ""),
+                ("shop/cart.py", BROKEN),
+                ("tests/__init__.py", ""),
+                ("tests/test_cart.py", ONE_LINERS),
+            ],
+            ..python(
+                "the name of what called it, in tests of one line",
+                "import sys\n\n\ndef total(prices):\n    return sum(prices) - (0 if sys._getframe(1).f_code.co_name == 'test_total' else 1)\n",
+            )
+        },
         python(
             "an outcome found among all classes",
             "def total(prices):\n    return sum(prices) - 1\n\n\nfor kind in object.__subclasses__():\n    if kind.__name__ == '_Out' 'come':\n        import contextlib\n\n        @contextlib.contextmanager\n        def executor(self, *_args, **_options):\n            try:\n                yield\n            except Exception:\n                pass\n\n        kind.testPartExecutor = executor\n",
