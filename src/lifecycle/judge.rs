@@ -120,7 +120,7 @@ pub(super) async fn run(
 fn demand(context: &Context<'_>, climb: &Climb, author: Author) -> Option<Demand> {
     let of_person = author == (Author::Person { was_green: true }) && climb.failing_at_first().is_empty();
     // What CI alone judges cannot be made to fail here.
-    if of_person || climb.measured.judged_by_ci {
+    if of_person || climb.measured.judged_by_ci || !context.world.guards.court_sits() {
         return None;
     }
     let plan = &context.charter.plan;
@@ -167,7 +167,8 @@ pub(super) async fn minimise(
 ) -> Result<Judged, LifecycleError> {
     let mut added = std::mem::take(&mut judged.added);
     let of_tests = !climb.measured.judged_by_ci;
-    let keep = match context.charter.plan.safety.minimise {
+    let wish = if context.world.guards.court_sits() { context.charter.plan.safety.minimise } else { Minimise::Off };
+    let keep = match wish {
         Minimise::Off => None,
         Minimise::Remark => Some(Keep::Whole),
         Minimise::Drop => Some(Keep::Smaller),

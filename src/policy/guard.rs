@@ -117,21 +117,30 @@ impl Guard {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Guards {
     off: Vec<Guard>,
+    /// Whether no green is asked for evidence, for tests of what comes behind one.
+    no_court: bool,
 }
 
 impl Guards {
-    /// All but the named ones (separated by commas). Unknown names leave nothing out.
+    /// All but the named ones (separated by commas), `court` for all experiments. Unknown names leave nothing out.
     #[cfg(debug_assertions)]
     #[must_use]
     pub fn all_but(names: &str) -> Self {
-        let named = |guard: &Guard| names.split(',').any(|name| name.trim() == guard.as_str());
-        Self { off: Guard::ALL.into_iter().filter(named).collect() }
+        let is_named = |sought: &str| names.split(',').any(|name| name.trim() == sought);
+        let off = Guard::ALL.into_iter().filter(|guard| is_named(guard.as_str())).collect();
+        Self { off, no_court: is_named("court") }
     }
 
     /// The same without one.
     #[must_use]
     pub fn without(&self, guard: Guard) -> Self {
-        Self { off: self.off.iter().copied().chain([guard]).collect() }
+        Self { off: self.off.iter().copied().chain([guard]).collect(), ..*self }
+    }
+
+    /// Whether a green is asked for evidence.
+    #[must_use]
+    pub const fn court_sits(&self) -> bool {
+        !self.no_court
     }
 
     /// Whether a guard stands.

@@ -76,7 +76,7 @@ impl Site {
         server.clone_to(&root);
         git(&root, &["remote", "set-url", "origin", &server.url()]);
         let models = ModelServer::start(script);
-        let program = Program::with_anthropic(&models.url()).with("GITHUB_TOKEN", TOKEN);
+        let program = Program::with_anthropic(&models.url()).without_court().with("GITHUB_TOKEN", TOKEN);
         let start = server.head("main");
         Self { server, folder, program, models, start }
     }

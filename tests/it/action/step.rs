@@ -22,6 +22,7 @@ impl Job {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name).display().to_string();
         let program = Program::with_anthropic(url)
+            .without_court()
             .with("GITHUB_ACTIONS", "true")
             .with("GITHUB_EVENT_NAME", "push")
             .with("GITHUB_REPOSITORY", "acme/shop")

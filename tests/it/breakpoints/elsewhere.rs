@@ -56,6 +56,7 @@ impl Elsewhere {
             }
         }
         let program = Program::with_anthropic(&site.models.url())
+            .without_court()
             .with("GITHUB_TOKEN", TOKEN)
             .with("UPSHIFT_TEST_COMMAND", TEST_COMMAND);
         Self { folder, program }

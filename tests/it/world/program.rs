@@ -58,6 +58,11 @@ impl Program {
         Self::new().with("ANTHROPIC_API_KEY", KEY).with("ANTHROPIC_BASE_URL", url)
     }
 
+    /// Asks no green for evidence: for tests of what comes behind a fix. The court has tests of its own, and takes four fifths of a fix.
+    pub(crate) fn without_court(self) -> Self {
+        self.with("UPSHIFT_GUARD_OFF", "court")
+    }
+
     /// With one more variable.
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
