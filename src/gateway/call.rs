@@ -33,9 +33,9 @@ use crate::redact::Redactor;
 /// The largest body that is read, as sent and unpacked: what the vendors take at most.
 const MAX_BODY: usize = 32 * 1024 * 1024;
 
-/// A gateway at work.
+/// The handler of calls to a gateway.
 #[derive(Debug, Clone)]
-pub(super) struct Desk {
+pub(super) struct Handler {
     pub(super) gateway: Rc<Gateway>,
     pub(super) ledger: Rc<Ledger>,
     /// The wires whose servers know no service tiers.
@@ -67,7 +67,7 @@ struct Prepared {
     purpose: Purpose,
 }
 
-impl Desk {
+impl Handler {
     pub(super) fn new(gateway: Gateway, ledger: &Rc<Ledger>) -> Self {
         Self { gateway: Rc::new(gateway), ledger: Rc::clone(ledger), tierless: Rc::default() }
     }

@@ -10,7 +10,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use super::call::Desk;
+use super::call::Handler;
 use super::{Gateway, Ledger};
 
 /// The most connections at a time. Agents with many sub-agents have some dozens.
@@ -53,7 +53,7 @@ impl Open {
     /// Serves until the other future is done, then cuts the connections that are still under way, which settles their calls. Needs to run
     /// in a [`tokio::task::LocalSet`].
     pub async fn serve_during<T>(self, gateway: Gateway, ledger: &Rc<Ledger>, other: impl Future<Output = T>) -> T {
-        let desk = Desk::new(gateway, ledger);
+        let handler = Handler::new(gateway, ledger);
         let mut connections = JoinSet::new();
         tokio::pin!(other);
         let done = loop {
@@ -62,7 +62,7 @@ impl Open {
                 accepted = self.listener.accept(), if connections.len() < MOST_CONNECTIONS => {
                     // A connection that is gone again, or no descriptor left for one: the next may do.
                     if let Ok((stream, _)) = accepted {
-                        connections.spawn_local(converse(stream, desk.clone()));
+                        connections.spawn_local(converse(stream, handler.clone()));
                     }
                 }
                 Some(_) = connections.join_next(), if !connections.is_empty() => {}
@@ -74,12 +74,12 @@ impl Open {
     }
 }
 
-async fn converse(stream: TcpStream, desk: Desk) {
+async fn converse(stream: TcpStream, handler: Handler) {
     // Small pieces of a stream are to go on at once.
     drop(stream.set_nodelay(true));
     let service = service_fn(move |request| {
-        let desk = desk.clone();
-        async move { Ok::<_, Infallible>(desk.answer(request).await) }
+        let handler = handler.clone();
+        async move { Ok::<_, Infallible>(handler.answer(request).await) }
     });
     // A client that breaks off has no need to be told.
     drop(http1::Builder::new().serve_connection(TokioIo::new(stream), service).await);

@@ -12,7 +12,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::hearing::{Call, Heard, Hearing};
 use super::house::House;
-use super::line::{Desk, Line};
+use super::line::{Client, Line};
 use super::spec::{Held, HostedPorts, HostedSpec, unusable};
 use crate::audit::{Journal, Store};
 use crate::backend::{Backend, Limit, SubAgent, limit_in};
@@ -166,7 +166,7 @@ async fn hear(
     loop {
         let chunk = bytes.recv().await;
         let is_over = chunk.is_none();
-        let events = line.push(chunk.as_deref(), Desk::new(spec, ledger, ports));
+        let events = line.push(chunk.as_deref(), Client::new(spec, ledger, ports));
         let now = ports.hosting.clock.monotonic_ms();
         for event in events {
             let heard = hearing.borrow_mut().take(event, now);

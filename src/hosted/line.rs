@@ -24,9 +24,9 @@ pub(super) enum Line {
     Talk(Box<Talk>, Option<UnboundedSender<Vec<u8>>>),
 }
 
-/// The desk that answers an agent.
+/// The answers to what an agent asks of its client.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Desk<'d> {
+pub(super) struct Client<'d> {
     workspace: &'d Workspace,
     root: &'d Path,
     reads_only: bool,
@@ -34,7 +34,7 @@ pub(super) struct Desk<'d> {
     ledger: &'d Ledger,
 }
 
-impl<'d> Desk<'d> {
+impl<'d> Client<'d> {
     pub(super) fn new(spec: &HostedSpec, ledger: &'d Ledger, ports: &'d HostedPorts<'_>) -> Self {
         let reads_only = spec.role != Role::Artisan;
         let is_confined = ports.hosting.sandbox != Sandbox::Off;
@@ -116,7 +116,7 @@ impl Line {
     }
 
     /// Takes the next bytes, or the end, and answers what is asked in them.
-    pub(super) fn push(&mut self, bytes: Option<&[u8]>, desk: Desk<'_>) -> Vec<AgentEvent> {
+    pub(super) fn push(&mut self, bytes: Option<&[u8]>, client: Client<'_>) -> Vec<AgentEvent> {
         match (self, bytes) {
             (Self::Stream(stream), Some(bytes)) => stream.push(bytes),
             (Self::Stream(stream), None) => stream.finish(),
@@ -126,7 +126,7 @@ impl Line {
             }
             (Self::Talk(talk, say), Some(bytes)) => {
                 let turns = talk.push(bytes);
-                turns.into_iter().filter_map(|turn| take(turn, say, desk)).collect()
+                turns.into_iter().filter_map(|turn| take(turn, say, client)).collect()
             }
         }
     }
@@ -137,7 +137,7 @@ impl Line {
     }
 }
 
-fn take(turn: Turn, say: &mut Option<UnboundedSender<Vec<u8>>>, desk: Desk<'_>) -> Option<AgentEvent> {
+fn take(turn: Turn, say: &mut Option<UnboundedSender<Vec<u8>>>, client: Client<'_>) -> Option<AgentEvent> {
     let line = match turn {
         Turn::Heard(event) => return Some(event),
         Turn::Over => {
@@ -145,7 +145,7 @@ fn take(turn: Turn, say: &mut Option<UnboundedSender<Vec<u8>>>, desk: Desk<'_>) 
             return None;
         }
         Turn::Say(line) => line,
-        Turn::Asked(asked) => Talk::answer(&asked, desk.answer(&asked.wish)),
+        Turn::Asked(asked) => Talk::answer(&asked, client.answer(&asked.wish)),
     };
     if let Some(say) = say {
         // An agent that is gone hears nothing.

@@ -1,4 +1,4 @@
-//! Seeking one usable reply: recorded ones first, then targets by rotation, with its waits (S1-3 to S1-8).
+//! The way to one usable reply: recorded ones first, then targets by rotation, with its waits (S1-3 to S1-8).
 
 use std::time::Duration;
 

@@ -58,22 +58,30 @@ pub fn matrix(tasks: &[Task], max_cost: MicroUsd, most_jobs: usize) -> Matrix {
     Matrix { jobs: parted.into_iter().map(job).collect(), share, left_out }
 }
 
-/// The ids of open tasks that something proves, and whose dependencies are completed or such tasks themselves.
+/// The ids of open tasks that something proves, and whose dependencies are completed or such tasks themselves. Linear in tasks and
+/// dependencies but for the look-ups.
 fn workable(tasks: &[Task]) -> BTreeSet<&str> {
-    let done = |id: &str| tasks.iter().any(|task| task.id == id && task.status == TaskStatus::Completed);
+    let completed = tasks.iter().filter(|task| task.status == TaskStatus::Completed).map(|task| task.id.as_str());
+    let completed: BTreeSet<&str> = completed.collect();
     let open = tasks.iter().filter(|task| task.is_open() && task.proof != Proof::Nothing);
-    let mut left: BTreeMap<&str, Vec<&str>> = open
-        .map(|task| {
-            let waits = task.depends_on.iter().map(String::as_str).filter(|id| !done(id));
-            (task.id.as_str(), waits.collect())
-        })
-        .collect();
-    loop {
-        let stuck = left.iter().find(|(_, waits)| waits.iter().any(|id| !left.contains_key(id)));
-        let Some(id) = stuck.map(|(id, _)| *id) else { break };
-        left.remove(id);
+    let mut ready: BTreeSet<&str> = open.clone().map(|task| task.id.as_str()).collect();
+    let mut dependents: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut stuck: Vec<&str> = Vec::new();
+    for task in open {
+        for other in task.depends_on.iter().map(String::as_str).filter(|id| !completed.contains(id)) {
+            if ready.contains(other) {
+                dependents.entry(other).or_default().push(&task.id);
+            } else {
+                stuck.push(&task.id);
+            }
+        }
     }
-    left.into_keys().collect()
+    while let Some(id) = stuck.pop() {
+        if ready.remove(id) {
+            stuck.extend(dependents.remove(id).unwrap_or_default());
+        }
+    }
+    ready
 }
 
 /// The places of tasks that depend on one another, directly or through others. Each group is in the backlog's order.
@@ -91,19 +99,24 @@ fn groups(tasks: &[Task], ready: &BTreeSet<&str>) -> Vec<Vec<usize>> {
             if one == two {
                 continue;
             }
-            let moved = groups.get_mut(two).map(std::mem::take).unwrap_or_default();
+            let size = |group: usize| groups.get(group).map_or(0, Vec::len);
+            // The smaller moves, so that no task moves more often than the groups can double.
+            let (larger, smaller) = if size(one) < size(two) { (two, one) } else { (one, two) };
+            let moved = groups.get_mut(smaller).map(std::mem::take).unwrap_or_default();
             for place in &moved {
                 if let Some(task) = tasks.get(*place) {
-                    of.insert(&task.id, one);
+                    of.insert(&task.id, larger);
                 }
             }
-            if let Some(group) = groups.get_mut(one) {
+            if let Some(group) = groups.get_mut(larger) {
                 group.extend(moved);
             }
         }
     }
     groups.retain(|group| !group.is_empty());
     groups.iter_mut().for_each(|group| group.sort_unstable());
+    // The order of the groups is the backlog's, whichever of two moved.
+    groups.sort_by_key(|group| group.first().copied());
     groups
 }
 
@@ -160,6 +173,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_chain_of_ten_thousand_is_one_job_and_nothing_where_its_head_has_no_proof() {
+        let chain = |first_is_provable: bool| -> Vec<Task> {
+            let link = |number: usize| {
+                task(number, true, number > 0 || first_is_provable, number.checked_sub(1).into_iter().collect())
+            };
+            (0..10_000).map(link).collect()
+        };
+        let (whole, headless) = (chain(true), chain(false));
+        let found = matrix(&whole, MicroUsd(10_000), MOST_JOBS);
+        assert_eq!(found.jobs.iter().map(|job| job.tasks.len()).collect::<Vec<_>>(), [10_000]);
+        assert_eq!((found.jobs[0].tasks[9_999].as_str(), found.share), ("T9999", MicroUsd(1)));
+        let none = matrix(&headless, MicroUsd(10_000), MOST_JOBS);
+        assert_eq!((none.jobs.len(), none.left_out.len()), (0, 10_000));
     }
 
     #[test]

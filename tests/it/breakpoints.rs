@@ -93,6 +93,12 @@ impl Site {
         Self { program: self.program.with(name, value), ..self }
     }
 
+    /// With the experiments that each green is asked for.
+    fn with_court(self) -> Self {
+        let (court, sits) = Program::WITH_COURT;
+        self.with(court, sits)
+    }
+
     /// The arguments of a run that pushes.
     fn arguments(&self, push: &str) -> Vec<String> {
         let database = self.database().display().to_string();

@@ -24,7 +24,7 @@ const PAUSE_MS: u64 = 60_000;
 
 /// Listens to a conversation.
 #[derive(Debug)]
-pub(super) struct Ear {
+pub(super) struct CommentListener {
     github: GitHub,
     number: u64,
     since: String,
@@ -87,8 +87,8 @@ pub(super) enum Answer {
     Refused,
 }
 
-impl Ear {
-    /// The ear of the job that we are, where it is about a conversation and has a token.
+impl CommentListener {
+    /// A listener of the job that we are, where it is about a conversation and has a token.
     pub(super) fn of(environment: &Environment, clock: &Arc<dyn Clock>, stop: &Stop) -> Option<Self> {
         let context = context::read(environment).ok().flatten()?;
         let number = context.pull_request_number()?;

@@ -12,7 +12,7 @@ use super::super::plan::{self, Flags, Resolved};
 use super::super::setup::{self, Setup};
 use super::super::{Failure, signals};
 use super::book::{self, Book};
-use super::comments::Ear;
+use super::comments::CommentListener;
 use super::flags::BacklogFlags;
 use super::matrix::LEAST_SHARE;
 use super::only::{known, named};
@@ -63,8 +63,8 @@ pub(super) struct Engine<'e> {
     pub(super) theirs: Vec<String>,
     /// A person's own words for objectives.
     pub(super) template: Option<Template>,
-    /// The ear for comments, where this job is about a conversation.
-    pub(super) ear: RefCell<Option<Ear>>,
+    /// The listener for comments, where this job is about a conversation.
+    pub(super) comments: RefCell<Option<CommentListener>>,
     /// The branch that was checked out when this began. `None` where a commit alone was.
     branch: Option<String>,
     /// The commit that was checked out when it was last looked whether all that is done is in it.
@@ -119,7 +119,7 @@ async fn opened(
             max_iterations: flags.max_tasks,
         },
     };
-    let ear = Ear::of(outside, &setup.clock, stop);
+    let comments = CommentListener::of(outside, &setup.clock, stop);
     let mut engine = Engine {
         resolved,
         settings,
@@ -133,7 +133,7 @@ async fn opened(
         setup: &setup,
         theirs: Vec::new(),
         template,
-        ear: RefCell::new(ear),
+        comments: RefCell::new(comments),
         branch: revisions.branch().await.map_err(unreadable)?,
         head: RefCell::default(),
         trouble: RefCell::default(),

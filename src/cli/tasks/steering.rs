@@ -6,10 +6,11 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::book::Book;
-use super::comments::{Answer, Ear, Wish};
+use super::comments::{Answer, CommentListener, Wish};
 use super::engine::Engine;
 use crate::audit::{AuditError, OrderAnswer};
 use crate::policy::course::{Change, Order, Status};
+use crate::report::words;
 
 /// How often a paused process looks whether it may go on (S3-1).
 const PAUSED_BEAT: Duration = Duration::from_millis(100);
@@ -38,13 +39,13 @@ impl Engine<'_> {
         if let Err(error) = self.hear_orders(book) {
             self.teller.word(&format!("⚠ what is asked of the backlog could not be read: {error}"));
         }
-        let Some(mut ear) = self.ear.take() else { return };
-        self.hear_comments(book, &mut ear).await;
-        if let Some(trouble) = ear.trouble() {
+        let Some(mut comments) = self.comments.take() else { return };
+        self.hear_comments(book, &mut comments).await;
+        if let Some(trouble) = comments.trouble() {
             let trouble = self.setup.redactor.redact(&trouble);
             self.teller.word(&format!("⚠ commands in comments could not be read or answered: {trouble}"));
         }
-        self.ear.replace(Some(ear));
+        self.comments.replace(Some(comments));
     }
 
     fn hear_orders(&self, book: &mut Book) -> Result<(), AuditError> {
@@ -60,8 +61,8 @@ impl Engine<'_> {
         Ok(())
     }
 
-    async fn hear_comments(&self, book: &mut Book, ear: &mut Ear) {
-        for asked in ear.listen().await {
+    async fn hear_comments(&self, book: &mut Book, comments: &mut CommentListener) {
+        for asked in comments.listen().await {
             let answer = match asked.wish {
                 Wish::Order(order) if self.obey(book, order).is_ok() => Answer::Done,
                 Wish::Budget(more) => match book.raise_cap(more) {
@@ -77,7 +78,7 @@ impl Engine<'_> {
                 },
                 Wish::Order(_) | Wish::UnderWay | Wish::Refused | Wish::Unknown => Answer::Refused,
             };
-            ear.answer(&asked, answer).await;
+            comments.answer(&asked, answer).await;
         }
     }
 
@@ -96,12 +97,12 @@ impl Engine<'_> {
             Change::Added { previous } => {
                 let payload = json!({ "added": most - previous, "newMax": most, "previousMax": previous, "currentIteration": at });
                 self.tell("engine:iterations-added", payload);
-                format!("{most} tasks are worked on at most, {at} were begun")
+                limit_in_words(most, at)
             }
             Change::Removed { previous } => {
                 let payload = json!({ "removed": previous - most, "newMax": most, "previousMax": previous, "currentIteration": at });
                 self.tell("engine:iterations-removed", payload);
-                format!("{most} tasks are worked on at most, {at} were begun")
+                limit_in_words(most, at)
             }
             Change::Stopping => "it ends behind the task under way".to_owned(),
         };
@@ -127,4 +128,10 @@ impl Engine<'_> {
         }
         Ok(true)
     }
+}
+
+fn limit_in_words(most: u32, begun: u32) -> String {
+    let is = if most == 1 { "is" } else { "are" };
+    let was = if begun == 1 { "was" } else { "were" };
+    format!("{} {is} worked on at most, {begun} {was} begun", words::count(u64::from(most), "task"))
 }

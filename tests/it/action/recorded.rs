@@ -8,6 +8,7 @@ use super::delivery::Site;
 use super::file;
 use super::reentry::Repository;
 use crate::world::model_server::Scripted;
+use crate::world::program::Program;
 use crate::world::timeless;
 
 /// The recorded example's files.
@@ -24,8 +25,13 @@ fn c15_the_recorded_comment_is_the_one_that_a_pull_request_gets() {
     let mut repository = Repository::of(Site::of(&files, &["success"]), no_vendor);
     repository.site.github.world().ci.iter_mut().for_each(|plan| plan.takes_ms = 0);
     // The ladder and the cap are the example's own. The job stays until CI is over.
-    let more =
-        [("UPSHIFT_TIERS", ""), ("UPSHIFT_MAX_COST_USD", ""), ("UPSHIFT_WAIT_FOR", "ci"), ("UPSHIFT_TEST_CLOCK", "1")];
+    let more = [
+        ("UPSHIFT_TIERS", ""),
+        ("UPSHIFT_MAX_COST_USD", ""),
+        ("UPSHIFT_WAIT_FOR", "ci"),
+        ("UPSHIFT_TEST_CLOCK", "1"),
+        Program::WITH_COURT,
+    ];
     let ended = repository.job_for("workflow_run", &repository.told("failure"), &more);
     assert_eq!(repository.site.server.pushes(), 1, "{}", ended.said());
     assert!(repository.models.requests().is_empty(), "{}", ended.said());

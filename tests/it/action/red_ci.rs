@@ -8,6 +8,7 @@ use super::step::replace_line;
 use crate::world::github::{FakeGitHub, World};
 use crate::world::log::Log;
 use crate::world::model_server::{ModelServer, Request, Say};
+use crate::world::program::Program;
 use crate::world::project::Project;
 
 const RUN: u64 = 55;
@@ -157,7 +158,8 @@ fn where_it_runs_once_more_already_nobody_is_paid_either() {
 fn what_failed_in_ci_and_runs_here_is_mended_beside_the_tests() {
     let github = FakeGitHub::start_in_real_time(with_step("sh lint.sh"));
     let models = ModelServer::start(replace_line("sum(prices)", "sum(prices, 0)"));
-    let job = job(&github, &models, "workflow_run", &red_ci());
+    let (court, sits) = Program::WITH_COURT;
+    let job = job(&github, &models, "workflow_run", &red_ci()).with(court, sits);
     let project = unclean();
     let said = job.run(&project);
     assert_eq!((said.code, job.outputs()["outcome"].as_str()), (0, "fixed"), "{}", said.all());

@@ -12,7 +12,7 @@ pub(crate) const ROWS: [Row; 14] = [
             "it_pauses_from_running_alone_and_a_pause_can_be_taken_back",
             "s3_14_it_pauses_goes_on_and_works_on_more_or_fewer_as_it_is_asked",
             "who_may_write_can_pause_add_and_stop_by_comments_and_others_may_not",
-            "a_comment_is_heard_while_a_task_is_under_way",
+            "comments_are_heard_while_a_task_is_under_way_and_it_stops_behind_it",
         ],
     ),
     Row(

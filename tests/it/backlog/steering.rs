@@ -106,7 +106,7 @@ fn s3_14_it_pauses_goes_on_and_works_on_more_or_fewer_as_it_is_asked() {
         (&json!(2), &json!(3), &json!(1), &json!(1))
     );
     let floor = call(&program, &project, &["remove", "9"]);
-    assert_eq!(floor.out, "1 tasks are worked on at most, 1 were begun\n", "never below what was begun");
+    assert_eq!(floor.out, "1 task is worked on at most, 1 was begun\n", "never below what was begun");
     assert_eq!(call(&program, &project, &["remove", "1"]).code, 1);
     assert_eq!(call(&program, &project, &["add", "1"]).code, 0);
     go.send(()).expect("it waits");
@@ -237,7 +237,7 @@ fn of_a_label(project: &Project, models: &str, forge: &str) -> Program {
 
 /// Read every 15 seconds, also while a model is asked.
 #[test]
-fn a_comment_is_heard_while_a_task_is_under_way() {
+fn comments_are_heard_while_a_task_is_under_way_and_it_stops_behind_it() {
     let github = FakeGitHub::start_in_real_time(world());
     let project = project();
     let (go, server) = waits();
@@ -253,22 +253,39 @@ fn a_comment_is_heard_while_a_task_is_under_way() {
     working.until("iteration:started");
     {
         let mut world = github.world();
-        let id = world.new_id();
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time");
         let at = u64::try_from(now.as_millis()).expect("a number") + 1_000;
-        let (author, body) = ("ada".to_owned(), "/upshift add 1".to_owned());
-        let comment = Comment { id, issue: 7, author, body, created_ms: at, updated_ms: at, ..Comment::default() };
-        world.comments.push(comment);
+        for body in ["/upshift add 1", "/upshift stop"] {
+            let id = world.new_id();
+            let (author, body) = ("ada".to_owned(), body.to_owned());
+            world.comments.push(Comment {
+                id,
+                issue: 7,
+                author,
+                body,
+                created_ms: at,
+                updated_ms: at,
+                ..Comment::default()
+            });
+        }
     }
     let added = working.until("engine:iterations-added");
     assert_eq!((&added["newMax"], &added["currentIteration"]), (&json!(2), &json!(1)), "the first is under way");
+    // The second comment is obeyed in the same look as the first.
+    let status = || {
+        let said = call(&program, &project, &["tasks", "status", "--format", "json"]);
+        serde_json::from_str::<Value>(&said.out).expect("JSON")["status"].as_str().expect("a word").to_owned()
+    };
+    let seen: Vec<String> = (0..100).map(|_| status()).take_while(|status| status != "stopping").collect();
+    assert!(seen.len() < 100 && seen.iter().all(|status| status == "running"), "{seen:?}");
     go.send(()).expect("it waits");
     let lines = working.rest();
     let stopped = lines.iter().find(|line| line["type"] == "engine:stopped").expect("it stops");
-    assert_eq!(stopped["totalIterations"], 2, "{lines:#?}");
+    assert_eq!(stopped["totalIterations"], 1, "the task under way is done, no other begins: {lines:#?}");
+    assert_eq!(status(), "idle");
     server.finish();
     let told: Vec<String> = github.finish().reactions.iter().map(|reaction| reaction.content.clone()).collect();
-    assert_eq!(told, ["+1"]);
+    assert_eq!(told, ["+1", "+1"]);
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn somebody_changes(site: &Site, name: &str, text: &str) -> String {
 
 #[test]
 fn a_fix_is_put_on_top_of_what_somebody_pushed_meanwhile_and_judged_there_once_more() {
-    let site = Site::new().with("UPSHIFT_WAIT_FOR", "none");
+    let site = Site::new().with_court().with("UPSHIFT_WAIT_FOR", "none");
     // In the same file, and in others.
     let text = "\"\"\"The cart.\"\"\"\n\n\ndef total(prices):\n    return sum(prices) - 1\n";
     std::fs::write(site.server.seed().join("shop/cart.py"), text).expect("written");

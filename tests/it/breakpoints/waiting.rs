@@ -196,7 +196,7 @@ fn auto_merge_is_enabled_behind_the_proof_and_a_repository_that_forbids_it_is_to
         (Some(false), "", "auto-merge is not allowed for this repository → Fix: tick \"Allow auto-merge\""),
         (None, "", "auto-merge is not allowed for this repository → Fix: tick \"Allow auto-merge\""),
     ] {
-        let site = Site::new();
+        let site = Site::new().with_court();
         let folder = site.root().join(".github");
         std::fs::create_dir_all(&folder).expect("a folder");
         std::fs::write(folder.join("upshift.yml"), "github: { merge: auto }\n").expect("written");

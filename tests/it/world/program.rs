@@ -63,6 +63,9 @@ impl Program {
         self.with("UPSHIFT_GUARD_OFF", "court")
     }
 
+    /// The variable that has the court sit after all, where [`Self::without_court`] is the rule of a module.
+    pub(crate) const WITH_COURT: (&'static str, &'static str) = ("UPSHIFT_GUARD_OFF", "");
+
     /// With one more variable.
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
