@@ -37,15 +37,28 @@ impl SeedsLines {
     /// The line under the seed's name that stands beside an event's. `None` where it has none, or stands there already.
     pub(super) fn beside(&mut self, line: &Map<String, Value>) -> Option<Value> {
         let (iteration, task) = self.turn.of.clone().filter(|_turn| !of_a_task(line))?;
-        let event = line.get("event")?.as_object()?;
         let at = line.get("timestamp").cloned().unwrap_or_default();
+        let mut said = match output(line) {
+            Some(said) => said,
+            None => self.beside_event(line.get("event")?.as_object()?, &at)?,
+        };
+        let more = [("timestamp", at), ("iteration", json!(iteration)), ("task", task)];
+        if let Some(said) = said.as_object_mut() {
+            said.extend(more.map(|(key, value)| (key.to_owned(), value)));
+            said.insert("taskKey".to_owned(), json!(self.turn.key));
+        }
+        Some(said)
+    }
+
+    fn beside_event(&mut self, event: &Map<String, Value>, at: &Value) -> Option<Value> {
         let of = |key: &str| event.get(key).cloned().unwrap_or_default();
         let name = |key: &str| event.get(key).and_then(Value::as_str).map(str::to_owned);
-        let mut said = match event.get("event")?.as_str()? {
+        let said = match event.get("event")?.as_str()? {
             "agent_switched" => {
                 let primary = self.primary.get_or_insert_with(|| name("from").unwrap_or_default()).clone();
                 let is_back = name("to").as_ref() == Some(&primary);
-                self.limited_at = if is_back { None } else { Some(self.limited_at.take().unwrap_or(at.clone())) };
+                self.limited_at =
+                    if is_back { None } else { Some(self.limited_at.take().unwrap_or_else(|| at.clone())) };
                 let instead = (!is_back).then(|| of("to"));
                 json!({
                     "type": "agent:switched",
@@ -60,7 +73,7 @@ impl SeedsLines {
             "agents_all_limited" => {
                 let first = event.get("targets").and_then(|all| all.get(0)?.as_str());
                 let primary = self.primary.clone().or(first.map(str::to_owned)).unwrap_or_default();
-                let limited_at = self.limited_at.clone().unwrap_or(at.clone());
+                let limited_at = self.limited_at.clone().unwrap_or_else(|| at.clone());
                 json!({
                     "type": "agent:all-limited",
                     "triedAgents": of("targets"),
@@ -97,13 +110,19 @@ impl SeedsLines {
             }
             _ => return None,
         };
-        let more = [("timestamp", at), ("iteration", json!(iteration)), ("task", task)];
-        if let Some(said) = said.as_object_mut() {
-            said.extend(more.map(|(key, value)| (key.to_owned(), value)));
-            said.insert("taskKey".to_owned(), json!(self.turn.key));
-        }
         Some(said)
     }
+}
+
+/// The words of an agent as the seed's `agent:output`: those beside its calls, and its report's summary.
+fn output(line: &Map<String, Value>) -> Option<Value> {
+    let key = match line.get("type")?.as_str()? {
+        "agent_update" => "taskStatus",
+        "agent_finished" => "summary",
+        _ => return None,
+    };
+    let said = line.get(key)?.as_str().filter(|said| !said.is_empty())?;
+    Some(json!({ "type": "agent:output", "stream": "stdout", "data": said, "agentPath": line.get("agentPath") }))
 }
 
 /// The seed's `RateLimitState`.
@@ -168,6 +187,21 @@ mod tests {
         let line = told(&mut lines, &Event::AgentRecoveryAttempted(recovery)).unwrap();
         assert_eq!((&line["success"], &line["testDurationMs"]), (&json!(true), &json!(0)));
         assert_eq!(told(&mut lines, &Event::StateSaved), None);
+    }
+
+    #[test]
+    fn an_agents_words_are_its_output() {
+        let mut lines = lines();
+        let update = json!({ "type": "agent_update", "timestamp": "t", "agentPath": "artisan", "taskStatus": "I look", "tool": "grep" });
+        let wanted = json!({
+            "type": "agent:output", "stream": "stdout", "data": "I look", "agentPath": "artisan",
+            "timestamp": "t", "iteration": 2, "task": { "id": "T1" }, "taskKey": "b/T1",
+        });
+        assert_eq!(lines.beside(update.as_object().unwrap()), Some(wanted));
+        let silent = json!({ "type": "agent_update", "timestamp": "t", "agentPath": "artisan", "tool": "grep" });
+        assert_eq!(lines.beside(silent.as_object().unwrap()), None);
+        let end = json!({ "type": "agent_finished", "timestamp": "t", "summary": "mended" });
+        assert_eq!(lines.beside(end.as_object().unwrap()).unwrap()["data"], "mended");
     }
 
     #[test]

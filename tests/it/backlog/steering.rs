@@ -282,6 +282,8 @@ fn comments_are_heard_while_a_task_is_under_way_and_it_stops_behind_it() {
     let lines = working.rest();
     let stopped = lines.iter().find(|line| line["type"] == "engine:stopped").expect("it stops");
     assert_eq!(stopped["totalIterations"], 1, "the task under way is done, no other begins: {lines:#?}");
+    let output = lines.iter().find(|line| line["type"] == "agent:output").expect("its words");
+    assert_eq!((&output["stream"], &output["data"]), (&json!("stdout"), &json!("mended")), "{output}");
     assert_eq!(status(), "idle");
     server.finish();
     let told: Vec<String> = github.finish().reactions.iter().map(|reaction| reaction.content.clone()).collect();
