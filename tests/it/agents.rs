@@ -59,6 +59,7 @@ impl Site {
         let path =
             std::env::join_paths(std::iter::once(agents.path().to_owned()).chain(std::env::split_paths(programs())));
         let program = Program::with_anthropic(&server.url())
+            .without_court()
             .with("OPENAI_API_KEY", KEY)
             .with("OPENAI_BASE_URL", &server.url())
             .with("OLLAMA_HOST", &server.url())

@@ -34,7 +34,7 @@ fn one_job(project: &Project) -> Jobs {
     let server = ModelServer::start(mends_a_neighbour);
     let jobs = Jobs::new();
     let words = [&LIST[..], &["--task", "one"]].concat();
-    let said = jobs.run(&Program::with_anthropic(&server.url()), project, "a", &words);
+    let said = jobs.run(&Program::with_anthropic(&server.url()).without_court(), project, "a", &words);
     assert_eq!(said.code, 0, "{}", said.all());
     server.finish();
     jobs
@@ -119,7 +119,7 @@ fn a_commit_that_git_refuses_is_told_and_made_by_the_same_merge() {
 fn a_commit_that_git_refuses_costs_workers_no_second_call() {
     let project = neighbours();
     let server = ModelServer::start(mends_a_neighbour);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let words = [&LIST[..], &["--task", "one", "--workers", "2"]].concat();
     let lock = lock_of_branch(&project);
     project.write(&lock, "");
@@ -139,7 +139,7 @@ fn a_signal_while_git_is_asked_ends_by_its_code_with_the_report() {
     let jobs = one_job(&project);
     let server = ModelServer::start(mends_a_neighbour);
     let with = |folder: &tempfile::TempDir, call: (&str, u32)| {
-        Program::with_anthropic(&server.url()).with("PATH", &odd_git(folder.path(), call, hangs))
+        Program::with_anthropic(&server.url()).without_court().with("PATH", &odd_git(folder.path(), call, hangs))
     };
     // A merge: before anything was begun, and behind the last change.
     let folder = tempfile::tempdir().expect("a folder");
@@ -169,7 +169,7 @@ fn a_backlog_whose_commit_is_cut_in_two_makes_it_once() {
         let server = ModelServer::start(mends);
         let folder = tempfile::tempdir().expect("a folder");
         let path = odd_git(folder.path(), ("commit", 1), does);
-        let program = Program::with_anthropic(&server.url()).with("PATH", &path);
+        let program = Program::with_anthropic(&server.url()).without_court().with("PATH", &path);
         let words = ["--tasks", "failing-tests", "--task", "tests/test_names.py"];
         let said = work_off(&program, &project, &words);
         assert_eq!((said.code, subjects(&project).len()), (130, made), "{does}: {}", said.all());

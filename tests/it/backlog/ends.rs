@@ -19,7 +19,7 @@ fn a_task_for_which_no_model_answers_does_not_end_the_others() {
         }
         mends(request)
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let said = work_off(&program, &project, &["--tasks", "failing-tests"]);
     assert_eq!((said.code, subjects(&project).len()), (1, 2), "{}", said.all());
     assert!(said.out.contains("✖ 2 of 3 tasks completed"), "{}", said.all());
@@ -44,7 +44,7 @@ fn a_run_that_is_killed_leaves_nothing_behind_and_does_not_end_the_others() {
             _ => mends(request),
         }
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let args = [&["run"][..], &WITH, &["--tiers", "claude-haiku-4-5 x1", "--tasks", "failing-tests"]].concat();
     let mut command = program.command(project.path(), &args);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");

@@ -28,6 +28,7 @@ fn labelled_issues_are_worked_off_and_a_strangers_command_is_never_run() {
     let project = project();
     let server = ModelServer::start(|request: &crate::world::model_server::Request| mends_by_title(request));
     let program = Program::with_anthropic(&server.url())
+        .without_court()
         .with("GITHUB_REPOSITORY", "acme/shop")
         .with("GITHUB_API_URL", &github.url())
         .with("GITHUB_TOKEN", "t-0123456789");

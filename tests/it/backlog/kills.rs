@@ -35,7 +35,7 @@ fn a_killed_backlog_goes_on_and_nothing_is_done_twice() {
     for (word, times) in sampled(KILLS) {
         let project = project();
         let server = ModelServer::start(mends);
-        let program = Program::with_anthropic(&server.url());
+        let program = Program::with_anthropic(&server.url()).without_court();
         let args: Vec<&str> = ["run"].iter().chain(&WITH).chain(&WORK).chain(&["--format", "jsonl"]).copied().collect();
         let mut child = program
             .command(project.path(), &args)
@@ -101,7 +101,7 @@ fn half_made_edits_of_a_killed_family_are_nobodys_tasks_and_nobodys_files() {
             _ => mends(request),
         }
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let args: Vec<&str> = ["run"].iter().chain(&WITH).chain(&WORK).copied().collect();
     let mut command = program.command(project.path(), &args);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
@@ -151,8 +151,9 @@ fn killed_in_the_middle_of_a_commit_it_commits_once_and_marks_the_story_once() {
         git(&project, &["commit", "--quiet", "--message=stories"]);
         let server = ModelServer::start(mends);
         let folder = tempfile::tempdir().expect("a folder");
-        let program =
-            Program::with_anthropic(&server.url()).with("PATH", &deadly_git(folder.path(), command, is_behind));
+        let program = Program::with_anthropic(&server.url())
+            .without_court()
+            .with("PATH", &deadly_git(folder.path(), command, is_behind));
         let words = ["--tasks", "prd.json"];
         let said = work_off(&program, &project, &words);
         assert!(said.code < 0 && folder.path().join("done").exists(), "{command}: {}", said.all());

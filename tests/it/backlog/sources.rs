@@ -27,7 +27,7 @@ fn stories_are_worked_off_in_their_order_and_marked_in_their_own_file() {
             _ => Say::call("final_report", json!({ "summary": "done", "status": "done" })).into(),
         }
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let said = work_off(&program, &project, &["--tasks", "tasks/prd.json"]);
     assert_eq!(said.code, 1, "{}", said.all());
     let wanted = ["stories", "fix: US-1 A greeting", "fix: US-2 Say it in small letters"];
@@ -71,7 +71,7 @@ fn a_list_is_added_to_shown_and_worked_off_once() {
     git(&project, &["add", "--all"]);
     git(&project, &["commit", "--quiet", "--message=list"]);
     let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let said = work_off(&program, &project, &["--tasks", "tasks.yml"]);
     assert_eq!((said.code, subjects(&project).len()), (0, 3), "{}", said.all());
     let asked = server.requests().len();
@@ -90,7 +90,7 @@ fn what_nobody_wants_any_more_is_counted_apart_and_an_error_ends_the_lines() {
     git(&project, &["add", "--all"]);
     git(&project, &["commit", "--quiet", "--message=list"]);
     let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let said = work_off(&program, &project, &["--tasks", "tasks.yml", "--max-tasks", "1"]);
     assert!(said.code == 1 && said.out.contains("✖ 1 of 2 tasks completed, "), "{}", said.all());
     // It goes on, and cannot: whoever reads the lines hears of the end.
@@ -156,7 +156,7 @@ fn the_cost_of_an_earlier_backlog_is_not_taken_from_a_new_cap() {
     git(&project, &["add", "--all"]);
     git(&project, &["commit", "--quiet", "--message=list"]);
     let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let said = work_off(&program, &project, &["--tasks", "tasks.yml"]);
     assert_eq!(said.code, 0, "{}", said.all());
     project.write("tasks.yml", &list(&["words", "names"]));
@@ -222,7 +222,7 @@ fn a_change_that_could_not_be_committed_is_committed_by_the_same_command() {
     std::fs::write(&list, story).expect("written");
     let list = list.to_str().expect("text");
     let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     project.write(".git/index.lock", "");
     let said = work_off(&program, &project, &["--tasks", list]);
     assert_eq!((said.code, subjects(&project).len()), (1, 0), "{}", said.all());
@@ -274,7 +274,7 @@ fn a_list_behind_a_link_is_the_lists_own_and_the_link_stays() {
     std::os::unix::fs::symlink("lists/prd.json", project.path().join("prd.json")).expect("a link");
     commit(&project);
     let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let said = work_off(&program, &project, &["--tasks", "prd.json"]);
     assert_eq!(said.code, 0, "{}", said.all());
     assert!(project.read("lists/prd.json").contains("\"passes\": true"), "{}", said.all());
@@ -333,7 +333,7 @@ fn a_story_is_done_once_its_test_and_its_command_both_hold() {
             (_, _) => Say::call("final_report", json!({ "summary": "done", "status": "done" })).usage(100, 5).into(),
         }
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let said = work_off(&program, &project, &["--tasks", "prd.json"]);
     assert_eq!((said.code, subjects(&project).len()), (1, 1), "half of it is not done: {}", said.all());
     assert!(project.read("prd.json").contains("\"passes\": false"), "{}", said.all());

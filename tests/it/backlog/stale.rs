@@ -55,7 +55,7 @@ fn a_task_with_another_proof_is_not_done_by_what_proved_the_first() {
     git(&project, &["add", "--all"]);
     git(&project, &["commit", "--quiet", "--message=list"]);
     let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let first = program.run(project.path(), &words(&["--tasks", "tasks.yml", "--max-tasks", "1"]));
     assert_eq!((first.code, subjects(&project).len()), (1, 2), "{}", first.all());
     project.write("tasks.yml", &list(&test_of("names")));
@@ -87,7 +87,7 @@ fn a_failure_counts_once_however_its_retry_is_killed() {
     git(&project, &["add", "--all"]);
     git(&project, &["commit", "--quiet", "--message=list"]);
     let server = ModelServer::start(fails);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let retries = ["--tasks", "tasks.yml", "--on-error", "retry", "--task-retries", "2", "--retry-delay-seconds", "0"];
     killed_at((ACTIVATED, 2), &program, &project, &retries);
     let said = go_on(&program, &project, &retries);
@@ -109,7 +109,7 @@ fn a_second_turn_that_is_killed_before_it_begins_is_worked_on() {
         }
         mends(request)
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let more = ["--tasks", "failing-tests", "--max-cost-usd", "0.30"];
     killed_at((ACTIVATED, 4), &program, &project, &more);
     assert_eq!(subjects(&project).len(), 2);

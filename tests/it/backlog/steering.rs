@@ -87,7 +87,7 @@ pub(super) fn call(program: &Program, project: &Project, words: &[&str]) -> Said
 fn s3_14_it_pauses_goes_on_and_works_on_more_or_fewer_as_it_is_asked() {
     let project = project();
     let (go, server) = waits();
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let nobody = call(&program, &project, &["pause"]);
     assert!(nobody.code == 2 && nobody.all().contains("no backlog is worked off here"), "{}", nobody.all());
 
@@ -153,7 +153,7 @@ fn s3_14_it_pauses_goes_on_and_works_on_more_or_fewer_as_it_is_asked() {
 fn an_order_to_a_process_that_is_gone_is_not_obeyed_by_the_next() {
     let project = project();
     let (go, server) = waits();
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let mut working = Working::start(&program, &project, &["--max-tasks", "2"]);
     working.until("iteration:started");
     // A process that is stopped hears nothing.
@@ -226,6 +226,7 @@ fn of_a_label(project: &Project, models: &str, forge: &str) -> Program {
     let event = project.path().join(".git/event.json");
     std::fs::write(&event, labelled_by("ada").to_string()).expect("written");
     Program::with_anthropic(models)
+        .without_court()
         .with("GITHUB_ACTIONS", "true")
         .with("GITHUB_EVENT_NAME", "pull_request")
         .with("GITHUB_EVENT_PATH", &event.display().to_string())
@@ -297,7 +298,7 @@ fn an_order_is_heard_while_a_retry_is_waited_for() {
     let server = ModelServer::start(|_request| {
         Say::call("final_report", json!({ "summary": "tried", "status": "done" })).usage(1_000, 20).into()
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let retries = ["--on-error", "retry", "--retry-delay-seconds", "600"];
     let words = ["--tiers", "claude-haiku-4-5 x1", "--tasks", "failing-tests", "--format", "jsonl"];
     let args: Vec<&str> = ["run"].iter().chain(&WITH).chain(&words).chain(&retries).copied().collect();
@@ -318,7 +319,7 @@ fn an_order_is_heard_while_a_retry_is_waited_for() {
 fn a_task_that_is_added_while_it_is_paused_is_worked_on() {
     let project = project();
     let (go, server) = waits();
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let tries = |id: &str| {
         let name = format!("test_run (tests.test_{id}.{id}Test.test_run)");
         call(&program, &project, &["tasks", "add", "--tasks", "tasks.yml", id, "Mend it", "--test", &name])
@@ -366,7 +367,7 @@ fn a_task_that_is_added_while_it_is_paused_is_worked_on() {
 fn edits_made_while_it_is_paused_are_committed_with_no_task() {
     let project = project();
     let (go, server) = waits();
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let mut working = Working::start(&program, &project, &[]);
     working.until("iteration:started");
     assert_eq!(call(&program, &project, &["pause"]).code, 0);
@@ -386,7 +387,7 @@ fn edits_made_while_it_is_paused_are_committed_with_no_task() {
 fn a_reader_of_the_lines_that_is_gone_keeps_nobody_from_working() {
     let project = project();
     let (go, server) = waits();
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let mut working = Working::start(&program, &project, &[]);
     working.until("iteration:started");
     working.lines = None;
@@ -400,7 +401,7 @@ fn a_reader_of_the_lines_that_is_gone_keeps_nobody_from_working() {
 fn resume_says_what_there_is_to_go_on_with() {
     let project = project();
     let (go, server) = waits();
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let mut working = Working::start(&program, &project, &[]);
     working.until("iteration:started");
     let said = call(&program, &project, &["resume"]);

@@ -51,7 +51,7 @@ fn a_task_that_is_added_while_one_is_under_way_is_worked_on() {
         git(&project, &["add", "--all"]);
         git(&project, &["commit", "--quiet", "--message=stories"]);
         let (asked, go, server) = asked_and_waits(mends);
-        let program = Program::with_anthropic(&server.url());
+        let program = Program::with_anthropic(&server.url()).without_court();
         let mut working = Working::start_with(&program, &project, source, &[]);
         asked.recv().expect("a call");
         let name = "test_run (tests.test_words.wordsTest.test_run)";
@@ -73,7 +73,7 @@ fn a_task_that_is_added_while_one_is_under_way_is_worked_on() {
 fn a_list_that_is_edited_by_hand_while_a_task_is_under_way_stays_as_it_is() {
     let project = with_list(1);
     let (asked, go, server) = asked_and_waits(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let mut working = Working::start_with(&program, &project, "tasks.yml", &[]);
     asked.recv().expect("a call");
     let more = "  - {id: words, title: Mend it, tests: ['test_run (tests.test_words.wordsTest.test_run)']}\n";
@@ -101,7 +101,7 @@ fn code_under_test_that_rewrites_the_list_is_refused_and_the_list_put_back() {
             _ => Say::call("final_report", json!({ "summary": "mended", "status": "done" })).into(),
         }
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let said = work_off(&program, &project, &["--tasks", "tasks.yml"]);
     assert_eq!((said.code, project.read("tasks.yml")), (1, before), "{}", said.all());
     assert!(said.out.contains("✖ 1 of 2 tasks completed"), "none is cancelled: {}", said.all());
@@ -113,7 +113,7 @@ fn code_under_test_that_rewrites_the_list_is_refused_and_the_list_put_back() {
 fn what_a_person_writes_meanwhile_is_named_and_kept() {
     let project = with_list(1);
     let (asked, go, server) = asked_and_waits(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let mut working = Working::start_with(&program, &project, "tasks.yml", &[]);
     asked.recv().expect("a call");
     let cart = format!("# mine\n{}", project.read("shop/cart.py"));
@@ -147,7 +147,7 @@ fn an_edit_of_a_person_in_the_very_file_that_is_mended_is_named() {
         }
         mends(request)
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let mut working = Working::start_with(&program, &project, "tasks.yml", &[]);
     asked.recv().expect("a call");
     project.write("shop/names.py", &format!("# mine\n{}", project.read("shop/names.py")));
@@ -178,7 +178,7 @@ fn what_tests_and_models_write_is_nobodys_and_makes_no_noise() {
             }
             _ => mends(request),
         });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let said =
         work_off(&program, &project, &["--tasks", "tasks.yml", "--tiers", "claude-haiku-4-5 x3", "--format", "jsonl"]);
     assert!(!said.all().contains("changed by somebody"), "{}", said.all());
@@ -203,7 +203,7 @@ fn what_git_does_not_know_is_nobodys_to_change_however_much_it_is_and_whatever_i
         }
         _ => Say::call("final_report", json!({ "summary": "mended", "status": "done" })).usage(100, 5).into(),
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let said = work_off(&program, &project, &["--tasks", "tasks.yml"]);
     assert_eq!((said.code, subjects(&project).len()), (0, 2), "{}", said.all());
     assert_eq!(git(&project, &["show", "--format=", "--name-only", "HEAD"]), "shop/names.py\n");
@@ -229,7 +229,7 @@ fn a_crowd_of_files_that_git_does_not_know_is_told_by_its_folder_or_refused() {
         }
         _ => Say::call("final_report", json!({ "summary": "mended", "status": "done" })).usage(100, 5).into(),
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let said = work_off(&program, &project, &["--tasks", "tasks.yml"]);
     assert_eq!((said.code, subjects(&project).len()), (0, 2), "{}", said.all());
     assert_eq!(project.read(&format!("scratch/{long}7.txt")), "mine\n");

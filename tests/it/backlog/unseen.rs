@@ -23,7 +23,7 @@ fn a_test_that_does_not_exist_completes_no_task() {
             "tasks:\n  - {id: slip, title: Slip, tests: ['test_run (tests.test_words.wordTest.test_run)']}\n  - {id: names, title: Names, tests: ['test_run (tests.test_names.namesTest.test_run)']}\n",
         );
         let server = ModelServer::start(mends);
-        let program = Program::with_anthropic(&server.url());
+        let program = Program::with_anthropic(&server.url()).without_court();
         let args: &[&str] = if quiet { &["--test-command", "python3 -m unittest"] } else { &super::WITH };
         let work = ["run", "--tiers", "claude-haiku-4-5 x1", "--tasks", "tasks.yml"];
         let said = program.run(project.path(), &[&work, args].concat());
@@ -67,7 +67,7 @@ fn a_test_that_was_seen_failing_is_done_where_it_fails_no_more_though_its_runner
         }
         _ => Say::call("final_report", json!({ "summary": "mended", "status": "done" })).into(),
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let work =
         ["run", "--tiers", "claude-haiku-4-5 x1", "--tasks", "failing-tests", "--test-command", "python3 -m unittest"];
     let said = program.run(project.path(), &work);
@@ -79,7 +79,7 @@ fn a_test_that_was_seen_failing_is_done_where_it_fails_no_more_though_its_runner
 fn a_merge_drops_no_change_for_a_test_that_it_does_not_have() {
     let project = neighbours();
     let server = ModelServer::start(mends_a_neighbour);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let jobs = Jobs::new();
     let said = jobs.run(&program, &project, "a", &["--tasks", "tasks.yml", "--task", "one"]);
     assert_eq!(said.code, 0, "{}", said.all());

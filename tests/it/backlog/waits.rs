@@ -41,7 +41,7 @@ fn a_run_that_was_paid_for_and_waits_is_gone_on_with_by_the_same_command() {
             }
         }
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let more = ["--tasks", "failing-tests", "--max-cost-usd", "0.30"];
     // However often it is tried before the limit is over.
     for _ in 0..2 {

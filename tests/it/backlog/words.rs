@@ -28,7 +28,7 @@ fn each_objective_is_the_template_of_the_commit_and_progress_is_told_across_task
     project.write("AGENTS.md", "Four spaces, always.\n<!-- unseen on the page -->\n");
     commit(&project);
     let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let said = work_off(&program, &project, &["--tasks", "failing-tests", "--task-template", "task.txt"]);
     assert_eq!((said.code, subjects(&project).len()), (0, 4), "{}", said.all());
     let told = told(&server);
@@ -68,7 +68,7 @@ fn of_the_tasks_before_it_the_last_five_are_told() {
             _ => Say::call("final_report", json!({ "summary": "done", "status": "done" })).into(),
         }
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let said = work_off(&program, &project, &["--tasks", "tasks.yml"]);
     assert!(said.code == 0 && said.out.contains("7 of 7 tasks completed"), "{}", said.all());
     let told = told(&server);
@@ -117,7 +117,7 @@ fn every_run_is_told_the_instructions_of_the_commit_not_those_of_the_files() {
     project.commit();
     project.write("AGENTS.md", "Uncommitted words.\n");
     let server = cart();
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let args = ["run", "--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command];
     let said = program.run(project.path(), &args);
     assert_eq!(said.code, 0, "{}", said.all());
@@ -154,7 +154,7 @@ fn in_a_pull_request_the_instructions_are_those_of_its_base() {
 fn a_template_that_is_no_file_of_the_repository_is_refused() {
     let project = project();
     let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     for path in [".", "", "/etc/passwd", "../x", "shop/.."] {
         let said = work_off(&program, &project, &["--tasks", "failing-tests", "--task-template", path]);
         assert_eq!((said.code, server.requests().len()), (2, 0), "{path}: {}", said.all());
