@@ -73,6 +73,12 @@ fn place_of(named: &Path, state_home: &Path) -> PathBuf {
 }
 
 impl Location {
+    /// The place that its owner named, where a copy or the log itself is.
+    #[must_use]
+    pub fn named(&self) -> PathBuf {
+        self.published.as_ref().map_or_else(|| self.live.clone(), Published::path)
+    }
+
     /// A log at a plain place outside any checkout.
     #[must_use]
     pub fn file(path: &Path) -> Self {

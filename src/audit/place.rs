@@ -2,8 +2,9 @@
 //!
 //! Invariant: neither the live log nor its published copy is ever lost by it. A file that gives way is moved aside.
 
+use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
 
@@ -70,8 +71,13 @@ fn reconcile(live: &Path, place: &Published, warnings: &mut Vec<String>) -> Resu
     }
     match (live.exists(), state) {
         (false, CopyState::NeverMade | CopyState::Deleted) | (true, CopyState::Ours | CopyState::NeverMade) => {}
-        (false, CopyState::Ours | CopyState::Other) => {
+        (false, CopyState::Ours) => {
             fetch(place, &incoming)?;
+            std::fs::rename(&incoming, live).map_err(failed)?;
+        }
+        (false, CopyState::Other) => {
+            fetch(place, &incoming)?;
+            disown(&incoming, live)?;
             std::fs::rename(&incoming, live).map_err(failed)?;
         }
         (true, CopyState::Deleted) => {
@@ -84,6 +90,7 @@ fn reconcile(live: &Path, place: &Published, warnings: &mut Vec<String>) -> Resu
         }
         (true, CopyState::Other) => match fetch(place, &incoming).and_then(|()| has_news(&incoming, live)) {
             Ok(true) => {
+                disown(&incoming, live)?;
                 let aside = set_aside(live).map_err(failed)?;
                 std::fs::rename(&incoming, live).map_err(failed)?;
                 warnings.push(format!(
@@ -100,6 +107,27 @@ fn reconcile(live: &Path, place: &Published, warnings: &mut Vec<String>) -> Resu
         },
     }
     Ok(())
+}
+
+/// Remembers that the runs of a log which somebody else put into the checkout are not ours, before it takes the place of the live one.
+fn disown(incoming: &Path, live: &Path) -> Result<(), AuditError> {
+    let mut runs = taken_in(live).map_err(|error| explain_io(live, &error))?;
+    runs.extend(ids(incoming)?);
+    let lines: String = runs.iter().map(|run| format!("{}\n", run.escape_default())).collect();
+    std::fs::write(taken_path(live), lines).map_err(|error| explain_io(live, &error))
+}
+
+/// The runs of a live log that came with a copy which somebody else put into the checkout.
+pub(super) fn taken_in(live: &Path) -> std::io::Result<BTreeSet<String>> {
+    match std::fs::read_to_string(taken_path(live)) {
+        Ok(lines) => Ok(lines.lines().map(str::to_owned).collect()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(BTreeSet::new()),
+        Err(error) => Err(error),
+    }
+}
+
+fn taken_path(live: &Path) -> PathBuf {
+    lock::beside(live, ".taken")
 }
 
 /// Whether a run in the live log has neither ended nor is under way. A log that cannot be read holds none.

@@ -253,15 +253,15 @@ impl Store {
         self.asked("", query::list(&self.db, |run| self.is_alive(run)))
     }
 
-    /// The newest report that another run of this log kept under a key. One of a run whose chain is not whole, or that was joined from
-    /// another log, is none.
+    /// The newest report that another run of this log kept under a key. One of a run whose chain is not whole, that others may have
+    /// written, or that was joined from another log, is none.
     ///
     /// # Errors
     /// When the log cannot be read.
     pub fn kept_report(&self, key: &str, own: &RunId) -> Result<Option<KeptReport>, AuditError> {
         for (run, report) in self.asked("", query::kept_reports(&self.db, key))? {
             let is_joined = self.asked(&run.0, query::is_joined(&self.db, &run))?;
-            if run != *own && !is_joined && verify::verify(&self.db, self.path(), &run).is_ok() {
+            if run != *own && !is_joined && self.is_ours(&run) && verify::verify(&self.db, self.path(), &run).is_ok() {
                 return Ok(Some(KeptReport { from: Some(report.from.unwrap_or(run)), ..report }));
             }
         }

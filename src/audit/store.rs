@@ -5,7 +5,7 @@ mod writes;
 pub(super) use writes::replay;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -76,10 +76,21 @@ pub struct Store {
     pub(super) settled: BTreeMap<String, Receipt>,
     warnings: Vec<String>,
     copy_failed: bool,
+    /// Whose the runs in it are.
+    theirs: Theirs,
     /// When the last events were recorded: those of one decision at one time.
     recorded_at: Option<Timestamp>,
     /// Shows others that the log is open.
     _presence: Option<File>,
+}
+
+/// The runs of a log that others may have written. They are shown and counted, and nothing in them is used as if we had written it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Theirs {
+    /// Those of these ids, as they are written beside the log.
+    Some(BTreeSet<String>),
+    /// All that this process has not begun.
+    All,
 }
 
 /// How a log stands when everything was told.
@@ -137,6 +148,8 @@ impl Store {
         let mut store = Self::over(db, redactor, settings.clone(), presence);
         store.spool = Some(Spool::of(location));
         store.location = Some(location.clone());
+        let taken = place::taken_in(&location.live).map_err(|error| explain_io(&location.live, &error))?;
+        store.theirs = Theirs::Some(taken);
         store.warnings = warnings;
         store.commit(None, Sync::Later).map_err(|error| explain(&location.live, &error))?;
         if !place::is_published(location) {
@@ -149,6 +162,21 @@ impl Store {
     #[must_use]
     pub fn timed_by(self, clock: Arc<dyn Clock>) -> Self {
         Self { clock, ..self }
+    }
+
+    /// Takes all runs in it for another's: who wrote the file cannot be told.
+    #[must_use]
+    pub fn distrusted(self) -> Self {
+        Self { theirs: Theirs::All, ..self }
+    }
+
+    /// Whether nobody else can have written a run: it did not come with a log that was found in the checkout.
+    #[must_use]
+    pub fn is_ours(&self, run: &RunId) -> bool {
+        match &self.theirs {
+            Theirs::Some(runs) => !runs.contains(&run.0.escape_default().to_string()),
+            Theirs::All => self.chain().is_some_and(|chain| chain.run_id == *run),
+        }
     }
 
     /// A log that is gone with the process: `--no-audit`. Caps hold all the same.
@@ -179,6 +207,7 @@ impl Store {
             settled: BTreeMap::new(),
             warnings: Vec::new(),
             copy_failed: false,
+            theirs: Theirs::Some(BTreeSet::new()),
             recorded_at: None,
             _presence: presence,
         }

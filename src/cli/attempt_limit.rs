@@ -62,7 +62,8 @@ pub(super) async fn count(
     let marker = markdown::marker(key);
     let scratch = environment.state_home(checkout);
     std::fs::create_dir_all(&scratch)?;
-    let local = plan.audit.as_ref().map(|configured| setup::locate(configured, checkout, environment).live);
+    let location = plan.audit.as_ref().map(|configured| setup::locate(configured, checkout, environment));
+    let local = location.filter(|location| !setup::is_theirs(location)).map(|location| location.live);
     let slot = CommentSlot { number, marker: &marker, identity: &identity };
     let place = Place {
         github: &github,

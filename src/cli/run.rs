@@ -88,7 +88,7 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
     left_behind::settle(&workspace, &setup, discard).await?;
     let mut store = setup.open_store(plan.audit.as_deref())?;
     if let Some(runs) = &mut runs
-        && runs.last.as_ref().is_some_and(|last| store.find_run(&last.0).is_ok())
+        && runs.last.as_ref().is_some_and(|last| store.is_ours(last) && store.find_run(&last.0).is_ok())
     {
         // The log outlived its job: what they cost stands in it.
         runs.spent_before = MicroUsd::ZERO;

@@ -20,7 +20,7 @@ use crate::policy::guard::Guards;
 use crate::redact::{Redactor, values};
 use crate::report::whereabouts::{Artifact, Whereabouts};
 use crate::telemetry;
-use crate::workspace::dotenv_secrets;
+use crate::workspace::{dotenv_secrets, may_be_tracked};
 
 /// The folder under the state home that holds the recorded trees of each checkout.
 const TREES: &str = "trees";
@@ -93,6 +93,11 @@ pub(super) fn locate(configured: &str, checkout: &Path, environment: &Environmen
     audit::locate(&from_here(checkout, configured), checkout, &environment.state_home(checkout))
 }
 
+/// Whether git brought a log, or a file beside it: then whoever writes commits can have written it.
+pub(super) fn is_theirs(location: &Location) -> bool {
+    may_be_tracked(&location.named())
+}
+
 impl<'a> Setup<'a> {
     /// Learns the secrets and starts the clock.
     pub(super) fn new(
@@ -126,7 +131,9 @@ impl<'a> Setup<'a> {
     fn store(&self, audit: Option<&str>) -> Result<Store, AuditError> {
         let store = match audit {
             Some(configured) => {
-                Store::open(&locate(configured, self.checkout, self.environment), Arc::clone(&self.redactor))
+                let location = locate(configured, self.checkout, self.environment);
+                let store = Store::open(&location, Arc::clone(&self.redactor));
+                if is_theirs(&location) { store.map(Store::distrusted) } else { store }
             }
             None => Store::in_memory(Arc::clone(&self.redactor)),
         };

@@ -188,8 +188,10 @@ async fn is_of_workflow(github: &GitHub, workflow: Option<&str>, artifact: &Arti
 /// Whether what a log says is believed, and not only counted: one that our own workflow made on the default branch. Whoever may push
 /// elsewhere can write what they like into theirs.
 fn is_believed(artifact: &Artifact, workflow: Option<&str>, default_branch: Option<&str>) -> bool {
-    let branch = artifact.workflow_run.as_ref().and_then(|run| run.head_branch.as_deref());
-    workflow.is_some() && default_branch.is_some() && branch == default_branch
+    let Some(run) = &artifact.workflow_run else { return false };
+    // A forge that does not say of which repository a commit was says nothing that could be believed.
+    let is_here = run.repository_id != 0 && run.repository_id == run.head_repository_id;
+    is_here && workflow.is_some() && default_branch.is_some() && run.head_branch.as_deref() == default_branch
 }
 
 /// The history that a kept log tells, its own run included, with the reports in it where they are believed. It is checked against our

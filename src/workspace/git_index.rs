@@ -20,6 +20,8 @@ const EXTENDED: u16 = 0x4000;
 const MODE_AT: usize = 24;
 /// The mode of a submodule: no file.
 const GITLINK: u32 = 0o160_000;
+/// The extension of a split index, which git writes before all others.
+const SPLIT: &[u8] = b"link";
 /// The most bytes of an index. Git's own limit is memory, and ours keeps a forged index from costing it.
 const MAX_INDEX_BYTES: u64 = 256 * 1024 * 1024;
 /// How long a `.git` file that points elsewhere may be.
@@ -27,15 +29,36 @@ const MAX_POINTER_BYTES: u64 = 8 * 1024;
 
 /// The tracked files below `root`, relative to it.
 pub(super) fn tracked(root: &Path) -> Vec<PathBuf> {
-    let Some((top, git)) = root.ancestors().find_map(|top| Some((top, git_folder(top)?))) else { return Vec::new() };
+    let Some((top, git)) = repository(root) else { return Vec::new() };
     let Ok(prefix) = root.strip_prefix(top) else { return Vec::new() };
-    let index = git.join("index");
-    if std::fs::metadata(&index).map_or(true, |found| found.len() > MAX_INDEX_BYTES) {
-        return Vec::new();
-    }
-    let bytes = std::fs::read(index).unwrap_or_default();
-    let names = parse(&bytes).unwrap_or_default();
+    let names = names(&git).unwrap_or_default();
     names.into_iter().filter_map(|name| Some(name.strip_prefix(prefix).ok()?.to_owned())).collect()
+}
+
+/// Whether git tracks a file, or one beside it whose name begins with its own. An index that cannot be read may well track it. Case does not
+/// count, since some disks do not know it.
+#[must_use]
+pub fn may_be_tracked(file: &Path) -> bool {
+    let Some((top, git)) = file.parent().and_then(repository) else { return false };
+    let Ok(relative) = file.strip_prefix(top) else { return false };
+    let folded = |path: &Path| path.to_string_lossy().to_lowercase();
+    let Some(names) = names(&git) else { return true };
+    names.iter().any(|name| folded(name).starts_with(&folded(relative)))
+}
+
+fn repository(folder: &Path) -> Option<(&Path, PathBuf)> {
+    folder.ancestors().find_map(|top| Some((top, git_folder(top)?)))
+}
+
+/// The tracked names, from the top. None where there is no index yet, `None` where it cannot be read.
+fn names(git: &Path) -> Option<Vec<PathBuf>> {
+    let index = git.join("index");
+    match std::fs::metadata(&index) {
+        Ok(found) if found.len() > MAX_INDEX_BYTES => None,
+        Ok(_) => parse(&std::fs::read(index).ok()?),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some(Vec::new()),
+        Err(_) => None,
+    }
 }
 
 /// The git folder of a checkout: `.git` itself, or what a `.git` file (worktree, submodule) names.
@@ -81,7 +104,8 @@ fn parse(bytes: &[u8]) -> Option<Vec<PathBuf>> {
             names.extend(previous.clone().into_path_buf());
         }
     }
-    Some(names)
+    // Most names of a split index stand in another file.
+    if bytes.get(at..at + SPLIT.len()) == Some(SPLIT) { None } else { Some(names) }
 }
 
 fn number(bytes: &[u8], at: usize) -> Option<u32> {

@@ -64,6 +64,7 @@ pub use as_told::unlike;
 pub use base::BaseTree;
 pub use diff::patch_hash;
 pub use dotenv::dotenv_secrets;
+pub use git_index::may_be_tracked;
 pub use failure::{Diff, PathRules, ToolError, WorkspaceError};
 pub use hunks::{Hunks, Place};
 pub use left_behind::{LeftBehind, look_for_left_behind};

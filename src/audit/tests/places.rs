@@ -219,3 +219,25 @@ impl Checkout {
         assert!(store.take_warnings().iter().any(|warning| warning.contains(expected)));
     }
 }
+
+/// Its chain is as whole as ours: whoever writes a log can compute one.
+#[test]
+fn runs_of_a_copy_that_somebody_else_put_there_are_not_ours_from_then_on() {
+    let (checkout, elsewhere) = (Checkout::new(), Checkout::new());
+    let ours = |store: &Store, run: &str| store.is_ours(&RunId(run.to_owned()));
+    checkout.record("run-1");
+    assert!(ours(&checkout.open(), "run-1"));
+    elsewhere.record("run-2");
+    std::fs::copy(elsewhere.copy(), checkout.copy()).unwrap();
+    for _ in 0..2 {
+        assert!(!ours(&checkout.open(), "run-2"), "also once it is the live log");
+    }
+    checkout.record("run-3");
+    let store = checkout.open();
+    assert!(ours(&store, "run-3") && !ours(&store, "run-2"));
+    let all = checkout.open().distrusted();
+    assert!(!ours(&all, "run-3") && !ours(&all, "run-2"));
+    drop((store, all));
+    std::fs::remove_dir_all(checkout.home.path().join("state")).unwrap();
+    assert!(!ours(&checkout.open(), "run-3"), "on another machine it is as any other copy");
+}

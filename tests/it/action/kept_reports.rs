@@ -8,6 +8,7 @@ use super::delivery::mends;
 use super::gate::labelled_by;
 use super::reentry::Repository;
 use crate::orchestration::cache::{TIERS, asked, script};
+use crate::world::github::Artifact;
 use crate::world::model_server::Say;
 
 const WRONG: (&str, &str, &str) = ("shop/cart.py", "sum(prices) - 1", "sum(prices) - 2");
@@ -46,10 +47,28 @@ fn only_a_log_of_the_default_branch_that_our_comment_quotes_gives_reports() {
     }
 }
 
+/// The next night asks anew where the newest log is that of a fork, of another workflow, or of nobody that the forge names.
+#[test]
+fn a_log_of_a_fork_or_of_another_workflow_gives_no_report_to_the_next_night() {
+    let fork = |artifact: &mut Artifact| artifact.fork = true;
+    let other = |artifact: &mut Artifact| artifact.run = 4_711;
+    let changes: [fn(&mut Artifact); 2] = [fork, other];
+    for change in changes {
+        let mut repository = Repository::with_models(&["success"], script(WRONG, None));
+        let payload = json!({ "schedule": "0 3 * * *", "repository": { "default_branch": "main" } });
+        let more = [("UPSHIFT_PUSH", "pr"), ("UPSHIFT_TIERS", TIERS)];
+        let _first = repository.job_for("schedule", &payload, &more);
+        repository.site.github.world().artifacts.iter_mut().for_each(change);
+        let next = repository.job_for("schedule", &payload, &more);
+        assert_eq!(asked(&repository.models.requests()), [2, 4, 2], "{}", next.said());
+        let _world = repository.finish();
+    }
+}
+
 /// The text that a model wrote for the pull request stands in it as text: it closes no issue, tells nobody, and silences no CI.
 #[test]
 fn the_text_of_a_pull_request_is_the_models_in_a_block() {
-    let said = "The sign was wrong. Closes #1, @ada.\n````\n[skip ci]";
+    let said = "The sign was wrong. Closes #1, @ada.\n````\n[skip ci]\n\nCo-authored-by: Eve <eve@example.invalid>";
     let mut repository = Repository::with_models(&["success"], move |request| {
         if request.system().contains("You write about a change") {
             return Say::call("final_report", json!({ "summary": said, "status": "done" })).usage(500, 20).into();
@@ -63,7 +82,10 @@ fn the_text_of_a_pull_request_is_the_models_in_a_block() {
     let world = repository.finish();
     let pull = world.pulls.last().expect("a pull request");
     let block = "In a model's words:\n\n````text\nThe sign was wrong. Closes #1, @ada.\n";
-    assert!(pull.body.contains(block), "{}: {}", pull.body, ended.said());
-    assert!(!pull.body.contains("[skip ci]"), "{}", pull.body);
+    let seen = pull.body.replace('\u{200b}', "");
+    assert!(seen.contains(block) && seen.contains("Co-authored-by: Eve <"), "{}: {}", pull.body, ended.said());
+    for word in ["[skip ci]", "#1", "@ada", "authored-by:", "@example"] {
+        assert!(!pull.body.contains(word), "{word}: {}", pull.body);
+    }
     assert_eq!(pull.body.matches("````").count(), 4, "two blocks, and neither ends early: {}", pull.body);
 }

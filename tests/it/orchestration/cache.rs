@@ -200,3 +200,47 @@ fn a_killed_run_pays_for_nothing_twice_and_uses_again_what_it_had() {
         }
     }
 }
+
+/// A log in the checkout, and one run after another on it, each with a state home of its own choosing.
+fn run_in_checkout(project: &Project, state: &Path) -> [usize; 3] {
+    let Project { source, wrong, right, test_command, .. } = *project;
+    let server = ModelServer::start(script((source, wrong, right), None));
+    let program = Program::with_anthropic(&server.url())
+        .without_court()
+        .with("XDG_STATE_HOME", state.to_str().expect("text"));
+    let args = ["run", "--tiers", TIERS, "--test-command", test_command];
+    let said = program.run(project.path(), &args);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let asked = asked(&server.requests());
+    server.finish();
+    let text = project.read(source).replace(right, wrong);
+    project.write(source, &text);
+    asked
+}
+
+fn git(project: &Project, args: &[&str]) {
+    let done = Command::new("git").args(args).current_dir(project.path()).status().expect("git");
+    assert!(done.success(), "{args:?}");
+}
+
+/// Whoever writes a log can make its chain whole. One that came with the repository is no source of briefs and reviews.
+#[test]
+fn a_log_that_came_with_the_checkout_gives_no_report() {
+    let project = Project::python();
+    let _digest = project.commit();
+    let [one, other] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+    assert_eq!(run_in_checkout(&project, one.path()), [1, 2, 1]);
+    assert_eq!(run_in_checkout(&project, one.path()), [0, 2, 0], "our own");
+    assert_eq!(run_in_checkout(&project, other.path()), [1, 2, 1], "on another machine it may be anybody's");
+    assert_eq!(run_in_checkout(&project, other.path()), [0, 2, 0], "what this machine added to it is our own");
+    git(&project, &["add", "--force", ".upshift/audit.db"]);
+    assert_eq!(run_in_checkout(&project, other.path()), [1, 2, 1], "git tracks it");
+    git(&project, &["-c", "user.name=T", "-c", "user.email=t@example.invalid", "commit", "--quiet", "--message=log"]);
+    let fresh = tempfile::tempdir().expect("a folder");
+    for _ in 0..2 {
+        assert_eq!(run_in_checkout(&project, fresh.path()), [1, 2, 1], "a clone");
+    }
+    git(&project, &["rm", "--cached", "--quiet", ".upshift/audit.db"]);
+    let fresh = tempfile::tempdir().expect("a folder");
+    assert_eq!(run_in_checkout(&project, fresh.path()), [1, 2, 1], "the commit has it");
+}
