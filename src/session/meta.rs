@@ -2,13 +2,14 @@
 //!
 //! A role gives them with its report: as the parameter `meta` of `final_report`, or in text as `META name {…}` lines. A report without a
 //! required block is locked, and the next replies, at most [`META_TURNS`], are read for blocks alone. Whatever they bring, the locked
-//! report stands: a missing block is told, and costs no proven fix. Invariant: where no block is asked for, nothing here is sent or read.
+//! report stands: a missing block is told, and costs no proven fix. Invariants: where no block is asked for, nothing here is sent or read. A
+//! block that was given before the report is none of it.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::end::FinalReport;
+use super::end::{FailureReason, FinalReport};
 use super::tool::Tool;
 use crate::domain::chat::Reply;
 use crate::domain::event::Event;
@@ -35,6 +36,15 @@ pub(super) enum Asked {
     Beside,
     /// The report is locked: nothing else counts.
     Alone,
+}
+
+/// The part of a reply beside which its blocks stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Beside {
+    /// A report.
+    Report,
+    /// Anything else.
+    Nothing,
 }
 
 /// The blocks of a session.
@@ -87,12 +97,19 @@ impl Desk {
         self.blocks.iter().filter(|block| block.required)
     }
 
-    /// Takes the blocks of a reply.
-    pub(super) fn hear(&mut self, reply: &Reply) {
-        if self.blocks.is_empty() {
-            return;
+    /// Takes the blocks of a reply: those beside a report, or any once one is locked. What stands in the report's own call goes before text.
+    pub(super) fn hear(&mut self, reply: &Reply, beside: Beside) {
+        match (self.asked(), beside) {
+            (Asked::No, _) | (Asked::Beside, Beside::Nothing) => return,
+            (Asked::Beside, Beside::Report) => {
+                self.given.clear();
+                self.faults.clear();
+            }
+            (Asked::Alone, _) => {}
         }
-        for call in reply.tool_calls.iter().filter(|call| call.name.ends_with(Tool::FinalReport.name())) {
+        self.hear_text(&reply.text);
+        // Of several reports the first is taken.
+        for call in reply.tool_calls.iter().rev().filter(|call| call.name.ends_with(Tool::FinalReport.name())) {
             let arguments = decoded(&call.arguments);
             let inside = arguments.get(PARAMETER).map(decoded).unwrap_or_default();
             for name in self.names() {
@@ -101,7 +118,6 @@ impl Desk {
                 }
             }
         }
-        self.hear_text(&reply.text);
     }
 
     fn hear_text(&mut self, text: &str) {
@@ -123,6 +139,10 @@ impl Desk {
         let too_long = (bytes > MAX_BLOCK_BYTES).then(|| format!("it has {bytes} bytes, more than {MAX_BLOCK_BYTES}"));
         match too_long.or_else(|| json_schema::misfit(&block.schema, &value)) {
             Some(fault) => {
+                // A block that was taken with the report is not lost by a worse one behind it.
+                if self.locked.is_none() {
+                    self.given.remove(name);
+                }
                 self.faults.insert(name.to_owned(), fault);
             }
             None => {
@@ -141,6 +161,12 @@ impl Desk {
                 why: self.faults.get(&block.name).cloned().unwrap_or_else(|| "it was not given".to_owned()),
             })
             .collect()
+    }
+
+    /// The required blocks of a session that ended without a report: all of them.
+    fn without_report(&self) -> Vec<MissingMeta> {
+        let why = "the session ended without a report";
+        self.required().map(|block| MissingMeta { name: block.name.clone(), why: why.to_owned() }).collect()
     }
 
     /// Keeps a report: it is not taken anew, whatever comes.
@@ -185,13 +211,18 @@ impl Desk {
         if self.blocks.is_empty() {
             return Vec::new();
         }
-        let missing = if needs_blocks(report) { self.missing() } else { Vec::new() };
+        let is_synthetic = matches!(report, FinalReport::Synthetic { .. });
+        let (blocks, missing) = match (is_synthetic, needs_blocks(report)) {
+            (true, _) => (BTreeMap::new(), self.without_report()),
+            (false, true) => (self.given.clone(), self.missing()),
+            (false, false) => (self.given.clone(), Vec::new()),
+        };
         let warn = |missing: &MissingMeta| Event::Warning {
             message: format!("the {} gave no valid META `{}`: {}", role.as_str(), missing.name, missing.why),
         };
-        let warnings: Vec<Event> = missing.iter().map(warn).collect();
+        let warnings: Vec<Event> = missing.iter().filter(|_| !goes_on(report)).map(warn).collect();
         let session_id = session_id.to_owned();
-        let told = Event::MetaReported(MetaReported { role, session_id, blocks: self.given, missing });
+        let told = Event::MetaReported(MetaReported { role, session_id, blocks, missing });
         std::iter::once(told).chain(warnings).collect()
     }
 }
@@ -239,6 +270,12 @@ const fn needs_blocks(report: &FinalReport) -> bool {
         | FinalReport::Reject { .. } => true,
         FinalReport::Blocked { .. } | FinalReport::Routed { .. } | FinalReport::Synthetic { .. } => false,
     }
+}
+
+/// Whether a session without a report may go on with its run: what it owes then is not missing yet.
+const fn goes_on(report: &FinalReport) -> bool {
+    use crate::domain::stop::StopCause::{Asked, Signal};
+    matches!(report, FinalReport::Synthetic { reason: FailureReason::Stopped { cause: Signal(_) | Asked } })
 }
 
 /// A value that some models encode twice.

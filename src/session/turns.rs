@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use super::action::Action;
 use super::context_guard::ContextGuard;
 use super::conversation::{Conversation, Protocol, told_result};
 use super::end::{FailureReason, FinalReport, SessionEnd};
-use super::meta::{Asked, Desk, META_TURNS};
+use super::meta::{Asked, Beside, Desk, META_TURNS};
 use super::ports::Ports;
 use super::reading::{self, Rules, Wish};
 use super::refusal::OutsideNames;
@@ -217,7 +218,8 @@ impl<'s, 'a> Session<'s, 'a> {
         self.conversation.reply(&heard.target, &heard.reply, heard.calls.clone());
         self.answered = Some(heard.target.clone());
         self.billed = self.billed_model(&heard.reply);
-        self.meta.hear(&heard.reply);
+        let reports = heard.wishes.iter().any(|wish| matches!(wish.action, Ok(Action::Report(_))));
+        self.meta.hear(&heard.reply, if reports { Beside::Report } else { Beside::Nothing });
         self.toolroom.status = self.status_of(heard);
     }
 

@@ -125,6 +125,44 @@ async fn a_model_without_tools_gives_blocks_in_lines() {
     assert!(bench.requests()[0].system.contains("META risk {…}, by this schema: "), "{}", bench.requests()[0].system);
 }
 
+/// The block beside the report decides. One from a turn before it, or from the text beside it, does not make up for it.
+#[tokio::test(start_paused = true)]
+async fn a_block_from_before_the_report_does_not_stand_in_for_its_own() {
+    let early = "META risk {\"level\": \"low\", \"why\": \"early\"}";
+    let look = ("read_file", json!({"path": "calc.py"}));
+    let wrong = json!({"summary": "Fixed the sign.", "status": "done", "meta": {"risk": {"level": "none", "why": "x"}}});
+    let wrong = ("final_report", wrong);
+    let ways = [
+        vec![Step::Reply(reply(early, &[look.clone()])), calls(&[wrong.clone()])],
+        vec![Step::Reply(reply(early, &[look])), done()],
+        vec![Step::Reply(reply(early, &[wrong.clone()]))],
+        vec![calls(&[wrong.clone(), ("final_report", json!({"summary": "x", "status": "done", "meta": {"risk": low()}}))])],
+    ];
+    for way in ways {
+        let turns = u32::try_from(way.len()).unwrap();
+        let mut bench = bench(way.into_iter().chain([report_with(&json!({"risk": low()}))]).collect());
+        let end = bench.run().await;
+        assert_eq!((is_done(&end), end.exit, end.turns), (true, SessionExit::FinalAnswer, turns + 1));
+        assert!(bench.told(usize::try_from(turns).unwrap()).contains("Only META counts now"));
+        assert_eq!(told(&bench).0, BTreeMap::from([("risk".to_owned(), low())]));
+    }
+    let mut bench = bench(vec![report_with(&json!({"risk": low()}))]);
+    bench.meta.push(MetaBlock { name: "more".to_owned(), ..risk() });
+    bench.scripts[0].1.extend([calls(&[wrong]), report_with(&json!({"more": low()}))]);
+    assert_eq!(bench.run().await.exit, SessionExit::FinalAnswer, "what came with the report is kept");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_without_a_report_says_which_blocks_it_owes() {
+    let mut bench = bench(vec![says("META risk {\"level\": \"low\", \"why\": \"early\"}"), says("No."), says("No.")]);
+    let end = bench.run().await;
+    assert!(matches!(end.report, FinalReport::Synthetic { .. }), "{end:?}");
+    assert_eq!(told(&bench), (BTreeMap::new(), vec!["the session ended without a report".to_owned()]));
+    let warned =
+        |event: &Event| matches!(event, Event::Warning { message } if message.contains("gave no valid META `risk`"));
+    assert!(bench.events.borrow().iter().any(warned));
+}
+
 #[tokio::test(start_paused = true)]
 async fn another_roles_blocks_and_none_at_all_change_no_byte_of_a_request() {
     let mut plain = Bench::new(vec![done()]);
