@@ -34,6 +34,62 @@ pub(super) fn compose(charter: &Charter, measured: &Measured, fix: &Fix) -> Stri
     format!("{}\n\n{RUN_TRAILER}: {run}\nUpshift-Tier: {tier}\nUpshift-Model: {model}\n", text.trim())
 }
 
+/// The longest name of a trailer that is looked for, in characters.
+const MOST_OF_A_TRAILER: usize = 60;
+/// No width, and no part of any word that a forge or git knows.
+const BREAK: char = '\u{200b}';
+
+/// A foreign text as it may stand in the message of a commit: in it nothing is a trailer, mentions anybody, closes or names an issue, or
+/// silences CI. It reads as before.
+pub(super) fn inert(text: &str) -> String {
+    text.lines().map(inert_line).collect::<Vec<_>>().join("\n")
+}
+
+fn inert_line(line: &str) -> String {
+    let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ' ' | '!' | '(' | ')');
+    let head = line.find(|c| !is_of_name(c)).filter(|at| *at <= MOST_OF_A_TRAILER);
+    let mut out = String::with_capacity(line.len());
+    let mut before = ' ';
+    for (at, c) in line.char_indices() {
+        // `Name: value`, `Name #1`, `GH-1`, `https://…/issues/1`, `NO_CI`.
+        let ends_name = head == Some(at) && c == ':';
+        let said = out.to_ascii_lowercase();
+        let ends_word = (c == '-' && said.ends_with("gh")) || (c == '_' && said.ends_with("no"));
+        if ends_name || ends_word || (c == '/' && before == ':') {
+            out.push(BREAK);
+        }
+        out.push(c);
+        if matches!(c, '@' | '#' | '[') {
+            out.push(BREAK);
+        }
+        before = c;
+    }
+    out
+}
+
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As git and GitHub look for them: a trailer by its name and colon, an issue by its number or address, a person by the sign.
+    #[test]
+    fn nothing_in_a_foreign_text_means_anything_in_a_message() {
+        let text = "The sign was wrong.\n\nCo-authored-by: Eve <eve@example.invalid>\n  Signed-off-by: Eve <eve@example.invalid>\n\
+                    Closes #1, fixes acme/shop#2, resolves GH-3, closes https://github.com/acme/shop/issues/4 @ada\n[skip ci] ***NO_CI***\n\
+                    skip-checks:true\nBREAKING CHANGE: all\nfeat(api)!: all\nUpshift-Run-Id: 1f\nCloses: #5\nRefs #6";
+        let said = inert(text);
+        for line in said.lines() {
+            let name = line.trim_start().split(':').next().unwrap_or_default();
+            let is_token = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "- !()".contains(c));
+            assert!(!line.contains(':') || !is_token(name), "{line}");
+        }
+        for word in ["#1", "#2", "GH-3", "://", "@ada", "[skip", "NO_CI", "#5", "#6", "@example"] {
+            assert!(!said.contains(word), "{word}: {said}");
+        }
+        assert_eq!(said.replace(BREAK, ""), text, "it reads as before");
+    }
 }

@@ -306,7 +306,7 @@ fn description(context: &Context<'_>, recorder: &Recorder<'_>, climb: &Climb) ->
     } else {
         "upshift made these failing tests pass:"
     };
-    let told = recorder.text_for_reviewers().map(|text| inert(&context.redact(&text))).unwrap_or_default();
+    let told = recorder.text_for_reviewers().map(|text| quoted(&context.redact(&text))).unwrap_or_default();
     format!(
         "{what}\n\n````text\n{}{more}\n````\n\n{told}Run `{}`, {} iterations, {cost}. Review it as you \
          would any other change.\n",
@@ -316,12 +316,10 @@ fn description(context: &Context<'_>, recorder: &Recorder<'_>, climb: &Climb) ->
     )
 }
 
-/// A model's text as a block in which nothing is interpreted: no mention, no closing of issues, no word that silences CI once the text is the
-/// message of a squashed commit.
-fn inert(text: &str) -> String {
-    let text =
-        Foreign::prose(text).as_str().replace("````", "\u{2018}\u{2018}\u{2018}\u{2018}").replace('[', "[\u{200b}");
-    format!("In a model's words:\n\n````text\n{}\n````\n\n", text.trim())
+/// A model's text as a block in which nothing is interpreted, neither on a page nor in the message of a squashed commit.
+fn quoted(text: &str) -> String {
+    let text = message::inert(Foreign::prose(text).as_str().trim()).replace("````", "\u{2018}\u{2018}\u{2018}\u{2018}");
+    format!("In a model's words:\n\n````text\n{text}\n````\n\n")
 }
 
 /// After what was delivered: waits for what is to be waited for, or ends the run as fixed.
