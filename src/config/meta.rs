@@ -4,7 +4,7 @@ use super::pick::Picker;
 use super::plan::Origin;
 use super::values::RoleWord;
 use crate::domain::ladder::Role;
-use crate::domain::meta::{MetaBlock, built_in};
+use crate::domain::meta::{MetaBlock, RESERVED, built_in};
 
 /// The longest name of a block, which stands in reports.
 const MAX_NAME_CHARS: usize = 40;
@@ -26,6 +26,11 @@ pub(super) fn blocks(picker: &Picker<'_>) -> Vec<MetaBlock> {
         if name.is_empty() || name.len() > MAX_NAME_CHARS || !name.chars().all(plain) {
             let fix = format!("Use at most {MAX_NAME_CHARS} letters, digits, `_` and `-`.");
             document.faults.add(&path, "is no name of a block", fix);
+            continue;
+        }
+        if RESERVED.contains(&name.as_str()) {
+            let fix = "Give it another name.";
+            document.faults.add(&path, "is a field of the report itself", fix);
             continue;
         }
         let Some(schema) = section.schema.as_ref().map(|schema| schema.0.clone()).or_else(|| built_in(name)) else {

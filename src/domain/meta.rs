@@ -10,6 +10,9 @@ use super::ladder::Role;
 /// The bytes that one block may have as JSON: a comment shows several.
 pub const MAX_BLOCK_BYTES: usize = 4_096;
 
+/// The fields of the roles' own reports: a block of such a name could not be told from them.
+pub const RESERVED: [&str; 8] = ["summary", "status", "reason", "blocked_on", "files", "verdict", "issues", "meta"];
+
 /// A block that a role is asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MetaBlock {

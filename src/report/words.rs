@@ -26,7 +26,7 @@ pub use self::corrections::{correction_sentence, corrections, take_correction};
 pub use self::delivery::{awaited, commands, delivery};
 pub use self::headline::{headline, resolved_by};
 pub use self::leftovers::leftovers;
-pub use self::meta::meta;
+pub use self::meta::{meta, meta_of};
 pub use self::next_steps::next_steps;
 pub use self::proof::{ProofLine, evidence, proof, proof_heading, proof_sign};
 pub use self::remarks::{remark_sentence, remarks, remarks_heading};

@@ -15,7 +15,7 @@ use crate::domain::chat::Reply;
 use crate::domain::event::Event;
 use crate::domain::json_schema;
 use crate::domain::ladder::Role;
-use crate::domain::meta::{MAX_BLOCK_BYTES, MetaBlock, MetaReported, MissingMeta};
+use crate::domain::meta::{MAX_BLOCK_BYTES, MetaBlock, MetaReported, MissingMeta, RESERVED};
 use crate::domain::session_exit::SessionExit;
 use crate::domain::tool::ToolSpec;
 
@@ -113,7 +113,8 @@ impl Desk {
             let arguments = decoded(&call.arguments);
             let inside = arguments.get(PARAMETER).map(decoded).unwrap_or_default();
             for name in self.names() {
-                if let Some(value) = inside.get(&name).or_else(|| arguments.get(&name)) {
+                let own = || arguments.get(&name).filter(|_| !RESERVED.contains(&name.as_str()));
+                if let Some(value) = inside.get(&name).or_else(own) {
                     self.take(&name, decoded(value));
                 }
             }

@@ -241,6 +241,7 @@ impl Offer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::meta::RESERVED;
 
     fn offer(role: Role) -> Offer {
         Offer { role, tests: true, commands: false }
@@ -296,5 +297,12 @@ mod tests {
         assert_eq!(review, ["summary", "verdict", "issues"]);
         let brief: Vec<&str> = Tool::FinalReport.params(Role::Librarian).iter().map(|param| param.name).collect();
         assert_eq!(brief, ["summary", "status", "reason", "files"]);
+        for role in [Role::Librarian, Role::Artisan, Role::Critic, Role::Advisor] {
+            let fields = Tool::FinalReport.params(role);
+            assert!(
+                fields.iter().all(|field| RESERVED.contains(&field.name)),
+                "no block of data has the name of a field"
+            );
+        }
     }
 }

@@ -485,6 +485,8 @@ fn a_block_of_data_whose_schema_would_go_unchecked_is_refused() {
         ("own: {}", "agent.meta.own.schema", "is required"),
         ("own: {schema: 3}", "agent.meta.own.schema", "a schema is a mapping, not number"),
         ("'a b': {schema: {}}", "agent.meta.a b", "is no name of a block"),
+        ("summary: {schema: {}}", "agent.meta.summary", "is a field of the report itself"),
+        ("status: {schema: {}}", "agent.meta.status", "is a field of the report itself"),
         ("risk: {role: writer}", "agent.meta.risk.role", "expected one of librarian, artisan, critic"),
         ("risk: {schema: {}, needed: true}", "agent.meta.risk.needed", "unknown key"),
     ] {
