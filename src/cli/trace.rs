@@ -4,6 +4,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 
 use super::environment::Environment;
 use super::show;
+use crate::audit::RunStatus;
 use crate::redact::Redactor;
 use crate::report::operations::{self, Fold, page};
 
@@ -42,6 +43,9 @@ pub(super) fn run(args: &Args, environment: &Environment) -> anyhow::Result<u8> 
     let mut fold = Fold::default();
     for (event, at) in loaded.events.iter().zip(times.iter().map(Option::as_ref).chain(std::iter::repeat(None))) {
         fold.hear(event, at);
+    }
+    if loaded.status == RunStatus::Interrupted {
+        fold.died();
     }
     let text = match args.format {
         Form::Json => operations::json(&run_id.0, fold.operations()),

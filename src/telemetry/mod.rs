@@ -139,11 +139,16 @@ impl EventSink for Exporter {
     }
 
     fn emit(&mut self, event: &Event) {
-        self.identity.hear(event);
+        // What the process before this one left open ends as a part of its own span.
+        let is_taken_up = matches!(event, Event::InvocationStarted { .. });
+        if !is_taken_up {
+            self.identity.hear(event);
+        }
         self.fold.hear(event, self.at.as_ref());
         for index in self.fold.take_ended() {
             self.spans.extend(self.identity.span(self.fold.operations(), index));
         }
+        self.identity.hear(event);
         let is_over = matches!(event, Event::SessionFinished { .. } | Event::RunFinished(_));
         if self.spans.len() >= BATCH || (is_over && !self.spans.is_empty()) {
             let spans = std::mem::take(&mut self.spans);

@@ -9,6 +9,7 @@ use crate::domain::attempt::{AttemptStatus, TierExit};
 use crate::domain::clock::Timestamp;
 use crate::domain::event::Event;
 use crate::domain::ladder::Role;
+use crate::domain::outcome::Outcome;
 use crate::domain::receipt::{BELOW, CallScope, CallStatus, Receipt};
 use crate::domain::session_exit::SessionExit;
 use crate::domain::verdict::Verdict;
@@ -18,6 +19,8 @@ use crate::report::jsonl::path;
 const DIED: &str = SessionExit::UncaughtException.as_str();
 /// The end of one that the log does not tell.
 const UNKNOWN: &str = SessionExit::Unknown.as_str();
+/// The end of one that a signal ended.
+const SIGNAL: &str = SessionExit::SignalReceived.as_str();
 /// Ends of a session with a report of its model.
 const REPORTED: [&str; 5] = ["done", "blocked", "approve", "reject", "routed"];
 
@@ -39,6 +42,8 @@ pub struct Fold {
     calls: BTreeMap<String, usize>,
     waits: BTreeMap<String, usize>,
     now_ms: u64,
+    /// Whether the run is taken up again: its end counts until something more is heard of it.
+    is_taken_up: bool,
 }
 
 impl Fold {
@@ -60,9 +65,12 @@ impl Fold {
     }
 
     /// Hears an event, and when it was recorded. Without a time it is taken to be that of the one before.
+    ///
+    /// A process that is heard to begin later than the first ends what the one before it left open.
     #[expect(clippy::wildcard_enum_match_arm, reason = "few events begin or end an operation")]
     pub fn hear(&mut self, event: &Event, at: Option<&Timestamp>) {
         self.now_ms = at.and_then(Timestamp::unix_ms).unwrap_or(self.now_ms);
+        self.reopen();
         match event {
             Event::RunStarted(run) => {
                 self.now_ms = run.started_at.unix_ms().unwrap_or(self.now_ms);
@@ -71,7 +79,12 @@ impl Fold {
                 self.set(index, "ai.session.txn_id", run.run_id.0.as_str().into());
                 self.set(index, "ai.session.origin_txn_id", run.run_id.0.as_str().into());
             }
-            Event::InvocationStarted { .. } => self.close_all(DIED),
+            Event::InvocationStarted { invocation, .. } => {
+                if *invocation > 1 {
+                    self.died();
+                    self.is_taken_up = true;
+                }
+            }
             Event::BaselineFinished(baseline) => {
                 self.judged("baseline", baseline.duration_ms, Some(baseline.verdict == Verdict::Green));
             }
@@ -128,12 +141,30 @@ impl Fold {
                 self.end(ended, None, "");
             }
             Event::RunFinished(finished) => {
-                self.close_all(UNKNOWN);
+                let is_interrupted = matches!(finished.outcome, Outcome::Interrupted { .. });
+                self.close_all(if is_interrupted { SIGNAL } else { UNKNOWN });
                 self.set(0, "upshift.outcome", finished.outcome.as_str().into());
-                self.end(Some(0), Some(finished.outcome.exit_code() == 0), "");
+                let exit = if is_interrupted { SIGNAL } else { "" };
+                self.end(Some(0), Some(finished.outcome.exit_code() == 0), exit);
             }
             _ => {}
         }
+    }
+
+    /// Ends everything that a process left open which died. A run that has ended stays as it is.
+    pub fn died(&mut self) {
+        self.close_all(DIED);
+        if self.operations.first().is_some_and(|run| run.end_ms.is_none()) {
+            self.end(Some(0), Some(false), DIED);
+        }
+    }
+
+    fn reopen(&mut self) {
+        if let Some(run) = self.operations.first_mut().filter(|_| self.is_taken_up) {
+            (run.end_ms, run.ok) = (None, None);
+            run.exit.clear();
+        }
+        self.is_taken_up = false;
     }
 
     fn session_started(&mut self, (role, agent): (Role, &str), session_id: &str, target: &str) {

@@ -102,6 +102,33 @@ fn a_session_whose_process_died_says_so_and_so_does_one_without_an_end() {
     assert_eq!(sessions, ["EXIT-UNCAUGHT-EXCEPTION", "EXIT-UNKNOWN"]);
 }
 
+#[test]
+fn a_run_that_was_killed_or_interrupted_says_so_at_its_root() {
+    let root = |fold: &Fold| {
+        let run = &fold.operations()[0];
+        (run.exit.clone(), run.ok, run.end_ms.is_some())
+    };
+    let mut script = Script::new();
+    script.red().tier(0).begin(0, 1);
+    script.push(started("a"));
+    let mut fold = folded(&script.events);
+    assert_eq!(root(&fold), (String::new(), None, false), "it may be under way");
+    fold.died();
+    assert_eq!(root(&fold), ("EXIT-UNCAUGHT-EXCEPTION".to_owned(), Some(false), true));
+    let mut fold = folded(&script.events);
+    drop(fold.take_ended());
+    fold.hear(&Event::InvocationStarted { invocation: 2, pid: 7 }, Some(&at(900)));
+    assert!(fold.take_ended().contains(&0), "the dead process's own span is sent");
+    assert_eq!(root(&fold).0, "EXIT-UNCAUGHT-EXCEPTION");
+    fold.hear(&started("b"), Some(&at(950)));
+    assert_eq!(root(&fold), (String::new(), None, false), "it goes on");
+    script.finish(Outcome::Interrupted { signal: 15 }, "stopped", &[]);
+    let fold = folded(&script.events);
+    assert_eq!(root(&fold), ("EXIT-SIGNAL-RECEIVED".to_owned(), Some(false), true));
+    let session = fold.operations().iter().find(|one| one.kind == Kind::Session).unwrap();
+    assert_eq!(session.exit, "EXIT-SIGNAL-RECEIVED");
+}
+
 /// The 22 of S1-15 in its order, and three of our own.
 const EXITS: [SessionExit; 25] = [
     SessionExit::FinalAnswer,
