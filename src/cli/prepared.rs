@@ -208,7 +208,7 @@ impl Setup<'_> {
     /// The sender of telemetry, where a collector is named. One that cannot be used is told of, and is no reason to stop.
     fn telemetry(&self) -> Option<Telemetry> {
         match Settings::read(|name| self.environment.get(name).map(str::to_owned)) {
-            Ok(settings) => Some(Telemetry::start(settings?, http(self.environment))),
+            Ok(settings) => Some(Telemetry::start(settings?.redacted(&self.redactor), http(self.environment))),
             Err(why) => {
                 super::say(&format!("⚠ no telemetry is sent: {why}"));
                 None

@@ -1,10 +1,11 @@
 //! The settings of telemetry, by OpenTelemetry's own variables.
 
+use http::{HeaderName, HeaderValue};
 use percent_encoding::percent_decode_str;
 use secrecy::SecretString;
 use url::Url;
 
-use crate::redact::values;
+use crate::redact::{Redactor, values};
 
 /// Where and how spans are sent.
 #[derive(Debug, Clone)]
@@ -30,6 +31,15 @@ pub struct Parent {
 }
 
 impl Settings {
+    /// The same, without the secrets that stand in attributes of this service.
+    #[must_use]
+    pub fn redacted(self, redactor: &Redactor) -> Self {
+        let clean = |(name, value): (String, String)| {
+            (redactor.redact(&name).into_owned(), redactor.redact(&value).into_owned())
+        };
+        Self { resource: self.resource.into_iter().map(clean).collect(), ..self }
+    }
+
     /// Reads the variables. `None` where nothing is to be sent.
     ///
     /// # Errors
@@ -42,7 +52,13 @@ impl Settings {
         };
         let is_otlp = |name: &str| name.trim().is_empty() || name.trim().eq_ignore_ascii_case("otlp");
         let is_elsewhere = get("OTEL_TRACES_EXPORTER").is_some_and(|names| !names.split(',').any(is_otlp));
-        let parent = get("TRACEPARENT").and_then(|text| Parent::read(&text));
+        let parent = get("TRACEPARENT").and_then(|text| {
+            let parent = Parent::read(&text);
+            if parent.is_none() {
+                tracing::debug!("TRACEPARENT is not in the form of W3C Trace Context, and is ignored");
+            }
+            parent
+        });
         let is_disabled = get("OTEL_SDK_DISABLED").is_some_and(|value| value.trim().eq_ignore_ascii_case("true"));
         if is_disabled || is_elsewhere || parent.as_ref().is_some_and(|parent| !parent.is_sampled) {
             return Ok(None);
@@ -54,17 +70,44 @@ impl Settings {
         let endpoint = endpoint.filter(|url| matches!(url.scheme(), "http" | "https"));
         // It may hold a key: it is not shown.
         let endpoint = endpoint.ok_or("OTEL_EXPORTER_OTLP_ENDPOINT is no http(s) address")?;
-        let told = get("OTEL_EXPORTER_OTLP_TRACES_HEADERS").or_else(|| get("OTEL_EXPORTER_OTLP_HEADERS"));
-        let told = told.unwrap_or_default();
-        let headers = pairs(&told).map(|(name, value)| (name, SecretString::from(value)));
+        let told = |name: &'static str| get(name).map(|told| (name, told));
+        let told = told("OTEL_EXPORTER_OTLP_TRACES_HEADERS").or_else(|| told("OTEL_EXPORTER_OTLP_HEADERS"));
+        let headers = told.map(|(variable, told)| headers(variable, &told)).transpose()?.unwrap_or_default();
         let more: Vec<_> = pairs(&get("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default()).collect();
         let named = || more.iter().find(|(name, _)| name == "service.name").map(|(_, value)| value.clone());
         let service = get("OTEL_SERVICE_NAME").or_else(named).unwrap_or_else(|| "upshift".to_owned());
         let own = [("service.name", service), ("service.version", env!("CARGO_PKG_VERSION").to_owned())];
         let mut resource = own.map(|(name, value)| (name.to_owned(), value)).to_vec();
         resource.extend(more.into_iter().filter(|(name, _)| name != "service.name" && name != "service.version"));
-        Ok(Some(Self { endpoint, headers: headers.collect(), parent, resource }))
+        Ok(Some(Self { endpoint, headers, parent, resource }))
     }
+}
+
+/// The headers of a variable. The fault of one that cannot be sent names the variable and the part, and nothing of a value.
+fn headers(variable: &str, told: &str) -> Result<Vec<(String, SecretString)>, String> {
+    let mut headers = Vec::new();
+    for (name, value) in pairs(told) {
+        if HeaderName::from_bytes(name.as_bytes()).is_err() {
+            // What stands behind the wrong sign may be the value.
+            let sound: String = name.chars().take_while(|c| is_of_header(*c)).collect();
+            let wrong = name.chars().find(|c| !is_of_header(*c)).map(|c| format!("{c:?}")).unwrap_or_default();
+            return Err(format!(
+                "{variable}: a header's name has {wrong} behind `{sound}`; write it as name=value,name=value"
+            ));
+        }
+        if HeaderValue::from_str(&value).is_err() {
+            return Err(format!(
+                "{variable}: the value of `{name}` has a sign that no header may have, such as a line's end"
+            ));
+        }
+        headers.push((name, SecretString::from(value)));
+    }
+    Ok(headers)
+}
+
+/// Whether a sign may stand in a header's name (RFC 9110, 5.6.2).
+fn is_of_header(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c)
 }
 
 /// The address of traces below a collector's own.
@@ -98,17 +141,24 @@ fn pairs(text: &str) -> impl Iterator<Item = (String, String)> {
 
 /// Whether a text is an id of so many hexadecimal digits, not all of them zero.
 pub(super) fn is_id(text: &str, length: usize) -> bool {
-    let is_hex = text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
-    text.len() == length && is_hex && text.bytes().any(|byte| byte != b'0')
+    is_hex(text, length) && text.bytes().any(|byte| byte != b'0')
+}
+
+/// Whether a text is so many hexadecimal digits in small letters.
+fn is_hex(text: &str, length: usize) -> bool {
+    text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
 impl Parent {
-    /// Reads `00-TRACE-SPAN-FLAGS`. `None` for anything else, which is to be ignored.
+    /// Reads `00-TRACE-SPAN-FLAGS`, and as much of a later version, which may go on behind another `-`. `None` for anything else, which is to
+    /// be ignored.
     fn read(text: &str) -> Option<Self> {
         let mut parts = text.trim().split('-');
         let (version, trace_id, span_id) = (parts.next()?, parts.next()?, parts.next()?);
-        let flags = u8::from_str_radix(parts.next()?, 16).ok()?;
-        let is_sound = version.len() == 2 && version != "ff" && is_id(trace_id, 32) && is_id(span_id, 16);
+        let flags = parts.next().filter(|flags| is_hex(flags, 2))?;
+        let flags = u8::from_str_radix(flags, 16).ok()?;
+        let is_version = is_hex(version, 2) && version != "ff" && (version != "00" || parts.next().is_none());
+        let is_sound = is_version && is_id(trace_id, 32) && is_id(span_id, 16);
         let (trace_id, span_id) = (trace_id.to_owned(), span_id.to_owned());
         is_sound.then_some(Self { trace_id, span_id, is_sampled: flags & 1 == 1 })
     }
@@ -193,8 +243,32 @@ mod tests {
             "00-0-0-01",
             &format!("ff-{TRACE}-b7ad6b7169203331-01"),
             &format!("00-{TRACE}-0000000000000000-01"),
+            &format!("00-{}-b7ad6b7169203331-01", "0".repeat(32)),
+            &format!("00-{}-b7ad6b7169203331-01", TRACE.to_uppercase()),
+            &format!("00-{TRACE}-b7ad6b7169203331-01-more"),
+            &format!("00-{TRACE}-b7ad6b7169203331-1"),
+            &format!("00-{TRACE}-b7ad6b7169203331-+1"),
+            &format!("00-{TRACE}-b7ad6b7169203331-0A"),
+            &format!("zz-{TRACE}-b7ad6b7169203331-01"),
+            &format!("FF-{TRACE}-b7ad6b7169203331-01"),
+            &format!("00-{TRACE}0-b7ad6b7169203331-01"),
+            &format!("00-{TRACE}-b7ad6b7169203331"),
         ] {
             assert_eq!(Parent::read(text), None, "{text}");
+            assert!(read(&[ENDPOINT, ("TRACEPARENT", text)]).unwrap().unwrap().parent.is_none(), "{text}");
         }
+        let later = format!("cc-{TRACE}-b7ad6b7169203331-01-what-comes-then");
+        assert!(Parent::read(&later).is_some(), "a later version may say more");
+    }
+
+    #[test]
+    fn a_header_that_cannot_be_sent_is_named_with_its_variable_and_without_its_value() {
+        let told = |name: &'static str, value: &'static str| read(&[ENDPOINT, (name, value)]).unwrap_err();
+        let said = told("OTEL_EXPORTER_OTLP_HEADERS", "x-team=a,authorization: Bearer canary-7f3a9b1c=");
+        assert!(said.contains("OTEL_EXPORTER_OTLP_HEADERS: a header's name has ':' behind `authorization`"), "{said}");
+        assert!(!said.contains("canary"), "{said}");
+        let said = told("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "x-key=canary%0a");
+        assert!(said.contains("OTEL_EXPORTER_OTLP_TRACES_HEADERS: the value of `x-key`"), "{said}");
+        assert!(!said.contains("canary"), "{said}");
     }
 }

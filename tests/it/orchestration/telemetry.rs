@@ -195,6 +195,44 @@ fn a_collector_that_refuses_or_is_not_there_costs_nothing_but_a_notice() {
     );
 }
 
+/// A process that was killed sends nothing any more. Who goes on with its run ends its span.
+#[test]
+fn a_killed_process_has_its_own_span_with_its_end_once_the_run_goes_on() {
+    let (url, seen) = collector("200 OK");
+    let project = Project::python();
+    let server = ModelServer::start(full_mode((project.source, project.wrong, project.right), |_| brief()));
+    let program = || {
+        Program::with_anthropic(&server.url())
+            .without_court()
+            .with("OTEL_EXPORTER_OTLP_ENDPOINT", &url)
+            .with("OTEL_RESOURCE_ATTRIBUTES", &format!("team=shop,token={}", crate::world::program::KEY))
+    };
+    let args = ["run", "--tiers", TIERS, "--audit-db", "audit.db", "--test-command", project.test_command];
+    let killed = program().with("UPSHIFT_CRASH_AFTER", "tool_finished:1").run(project.path(), &args);
+    assert_eq!(killed.code, -9, "{}", killed.all());
+    let traced = |program: &Program| {
+        let said = program.run(project.path(), &["trace", "--audit-db", "audit.db"]);
+        let document: Value = serde_json::from_str(&said.out).expect("JSON");
+        document["trace"]["exit"].as_str().map(str::to_owned)
+    };
+    let resumed = program();
+    assert_eq!(traced(&resumed).as_deref(), Some("EXIT-UNCAUGHT-EXCEPTION"));
+    let said = resumed.run(project.path(), &["resume", "--audit-db", "audit.db"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert_eq!(traced(&resumed), None, "it ended well");
+    server.finish();
+    let spans = spans(&seen);
+    let roots: Vec<Option<String>> =
+        spans.iter().filter(|span| span["name"] == "run").map(|span| attribute(span, "upshift.exit")).collect();
+    assert_eq!(roots, [Some("EXIT-UNCAUGHT-EXCEPTION".to_owned()), None]);
+    let ids: Vec<&str> = spans.iter().map(|span| span["spanId"].as_str().unwrap()).collect();
+    assert!(spans.iter().filter_map(|span| span["parentSpanId"].as_str()).all(|parent| ids.contains(&parent)));
+    for (_, body) in seen.lock().unwrap().iter() {
+        let body = String::from_utf8_lossy(body);
+        assert!(body.contains("team") && !body.contains(crate::world::program::KEY), "{body}");
+    }
+}
+
 #[test]
 fn spans_that_a_collector_leaves_out_are_told_and_one_that_is_busy_is_asked_again() {
     const LEFT_OUT: &str = r#"{"partialSuccess": {"rejectedSpans": "5", "errorMessage": "over quota"}}"#;
