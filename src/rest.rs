@@ -51,8 +51,9 @@ impl RestError {
     pub const fn exit(&self) -> Option<SessionExit> {
         match self {
             Self::TimedOut(_) => Some(SessionExit::ToolTimeout),
-            Self::Unreachable(_) => Some(SessionExit::ToolFailure),
-            Self::Arguments(_) | Self::Refused(_) => None,
+            Self::Unreachable(_) | Self::Refused(_) => Some(SessionExit::ToolFailure),
+            // The model is told, and asks anew.
+            Self::Arguments(_) => None,
         }
     }
 }

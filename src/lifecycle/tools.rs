@@ -23,7 +23,7 @@ use crate::domain::ladder::Role;
 use crate::domain::model_id::ModelId;
 use crate::domain::session_exit::SessionExit;
 use crate::domain::tool::{ToolSource, ToolSpec};
-use crate::mcp::{self, Offer, Remote};
+use crate::mcp::{self, Offer};
 use crate::rest::Rest;
 use crate::session::{Memory, OutsideTools, Replay, SessionEnd};
 use offer::{Below, Source, name_of};
@@ -246,7 +246,7 @@ impl Sources {
     pub(super) async fn close(self, memory: &mut Memory, end: &mut SessionEnd) {
         // What is on its way is of no use any more.
         join_all(self.lives.into_iter().map(Life::end)).await;
-        join_all(self.all.iter().filter_map(Source::remote).map(Remote::close)).await;
+        join_all(self.all.iter().filter_map(Source::remote).map(|(remote, client)| remote.close(client))).await;
         let Some(below) = self.below else { return };
         memory.learn(below.memory.take());
         for path in below.wrote.take() {

@@ -84,9 +84,9 @@ impl Remote {
     }
 
     /// Gives the session back, if there is one.
-    pub async fn close(&self) {
+    pub async fn close(&self, client: &Client) {
         let Some(session) = self.session.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        let Ok(mut request) = self.request(Method::DELETE, Vec::new(), None) else { return };
+        let Ok(mut request) = self.request(Method::DELETE, Vec::new(), client.version().as_deref()) else { return };
         request.headers_mut().insert(SESSION, session);
         let told = tokio::time::timeout(FAREWELL, self.outward.send(request)).await;
         if !matches!(told, Ok(Ok(_))) {

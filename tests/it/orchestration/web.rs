@@ -257,6 +257,8 @@ fn a_failing_web_service_costs_its_answers_alone() {
         [
             ["rest__unset", "EXIT-TOOL-NOT-AVAILABLE"],
             ["rest__slow", "EXIT-TOOL-TIMEOUT"],
+            ["rest__elsewhere", "EXIT-TOOL-FAILURE"],
+            ["rest__tea", "EXIT-TOOL-FAILURE"],
             ["rest__nowhere", "EXIT-TOOL-FAILURE"]
         ]
     );
@@ -310,6 +312,8 @@ fn a_server_of_tools_behind_an_address_is_greeted_asked_and_bidden_farewell() {
         (last["method"].as_str(), last["headers"]["mcp-session-id"].as_str()),
         (Some("DELETE"), Some("session-0"))
     );
+    let version = |one: &Value| one["headers"]["mcp-protocol-version"].as_str().map(str::to_owned);
+    assert!(version(last).is_some() && version(last) == version(&heard[1]), "{last}");
     assert!(heard[1..].iter().all(|one| one["headers"]["mcp-session-id"] == "session-0"));
     run.assert_kept();
 }
