@@ -167,12 +167,33 @@ pub(super) fn block(name: &str, end: &SessionEnd) -> Advice {
         FinalReport::Routed { .. } => (false, end.report.summary()),
         FinalReport::Synthetic { reason } => (false, reason.to_string()),
     };
-    let said = Foreign::capped(&said, ADVICE_CHARS).as_str().to_owned();
+    let said = Foreign::capped_between_words(&said, ADVICE_CHARS).as_str().to_owned();
     Advice { name: name.to_owned(), session_id: end.session_id.clone(), given, said }
 }
 
 /// The block as the artisan reads it.
 fn told(advice: &Advice) -> Beside {
     let failed = if advice.given { "" } else { " (it gave no advice, because of this)" };
-    Beside { label: format!("ADVISORY {}{failed}", advice.name), text: Foreign::capped(&advice.said, ADVICE_CHARS) }
+    Beside { label: format!("ADVISORY {}{failed}", advice.name), text: Foreign::new(&advice.said) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_word_is_cut_between_two_words_and_says_once_how_much_is_left_out() {
+        let said = Foreign::capped_between_words(&"release notes ".repeat(500), ADVICE_CHARS).as_str().to_owned();
+        let (kept, told) = said.split_once("\n[").unwrap_or_default();
+        assert!(kept.ends_with(" notes") || kept.ends_with(" release"), "{said}");
+        let left_out = 7_000 - kept.chars().count();
+        assert_eq!(told, format!("{left_out} characters left out]"));
+        let advice = Advice { name: "a".to_owned(), session_id: String::new(), given: true, said: said.clone() };
+        assert_eq!(super::told(&advice).text.as_str(), said);
+        assert_eq!(
+            Foreign::capped_between_words(&"x".repeat(60), 50).as_str(),
+            format!("{}\n[10 characters left out]", "x".repeat(50))
+        );
+        assert_eq!(Foreign::capped_between_words("two words", 9).as_str(), "two words");
+    }
 }

@@ -84,7 +84,8 @@ mod tests {
         let said = inert(text);
         for line in said.lines() {
             let name = line.trim_start().split(':').next().unwrap_or_default();
-            let is_token = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "- !()".contains(c));
+            let is_token =
+                |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "- !()".contains(c));
             assert!(!line.contains(':') || !is_token(name), "{line}");
         }
         for word in ["#1", "#2", "GH-3", "://", "@ada", "[skip", "NO_CI", "#5", "#6", "@example"] {

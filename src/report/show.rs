@@ -5,10 +5,12 @@ use super::gist::short_gist;
 use super::plain;
 use super::style::{Style, Tone};
 use super::view::RunView;
+use super::words::Piece;
 use super::{patch, words};
 use crate::domain::attempt::Attempt;
 use crate::domain::event::Event;
 use crate::domain::ladder::Role;
+use crate::domain::meta::MetaReported;
 use crate::domain::shell::quote_path;
 
 /// The longest line of a listing, in columns.
@@ -25,6 +27,8 @@ pub struct Step {
     pub attempt: Option<Attempt>,
     /// Its sessions in order: who spoke, and the id.
     pub sessions: Vec<(Role, String)>,
+    /// The blocks of data that they gave, and those that are missing.
+    pub meta: Vec<MetaReported>,
 }
 
 /// The details that the log holds of an iteration beside its row. `None` where it holds nothing.
@@ -46,12 +50,16 @@ pub fn steps(events: &[Event]) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for event in events {
         if let Event::IterationStarted { tier_index, iteration, .. } = event {
-            let step = Step { tier_index: *tier_index, iteration: *iteration, attempt: None, sessions: Vec::new() };
-            steps.push(step);
+            let (tier_index, iteration) = (*tier_index, *iteration);
+            steps.push(Step { tier_index, iteration, attempt: None, sessions: Vec::new(), meta: Vec::new() });
         }
         let Some(last) = steps.last_mut() else { continue };
         if let Event::SessionStarted { role, session_id, .. } = event {
             last.sessions.push((*role, session_id.clone()));
+        }
+        if let Event::MetaReported(meta) = event {
+            last.meta.retain(|earlier| earlier.session_id != meta.session_id);
+            last.meta.push(meta.clone());
         }
         if let Event::IterationFinished(attempt) = event {
             last.attempt = Some(attempt.clone());
@@ -83,6 +91,12 @@ pub fn heading(view: &RunView, step: &Step, style: Style) -> String {
             lines.extend(errors);
         }
     }
+    let shown = |piece: &Piece| match piece {
+        Piece::Ours(text) | Piece::Name(text) | Piece::Code(text) | Piece::Speech(text) => {
+            plain::clipped_line(text, MAX_LINE)
+        }
+    };
+    lines.extend(words::meta_of(&step.meta).iter().map(|sentence| format!("  META {}", sentence.render(shown))));
     lines.join("\n") + "\n"
 }
 

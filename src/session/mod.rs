@@ -34,7 +34,7 @@ mod words;
 pub use crate::domain::session_exit::SessionExit;
 pub use end::{FailureReason, FinalReport, SessionEnd};
 pub use meta::{MetaRead, prompt as meta_prompt, read as read_meta};
-pub use outside::{CallOutside, OutsideCall, OutsideError, OutsideFuture, OutsideTools};
+pub use outside::{CallOutside, DO_WITHOUT, OutsideCall, OutsideError, OutsideFuture, OutsideTools};
 pub use ports::{Book, Memory, Ports, Replay, RunCommand, RunTests, ToolFuture, Toolbox};
 pub use spec::{Destination, Limits, Lineage, SessionSpec};
 pub use turns::SNAPSHOT_KIND;

@@ -15,6 +15,8 @@ use crate::workspace::ToolError;
 
 /// Characters of what a failing tool said, where its model was told something else.
 const MAX_SAID_CHARS: usize = 500;
+/// The advice to a model behind a failure, which is none for people.
+pub const DO_WITHOUT: &str = " Do without it.";
 
 /// The answer of a tool from outside that is on its way.
 pub type OutsideFuture<'a> = Pin<Box<dyn Future<Output = Result<String, OutsideError>> + 'a>>;
@@ -48,9 +50,15 @@ impl OutsideError {
     /// The failure in words for a person, where the source is gone or silent: whoever goes on does so without it.
     pub(super) fn lost(&self, (role, name): (Role, &str), redactor: &Redactor) -> Option<String> {
         let is_lost = matches!(self.exit, Some(SessionExit::McpConnectionLost | SessionExit::ToolTimeout));
-        let said = Foreign::capped(&redactor.redact(&self.told), MAX_SAID_CHARS);
+        let said = self.for_people(redactor);
         let shown = said.as_str();
         (is_lost && self.instead.is_none()).then(|| format!("the {} went on without `{name}`: {shown}", role.as_str()))
+    }
+
+    /// The failure without the advice to its model.
+    fn for_people(&self, redactor: &Redactor) -> Foreign {
+        let told = self.told.strip_suffix(DO_WITHOUT).unwrap_or(&self.told);
+        Foreign::capped(&redactor.redact(told), MAX_SAID_CHARS)
     }
 
     /// The failure as reviewers are told of it, where its model was told the configuration's words.
@@ -60,7 +68,7 @@ impl OutsideError {
         redactor: &Redactor,
     ) -> Option<ToolFailure> {
         let told = self.instead.clone()?;
-        let said = Foreign::capped(&redactor.redact(&self.told), MAX_SAID_CHARS).as_str().to_owned();
+        let said = self.for_people(redactor).as_str().to_owned();
         Some(ToolFailure { role, session_id: session_id.to_owned(), name: name.to_owned(), said, told })
     }
 }

@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::hidden;
 
+/// How far before a cut the end of a word is looked for, in characters.
+const NEAR_BY: usize = 40;
+
 /// Text that is data, not instruction. Characters that a person reading it would not see are gone from it, or written out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -54,6 +57,17 @@ impl Foreign {
             let _infallible = write!(clean, "\n[{left_out} characters left out]");
         }
         Self(clean)
+    }
+
+    /// As [`Self::capped`], cut between two words where one ends near by.
+    #[must_use]
+    pub fn capped_between_words(text: &str, chars: usize) -> Self {
+        let clean = Self::new(text);
+        let from = chars.saturating_sub(NEAR_BY);
+        let near: Vec<char> = clean.0.chars().skip(from).take(NEAR_BY + 1).collect();
+        let is_cut = clean.0.chars().nth(chars).is_some();
+        let end = near.iter().rposition(|c| c.is_whitespace()).filter(|_| is_cut);
+        clean.cut(end.map_or(chars, |end| from + end))
     }
 
     /// The text as a name or command stands in a sentence of ours: on one line.

@@ -26,12 +26,12 @@ use crate::domain::session_exit::SessionExit;
 use crate::domain::stop::{Stop, StopCause, StopSource};
 use crate::domain::tool::{ToolSource, ToolSpec};
 use crate::domain::units::MicroUsd;
-use crate::mcp::Remote;
+use crate::mcp::{Client, Remote};
 use crate::policy::rotation::Patience;
 use crate::rest::Rest;
 use crate::session::{
-    self, Book, FailureReason, FinalReport, Lineage, Memory, OutsideCall, OutsideError, OutsideFuture, OutsideTools,
-    Ports, Replay, SessionEnd, SessionSpec, Toolbox,
+    self, Book, DO_WITHOUT, FailureReason, FinalReport, Lineage, Memory, OutsideCall, OutsideError, OutsideFuture,
+    OutsideTools, Ports, Replay, SessionEnd, SessionSpec, Toolbox,
 };
 
 /// How deep sub-agents call sub-agents: deeper, nobody could tell any more who asked for what.
@@ -63,10 +63,10 @@ impl Source {
         }
     }
 
-    /// The way to a server behind an address.
-    pub(super) const fn remote(&self) -> Option<&Remote> {
+    /// The way to a server behind an address, and who goes it.
+    pub(super) fn remote(&self) -> Option<(&Remote, &Client)> {
         match self {
-            Self::Mcp(served) => served.remote.as_ref(),
+            Self::Mcp(served) => served.remote.as_ref().map(|remote| (remote, &served.client)),
             Self::Rest(_) | Self::Agent(_) => None,
         }
     }
@@ -329,16 +329,16 @@ fn answer_of(name: &str, end: &SessionEnd) -> Result<String, OutsideError> {
         | FinalReport::Approve { summary, .. }
         | FinalReport::Reject { summary, .. } => Ok(Foreign::capped(summary, ANSWER_CHARS).as_str().to_owned()),
         FinalReport::Blocked { reason, .. } => {
-            Err(failed(SessionExit::ToolFailure, format!("`{name}` is blocked: {reason}. Do without it.")))
+            Err(failed(SessionExit::ToolFailure, format!("`{name}` is blocked: {reason}.{DO_WITHOUT}")))
         }
         FinalReport::Routed { .. } => {
-            Err(failed(SessionExit::ToolFailure, format!("`{name}` gave no answer. Do without it.")))
+            Err(failed(SessionExit::ToolFailure, format!("`{name}` gave no answer.{DO_WITHOUT}")))
         }
         FinalReport::Synthetic { reason: FailureReason::Stopped { cause: StopCause::OwnTime(seconds) } } => {
-            Err(failed(SessionExit::ToolTimeout, format!("`{name}` gave no answer within {seconds} s. Do without it.")))
+            Err(failed(SessionExit::ToolTimeout, format!("`{name}` gave no answer within {seconds} s.{DO_WITHOUT}")))
         }
         FinalReport::Synthetic { reason } => {
-            Err(failed(SessionExit::ToolFailure, format!("`{name}` gave no answer: {reason}. Do without it.")))
+            Err(failed(SessionExit::ToolFailure, format!("`{name}` gave no answer: {reason}.{DO_WITHOUT}")))
         }
     }
 }

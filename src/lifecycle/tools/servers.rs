@@ -19,7 +19,7 @@ use crate::domain::tool::ToolSpec;
 use crate::hosted::find;
 use crate::mcp::{self, Client, McpError, Offered, Remote};
 use crate::process::{Confinement, Program, Spec};
-use crate::session::OutsideError;
+use crate::session::{DO_WITHOUT, OutsideError};
 
 /// How much of a server's standard error is kept from each end, in bytes.
 const KEEP: usize = 4 * 1024;
@@ -80,7 +80,7 @@ impl Served {
                     McpError::TimedOut(_) => Some(SessionExit::ToolTimeout),
                     McpError::Refused(_) => Some(SessionExit::ToolFailure),
                 },
-                told: format!("`{name}` failed: {error}. Do without it."),
+                told: format!("`{name}` failed: {error}.{DO_WITHOUT}"),
                 instead: None,
             }),
         }

@@ -130,13 +130,17 @@ async fn a_model_without_tools_gives_blocks_in_lines() {
 async fn a_block_from_before_the_report_does_not_stand_in_for_its_own() {
     let early = "META risk {\"level\": \"low\", \"why\": \"early\"}";
     let look = ("read_file", json!({"path": "calc.py"}));
-    let wrong = json!({"summary": "Fixed the sign.", "status": "done", "meta": {"risk": {"level": "none", "why": "x"}}});
+    let wrong =
+        json!({"summary": "Fixed the sign.", "status": "done", "meta": {"risk": {"level": "none", "why": "x"}}});
     let wrong = ("final_report", wrong);
     let ways = [
         vec![Step::Reply(reply(early, &[look.clone()])), calls(&[wrong.clone()])],
         vec![Step::Reply(reply(early, &[look])), done()],
         vec![Step::Reply(reply(early, &[wrong.clone()]))],
-        vec![calls(&[wrong.clone(), ("final_report", json!({"summary": "x", "status": "done", "meta": {"risk": low()}}))])],
+        vec![calls(&[
+            wrong.clone(),
+            ("final_report", json!({"summary": "x", "status": "done", "meta": {"risk": low()}})),
+        ])],
     ];
     for way in ways {
         let turns = u32::try_from(way.len()).unwrap();

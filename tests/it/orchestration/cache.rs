@@ -205,9 +205,8 @@ fn a_killed_run_pays_for_nothing_twice_and_uses_again_what_it_had() {
 fn run_in_checkout(project: &Project, state: &Path) -> [usize; 3] {
     let Project { source, wrong, right, test_command, .. } = *project;
     let server = ModelServer::start(script((source, wrong, right), None));
-    let program = Program::with_anthropic(&server.url())
-        .without_court()
-        .with("XDG_STATE_HOME", state.to_str().expect("text"));
+    let program =
+        Program::with_anthropic(&server.url()).without_court().with("XDG_STATE_HOME", state.to_str().expect("text"));
     let args = ["run", "--tiers", TIERS, "--test-command", test_command];
     let said = program.run(project.path(), &args);
     assert_eq!(said.code, 0, "{}", said.all());

@@ -18,8 +18,8 @@ fn mends(project: &Project, later: Value) -> impl FnMut(&Request) -> Scripted + 
     }
 }
 
-/// A run, and what the log says of it in three forms.
-fn told(later: Value) -> (i32, [String; 3], usize) {
+/// A run, what the log says of it in three forms, and a look into it.
+fn told(later: Value) -> (i32, [String; 4], usize) {
     let project = Project::python();
     project.write(".github/upshift.yml", CONFIG);
     let server = ModelServer::start(mends(&project, later));
@@ -27,8 +27,8 @@ fn told(later: Value) -> (i32, [String; 3], usize) {
     let ladder = "claude-haiku-4-5 x1";
     let args = ["run", "--tiers", ladder, "--test-command", project.test_command, "--audit-db", "audit.db"];
     let said = program.run(project.path(), &args);
-    let forms = ["text", "md", "json"].map(|form| {
-        let said = program.run(project.path(), &["report", "--audit-db", "audit.db", "--format", form]);
+    let forms = [("report", "text"), ("report", "md"), ("report", "json"), ("show", "text")].map(|(command, form)| {
+        let said = program.run(project.path(), &[command, "--audit-db", "audit.db", "--format", form]);
         assert_eq!(said.code, 0, "{}", said.all());
         said.out
     });
@@ -41,11 +41,13 @@ fn told(later: Value) -> (i32, [String; 3], usize) {
 fn a_reviewer_reads_the_cause_and_the_risk() {
     let cause = json!({ "category": "logic", "file": "shop/cart.py", "line": 2, "why": "it took the <b>largest</b>" });
     let risk = json!({ "level": "low", "why": "one line" });
-    let (code, [text, markdown, document], asked) =
+    let (code, [text, markdown, document, shown], asked) =
         told(json!({ "meta": { "root_cause": cause, "risk": risk, "tickets": ["SHOP-1"] } }));
     assert_eq!((code, asked), (0, 3), "{text}");
     assert!(text.contains("  Meta:    Cause: logic in `shop/cart.py:2`, it took the <b>largest</b>\n"), "{text}");
     assert!(text.contains("  Meta:    Risk: low, because one line\n"), "{text}");
+    let looked = "  META Risk: low, because one line\n  META Cause: logic in shop/cart.py:2, it took the <b>largest</b>\n  META artisan tickets: [\"SHOP-1\"]\n";
+    assert!(shown.contains(looked), "{shown}");
     let said = "**In the models' words**\n\n- Risk: `low`, because `one line`\n- Cause: `logic` in `shop/cart.py:2`, `it took the <b>largest</b>`\n- artisan `tickets`: `[\"SHOP-1\"]`\n";
     assert!(markdown.contains(said), "foreign text stands in code spans: {markdown}");
     let document: Value = serde_json::from_str(&document).expect("JSON");
@@ -55,7 +57,8 @@ fn a_reviewer_reads_the_cause_and_the_risk() {
 
 #[test]
 fn a_fix_whose_blocks_never_come_is_a_fix_all_the_same() {
-    let (code, [text, markdown, document], asked) = told(json!({ "meta": { "risk": "low" } }));
+    let (code, [text, markdown, document, shown], asked) = told(json!({ "meta": { "risk": "low" } }));
+    assert!(shown.contains("  META Missing: root_cause, which the artisan owes: it was not given\n"), "{shown}");
     assert_eq!((code, asked), (0, 4), "two more replies and no third: {text}");
     assert!(text.starts_with("✔ "), "{text}");
     assert!(
