@@ -138,6 +138,7 @@ struct Bench {
     redactor: Redactor,
     commands: Vec<String>,
     meta: Vec<MetaBlock>,
+    destinations: Vec<Destination>,
     /// Names of tools from outside, each of which says that it heard.
     outside: Vec<&'static str>,
 }
@@ -211,6 +212,7 @@ impl Bench {
             redactor: Redactor::default(),
             commands: Vec::new(),
             meta: Vec::new(),
+            destinations: Vec::new(),
             outside: Vec::new(),
         }
     }
@@ -293,7 +295,7 @@ impl Bench {
             effort: None,
             temperature: None,
             meta: self.meta.clone(),
-            destinations: Vec::new(),
+            destinations: self.destinations.clone(),
         };
         let end = converse(spec, &mut ports).await;
         drop(ports);

@@ -154,6 +154,58 @@ fn each_failure_has_its_reason_to_give_up() {
     }
 }
 
+/// S1-4: the cursor moves where a target is skipped, and by one.
+#[test]
+fn targets_are_asked_in_turn_and_an_answer_moves_nothing() {
+    let mut rotation = Rotation::new(3, 9);
+    let mut asked = vec![];
+    for _ in 0..4 {
+        for _ in 0..2 {
+            asked.push(rotation.target());
+            rotation.after_success();
+            rotation.begin_turn();
+        }
+        let next = rotation.after_failure(final_failure(CallStatus::ModelError), 0, Jitter::NONE);
+        assert_eq!(next, Next::Switch { target: rotation.target() });
+        rotation.begin_turn();
+    }
+    assert_eq!(asked, [0, 0, 1, 1, 2, 2, 0, 0]);
+}
+
+/// S1-5, with another target beside the one that fails.
+#[test]
+fn each_failure_of_a_call_has_its_next_step() {
+    let (on, again) = (Next::Switch { target: 1 }, |after_ms| Next::Retry { target: 0, after_ms });
+    let over = Next::GiveUp { reason: GiveUp::Aborted };
+    for (class, next) in [
+        (failure(CallStatus::RateLimited), on),
+        (failure(CallStatus::AuthError), on),
+        (failure(CallStatus::QuotaExceeded), on),
+        (final_failure(CallStatus::ModelError), on),
+        (failure(CallStatus::ModelError), again(1_000)),
+        (failure(CallStatus::NetworkError), again(1_000)),
+        (failure(CallStatus::Timeout), again(1_000)),
+        (failure(CallStatus::InvalidResponse), again(0)),
+        (failure(CallStatus::ContextOverflow), on),
+        (failure(CallStatus::Aborted), over),
+        (failure(CallStatus::Lost), over),
+    ] {
+        assert_eq!(Rotation::new(2, 3).after_failure(class, 0, Jitter::NONE), next, "{class:?}");
+    }
+}
+
+/// S1-6.
+#[test]
+fn waits_after_a_broken_connection_grow_by_a_second_to_half_a_minute() {
+    let mut rotation = Rotation::new(1, 40);
+    for attempt in 1..40_u64 {
+        let next = rotation.after_failure(failure(CallStatus::NetworkError), 0, Jitter(1_000));
+        let Next::Retry { after_ms, .. } = next else { panic!("{next:?}") };
+        let least = (attempt * 1_000).min(30_000);
+        assert!((least..=30_000).contains(&after_ms), "{attempt}: {after_ms}");
+    }
+}
+
 const STATUSES: [CallStatus; 8] = [
     CallStatus::RateLimited,
     CallStatus::AuthError,

@@ -129,6 +129,40 @@ fn a_run_that_was_killed_or_interrupted_says_so_at_its_root() {
     assert_eq!(session.exit, "EXIT-SIGNAL-RECEIVED");
 }
 
+/// S1-1 and S1-19: each session has an id of its own, that of who called it and that of the run, and says how it ended.
+#[test]
+fn a_session_names_itself_its_caller_the_first_one_and_its_end() {
+    let mut events = script();
+    let end = events.iter().position(|event| matches!(event, Event::SessionFinished { .. })).unwrap();
+    let below = |session: &str| Event::SessionStarted {
+        role: Role::Artisan,
+        session_id: session.to_owned(),
+        target: "a/m".to_owned(),
+        agent: format!("artisan{}callers", crate::domain::receipt::BELOW),
+    };
+    events.splice(end..end, [below("t"), finished("t")]);
+    let fold = folded(&events);
+    let run = &fold.operations()[0];
+    let run_id = run.attributes["ai.session.txn_id"].clone();
+    assert_eq!((run_id.as_str(), &run.attributes["ai.session.origin_txn_id"]), (Some(fold.run_id()), &run_id));
+    assert!(!run.attributes.contains_key("ai.session.parent_txn_id"), "nobody called the first one");
+    let sessions: Vec<&Operation> = fold.operations().iter().filter(|one| one.kind == Kind::Session).collect();
+    let told = |session: &Operation, key: &str| session.attributes[key].clone();
+    for (session, id, parent, path) in [
+        (sessions[0], "s", run_id.clone(), "tier-1/iteration-1/artisan"),
+        (sessions[1], "t", "s".into(), "tier-1/iteration-1/artisan/agent/callers"),
+    ] {
+        assert_eq!(told(session, "ai.session.txn_id"), id);
+        assert_eq!(told(session, "ai.session.parent_txn_id"), parent, "{path}");
+        assert_eq!(told(session, "ai.session.origin_txn_id"), run_id);
+        assert_eq!((session.agent_path.as_str(), told(session, "ai.agent.call_path")), (path, path.into()));
+        assert!(session.attributes.contains_key("ai.agent.id"));
+        assert_eq!(told(session, "ai.agent.success"), true);
+        assert_eq!(told(session, "ai.agent.turn_count"), 1);
+        assert_eq!(told(session, "ai.agent.final_report.status"), "done");
+    }
+}
+
 /// The 22 of S1-15 in its order, and three of our own.
 const EXITS: [SessionExit; 25] = [
     SessionExit::FinalAnswer,

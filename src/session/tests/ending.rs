@@ -179,3 +179,56 @@ async fn a_target_that_is_too_small_is_skipped() {
     assert!(is_done(&end));
     assert_eq!((end.target.to_string(), bench.asked()), ("b/big".to_owned(), vec!["b/big".to_owned()]));
 }
+
+/// However a session ends, what was said is kept, and its end is the last thing that is told of it.
+#[tokio::test(start_paused = true)]
+async fn whatever_ends_a_session_its_snapshot_and_its_end_are_kept() {
+    let mut poor = Bench::new(vec![done()]);
+    poor.cap = MicroUsd(1);
+    let mut stopped = Bench::new(vec![Step::Hang]);
+    let stop = Rc::clone(&stopped.stop.0);
+    stopped.at_events(move |event| {
+        if matches!(event, Event::CallReserved { .. }) {
+            stop.raise(crate::domain::stop::StopCause::Signal(15));
+        }
+    });
+    let ways = [
+        (Bench::new(vec![read_calc(), done()]), "EXIT-FINAL-ANSWER"),
+        (Bench::new(vec![fails(CallStatus::AuthError, false)]), "EXIT-AUTH-FAILURE"),
+        (Bench::new(vec![says("x"), says("x"), says("x")]), "EXIT-MAX-RETRIES"),
+        (poor, "EXIT-BUDGET-EXHAUSTED"),
+        (stopped, "EXIT-SIGNAL-RECEIVED"),
+    ];
+    for (mut bench, exit) in ways {
+        let end = bench.run().await;
+        let kept = bench.journal.store().load_snapshot(&bench.run, SNAPSHOT_KIND, &end.session_id).unwrap();
+        let kept: Value = serde_json::from_str(&kept.expect("a snapshot")).unwrap();
+        assert_eq!((kept["exit"].as_str(), end.exit.as_str()), (Some(exit), exit));
+        let events = bench.events.borrow();
+        let Some(Event::SessionFinished { exit: told, .. }) = events.last() else { panic!("{exit}: no end is told") };
+        assert_eq!(told, exit);
+    }
+}
+
+#[test]
+fn a_turn_has_three_attempts_of_ten_minutes_and_a_session_forty_turns() {
+    let Limits { max_turns, max_attempts, reply_timeout, max_result_bytes, .. } = Limits::default();
+    assert_eq!((max_turns, max_attempts, reply_timeout.as_secs(), max_result_bytes), (40, 3, 600, 12_288));
+}
+
+/// Once there is a report, its task is nobody else's any more.
+#[tokio::test(start_paused = true)]
+async fn a_task_whose_report_is_locked_is_not_handed_over() {
+    let hand_over = ("router__handoff_to", json!({"destination": "sums", "message": "yours"}));
+    let destination = Destination { name: "sums".to_owned(), when: "A sum is wrong.".to_owned() };
+    let mut bench = Bench::new(vec![done(), calls(&[hand_over.clone()]), calls(&[hand_over.clone()])]);
+    (bench.meta, bench.destinations) = (vec![blocks::risk()], vec![destination.clone()]);
+    let end = bench.run().await;
+    assert!(is_done(&end), "{end:?}");
+    let mut beside = Bench::new(vec![calls(&[hand_over.clone(), report()])]);
+    beside.destinations = vec![destination.clone()];
+    assert!(is_done(&beside.run().await), "nor beside one");
+    let mut alone = Bench::new(vec![calls(&[hand_over])]);
+    alone.destinations = vec![destination];
+    assert!(matches!(alone.run().await.report, FinalReport::Routed { .. }));
+}

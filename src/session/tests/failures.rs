@@ -182,3 +182,27 @@ async fn a_reply_that_never_comes_times_out_at_the_reservation() {
     assert_eq!(receipts[0].status, CallStatus::Timeout);
     assert_eq!(receipts[0].unknown_cost, receipts[0].reserved, "it may have been billed");
 }
+
+/// The ends of S1-15 that calls bring about, each by what the last of them came to.
+#[tokio::test(start_paused = true)]
+async fn each_kind_of_failure_of_a_call_has_its_way_to_end() {
+    let unknown = Step::Fail(CallFailure { http_status: Some(404), ..failure(CallStatus::ModelError, false) });
+    let ways = [
+        (fails(CallStatus::RateLimited, true), SessionExit::NoLlmResponse),
+        (fails(CallStatus::NetworkError, false), SessionExit::NoLlmResponse),
+        (fails(CallStatus::AuthError, false), SessionExit::AuthFailure),
+        (fails(CallStatus::QuotaExceeded, false), SessionExit::QuotaExceeded),
+        (fails(CallStatus::ModelError, false), SessionExit::ModelError),
+        (unknown, SessionExit::InvalidModel),
+        (fails(CallStatus::Timeout, true), SessionExit::InactivityTimeout),
+        (fails(CallStatus::ContextOverflow, false), SessionExit::TokenLimit),
+        (says(""), SessionExit::EmptyResponse),
+        (says("I ask for nothing."), SessionExit::MaxRetries),
+    ];
+    for (step, exit) in ways {
+        let mut bench = Bench::new(vec![step; 3]);
+        let end = bench.run().await;
+        assert_eq!(end.exit, exit, "{end:?}");
+        assert!(bench.asked().len() <= 3, "three attempts in total");
+    }
+}
