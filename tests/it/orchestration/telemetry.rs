@@ -199,13 +199,14 @@ fn a_collector_that_refuses_or_is_not_there_costs_nothing_but_a_notice() {
 #[test]
 fn a_killed_process_has_its_own_span_with_its_end_once_the_run_goes_on() {
     let (url, seen) = collector("200 OK");
-    let project = Project::python();
+    let (project, state) = (Project::python(), tempfile::tempdir().expect("a folder"));
     let server = ModelServer::start(full_mode((project.source, project.wrong, project.right), |_| brief()));
     let program = || {
         Program::with_anthropic(&server.url())
             .without_court()
             .with("OTEL_EXPORTER_OTLP_ENDPOINT", &url)
             .with("OTEL_RESOURCE_ATTRIBUTES", &format!("team=shop,token={}", crate::world::program::KEY))
+            .with("XDG_STATE_HOME", state.path().to_str().expect("text"))
     };
     let args = ["run", "--tiers", TIERS, "--audit-db", "audit.db", "--test-command", project.test_command];
     let killed = program().with("UPSHIFT_CRASH_AFTER", "tool_finished:1").run(project.path(), &args);
