@@ -73,7 +73,7 @@ impl Served {
         let tool = own.map_or(name, |tool| tool.tool.as_str());
         match self.client.call(tool, arguments, self.limit).await {
             Ok((text, true)) => Ok(text),
-            Ok((told, false)) => Err(OutsideError { exit: None, told, instead: None }),
+            Ok((told, false)) => Err(OutsideError { exit: Some(SessionExit::ToolFailure), told, instead: None }),
             Err(error) => Err(OutsideError {
                 exit: match error {
                     McpError::Lost(_) => Some(SessionExit::McpConnectionLost),
