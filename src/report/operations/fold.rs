@@ -79,11 +79,9 @@ impl Fold {
                 self.set(index, "ai.session.txn_id", run.run_id.0.as_str().into());
                 self.set(index, "ai.session.origin_txn_id", run.run_id.0.as_str().into());
             }
-            Event::InvocationStarted { invocation, .. } => {
-                if *invocation > 1 {
-                    self.died();
-                    self.is_taken_up = true;
-                }
+            Event::InvocationStarted { invocation, .. } if *invocation > 1 => {
+                self.died();
+                self.is_taken_up = true;
             }
             Event::BaselineFinished(baseline) => {
                 self.judged("baseline", baseline.duration_ms, Some(baseline.verdict == Verdict::Green));

@@ -134,9 +134,9 @@ async fn a_block_from_before_the_report_does_not_stand_in_for_its_own() {
         json!({"summary": "Fixed the sign.", "status": "done", "meta": {"risk": {"level": "none", "why": "x"}}});
     let wrong = ("final_report", wrong);
     let ways = [
-        vec![Step::Reply(reply(early, &[look.clone()])), calls(&[wrong.clone()])],
+        vec![Step::Reply(reply(early, std::slice::from_ref(&look))), calls(std::slice::from_ref(&wrong))],
         vec![Step::Reply(reply(early, &[look])), done()],
-        vec![Step::Reply(reply(early, &[wrong.clone()]))],
+        vec![Step::Reply(reply(early, std::slice::from_ref(&wrong)))],
         vec![calls(&[
             wrong.clone(),
             ("final_report", json!({"summary": "x", "status": "done", "meta": {"risk": low()}})),

@@ -185,7 +185,7 @@ async fn a_target_that_is_too_small_is_skipped() {
 async fn whatever_ends_a_session_its_snapshot_and_its_end_are_kept() {
     let mut poor = Bench::new(vec![done()]);
     poor.cap = MicroUsd(1);
-    let mut stopped = Bench::new(vec![Step::Hang]);
+    let stopped = Bench::new(vec![Step::Hang]);
     let stop = Rc::clone(&stopped.stop.0);
     stopped.at_events(move |event| {
         if matches!(event, Event::CallReserved { .. }) {
@@ -221,7 +221,8 @@ fn a_turn_has_three_attempts_of_ten_minutes_and_a_session_forty_turns() {
 async fn a_task_whose_report_is_locked_is_not_handed_over() {
     let hand_over = ("router__handoff_to", json!({"destination": "sums", "message": "yours"}));
     let destination = Destination { name: "sums".to_owned(), when: "A sum is wrong.".to_owned() };
-    let mut bench = Bench::new(vec![done(), calls(&[hand_over.clone()]), calls(&[hand_over.clone()])]);
+    let mut bench =
+        Bench::new(vec![done(), calls(std::slice::from_ref(&hand_over)), calls(std::slice::from_ref(&hand_over))]);
     (bench.meta, bench.destinations) = (vec![blocks::risk()], vec![destination.clone()]);
     let end = bench.run().await;
     assert!(is_done(&end), "{end:?}");
