@@ -56,6 +56,8 @@ pub enum RemarkKind {
     KeepsState,
     /// A part of what the code did is gone.
     DropsAPart,
+    /// The change says when two values are equal.
+    DecidesEquality,
     /// The code that was changed still stands at another place.
     LeavesTheLike,
     /// A test fails with other values of which the answer is known.
@@ -93,6 +95,7 @@ impl RemarkKind {
             Self::SwallowsErrors => "swallows_errors",
             Self::KeepsState => "keeps_state",
             Self::DropsAPart => "drops_a_part",
+            Self::DecidesEquality => "decides_equality",
             Self::LeavesTheLike => "leaves_the_like",
             Self::FailsForOthers => "fails_for_others",
             Self::ChangesForAll => "changes_for_all",
@@ -124,6 +127,7 @@ impl RemarkKind {
             | Self::SwallowsErrors
             | Self::KeepsState
             | Self::DropsAPart
+            | Self::DecidesEquality
             | Self::LeavesTheLike
             | Self::FailsForOthers
             | Self::ChangesForAll
@@ -142,6 +146,7 @@ impl RemarkKind {
                 | Self::SwallowsErrors
                 | Self::KeepsState
                 | Self::DropsAPart
+                | Self::DecidesEquality
                 | Self::LeavesTheLike
                 | Self::FailsForOthers
                 | Self::ChangesForAll
@@ -184,6 +189,7 @@ impl RemarkKind {
             Self::SwallowsErrors => "whatever goes wrong ends here, and nothing looks at what it was",
             Self::KeepsState => "what one caller stores here, all others find",
             Self::DropsAPart => "a part of what it did is gone",
+            Self::DecidesEquality => "tests compare by this rule of equality",
             Self::LeavesTheLike => {
                 "what the change takes out of another place still stands here: is it wrong here too?"
             }

@@ -139,7 +139,14 @@ fn failing_tests_become_tasks_and_each_fix_a_commit() {
         .map(|line| line["type"].as_str().unwrap_or_default().to_owned())
         .filter(|kind| kind.contains(':'))
         .collect();
-    let of_task = ["task:selected", "task:activated", "iteration:started", "iteration:completed", "task:completed"];
+    let of_task = [
+        "task:selected",
+        "task:activated",
+        "iteration:started",
+        "agent:output",
+        "iteration:completed",
+        "task:completed",
+    ];
     let expected: Vec<&str> = ["engine:started"]
         .into_iter()
         .chain(of_task)

@@ -14,6 +14,8 @@ pub struct Choice {
     pub spelled: String,
     /// The two ways, those of a table's rows, or the one that stops where it is entered.
     pub ways: Vec<(Edit, Way)>,
+    /// Whether it multiplies two values that stand in no text: a factor of none or one is a condition.
+    pub is_product: bool,
 }
 
 /// One of the ways.
@@ -52,6 +54,6 @@ impl Choice {
         };
         let ways =
             vec![(edit(format!("(({spelled}) {or})")), Way::Holds), (edit(format!("(({spelled}) {and})")), Way::Fails)];
-        Some(Self { lines, spelled: spelled.to_owned(), ways })
+        Some(Self { lines, spelled: spelled.to_owned(), ways, is_product: false })
     }
 }

@@ -67,7 +67,12 @@ fn of_shell(text: &str) -> Vec<Choice> {
         let line = u32::try_from(line).unwrap_or(u32::MAX);
         let edit = |word: &str| Edit { range: found.clone(), text: word.to_owned() };
         let ways = ways.iter().map(|(word, way)| (edit(word), way.clone())).collect();
-        Choice { lines: (line, line), spelled: text.get(found.clone()).unwrap_or_default().to_owned(), ways }
+        Choice {
+            lines: (line, line),
+            spelled: text.get(found.clone()).unwrap_or_default().to_owned(),
+            ways,
+            is_product: false,
+        }
     };
     let (bytes, settled) = (text.as_bytes(), [("true", Way::Holds), ("false", Way::Fails)]);
     let commands =
@@ -86,7 +91,8 @@ fn of_node(node: Node<'_>, text: &str, language: Language) -> Option<Choice> {
     let is_one = |of: &[&str]| operator.is_some_and(|operator| of.contains(&operator));
     let lines = lines_of(node);
     if is_one(&JOINING) || is_one(&ARITHMETIC) {
-        return Some(Choice { lines, spelled: text_of(node, text).to_owned(), ways: operands(node, text)? });
+        let (spelled, ways) = (text_of(node, text).to_owned(), operands(node, text)?);
+        return Some(Choice { lines, spelled, ways, is_product: is_one(&["*"]) && is_of_values(node) });
     }
     if !(is_one(&COMPARING) || is_condition(node)) {
         return of_extreme(node, text)
@@ -107,7 +113,7 @@ fn of_extreme(node: Node<'_>, text: &str) -> Option<Choice> {
     let [first, second] = given.as_slice() else { return None };
     let edit = |kept: Node<'_>| Edit { range: node.byte_range(), text: format!("({})", text_of(kept, text)) };
     let ways = vec![(edit(*first), Way::Left), (edit(*second), Way::Right)];
-    Some(Choice { lines: lines_of(node), spelled: text_of(node, text).to_owned(), ways })
+    Some(Choice { lines: lines_of(node), spelled: text_of(node, text).to_owned(), ways, is_product: false })
 }
 
 /// The operator of an expression with two operands, and of Python's comparisons.
@@ -137,6 +143,14 @@ fn is_condition(node: Node<'_>) -> bool {
         "if_clause" => true,
         _ => false,
     }
+}
+
+/// Whether neither operand is a number or a text as written.
+fn is_of_values(node: Node<'_>) -> bool {
+    let is_written = |operand: Node<'_>| {
+        ["string", "number", "integer", "float", "literal"].iter().any(|kind| operand.kind().contains(kind))
+    };
+    !["left", "right"].iter().any(|field| node.child_by_field_name(field).is_none_or(is_written))
 }
 
 /// The edits by which one operand stays alone.

@@ -16,6 +16,8 @@ pub enum Side {
     Behind,
     /// Before the first one.
     Before,
+    /// At both ends: another look where answers that differ may have met by chance.
+    Both,
 }
 
 /// Two or more numbers, or texts, between brackets and nothing else.
@@ -59,7 +61,7 @@ fn longer_list(text: &str, range: &Range<usize>, side: Side) -> Option<Edit> {
     let numbers: Option<Vec<f64>> = values.iter().map(|value| value.parse().ok()).collect();
     let more = match (side, &numbers) {
         (_, Some(numbers)) if numbers.contains(&0.0) => return None,
-        (Side::Behind, _) => (*values.last()?).to_owned(),
+        (Side::Behind | Side::Both, _) => (*values.last()?).to_owned(),
         (Side::Before, Some(numbers)) => {
             let largest = values.get(numbers.iter().enumerate().max_by(|one, other| one.1.total_cmp(other.1))?.0)?;
             let more = one_more(largest)?;
@@ -77,6 +79,11 @@ fn longer_list(text: &str, range: &Range<usize>, side: Side) -> Option<Edit> {
             Edit::insert(range.start + list.trim_end_matches([']', '}']).trim_end().len(), format!(", {more}"))
         }
         Side::Before => Edit::insert(range.start + 1, format!("{more}, ")),
+        Side::Both => {
+            let (first, inside) = (values.first()?, list.get(1..)?);
+            let text = format!("{}{first}, {}", list.get(..1)?, inside.trim_end_matches([']', '}']).trim_end());
+            Edit { range: range.clone(), text: format!("{text}, {more}{}", list.get(list.len() - 1..)?) }
+        }
     })
 }
 
@@ -100,6 +107,9 @@ fn longer_word(text: &str, range: &Range<usize>, side: Side, is_free: &dyn Fn(&s
             let text = if capital { format!("Q{}", begins.to_ascii_lowercase()) } else { format!("q{begins}") };
             Some(Edit { range: range.start + 1..range.start + 2, text })
         }
+        Side::Both => {
+            Some(Edit { range: range.start + 1..range.end - 1, text: format!("q{}q", word.to_ascii_lowercase()) })
+        }
     }
 }
 
@@ -117,6 +127,9 @@ mod tests {
     fn lists_grow_at_either_end() {
         assert_eq!(varied("total([1, 2, 3])", Side::Behind), "total([1, 2, 3, 3])");
         assert_eq!(varied("total([1, 2, 3])", Side::Before), "total([5, 4, 1, 2, 3])");
+        assert_eq!(varied("median([9, 1, 5])", Side::Both), "median([9, 9, 1, 5, 5])");
+        assert_eq!(varied("f(&[1.5, 0.5 ])", Side::Both), "f(&[1.5, 1.5, 0.5, 0.5])");
+        assert_eq!(varied("greet('Ada')", Side::Both), "greet('qadaq')");
         assert_eq!(varied("Total([]int{5, 2})", Side::Before), "Total([]int{7, 6, 5, 2})");
         assert_eq!(varied("f(&[1.5, 0.5 ])", Side::Before), "f(&[3.5, 2.5, 1.5, 0.5 ])");
         assert_eq!(varied("f(&[1.5, 0.5 ])", Side::Behind), "f(&[1.5, 0.5, 0.5 ])");

@@ -1,4 +1,4 @@
-//! Parts of a program that are entered or not: functions, handlers of errors, arms. Each can be made to fail when it is entered, so that
+//! Parts of a program that are entered or not: functions, handlers of errors, arms, loops. Each can be made to fail when it is entered, so that
 //! a part that no test runs is told from one that a test needs. And parts that are in the program or not, as it is built.
 
 use std::sync::LazyLock;
@@ -37,12 +37,17 @@ pub(super) fn of_part(node: Node<'_>, text: &str, language: Language) -> Option<
     };
     let spelled = text_of(node, text).lines().next().unwrap_or_default().trim_end().to_owned();
     let (line, _) = lines_of(node);
-    Some(Choice { lines: (line, line), spelled, ways: vec![(edit, Way::Stops)] })
+    Some(Choice { lines: (line, line), spelled, ways: vec![(edit, Way::Stops)], is_product: false })
 }
 
 fn of_python(node: Node<'_>, text: &str) -> Option<Edit> {
     let block = match node.kind() {
-        "function_definition" => node.child_by_field_name("body")?,
+        "lambda" | "list_comprehension" | "set_comprehension" | "generator_expression" | "dictionary_comprehension" => {
+            let body = node.child_by_field_name("body")?;
+            let value = if body.kind() == "pair" { body.child_by_field_name("value")? } else { body };
+            return Some(Edit { range: value.byte_range(), text: format!("exec(\"{PYTHON}\")") });
+        }
+        "function_definition" | "for_statement" | "while_statement" => node.child_by_field_name("body")?,
         "case_clause" => node.child_by_field_name("consequence")?,
         "except_clause" => children(node).into_iter().find(|child| child.kind() == "block")?,
         _ => return None,
@@ -62,8 +67,18 @@ fn of_script(node: Node<'_>, text: &str) -> Option<Edit> {
         | "generator_function_declaration"
         | "method_definition"
         | "arrow_function"
-        | "catch_clause" => {
+        | "catch_clause"
+        | "for_statement"
+        | "for_in_statement"
+        | "while_statement" => {
             let body = node.child_by_field_name("body")?;
+            let is_loop = matches!(node.kind(), "for_statement" | "for_in_statement" | "while_statement");
+            if is_loop && body.kind() != "statement_block" {
+                return Some(Edit {
+                    range: body.byte_range(),
+                    text: format!("{{ {SCRIPT} {} }}", text_of(body, text)),
+                });
+            }
             if body.kind() == "statement_block" {
                 return Some(Edit::insert(body.start_byte() + 1, format!(" {SCRIPT}")));
             }
@@ -76,12 +91,12 @@ fn of_script(node: Node<'_>, text: &str) -> Option<Edit> {
 
 fn of_rust(node: Node<'_>, text: &str) -> Option<Edit> {
     match node.kind() {
-        "function_item" => {
+        "function_item" | "for_expression" | "while_expression" => {
             let body = node.child_by_field_name("body")?;
             Some(Edit::insert(body.start_byte() + 1, format!(" {RUST} ")))
         }
-        "match_arm" => {
-            let value = node.child_by_field_name("value")?;
+        "match_arm" | "closure_expression" => {
+            let value = node.child_by_field_name(if node.kind() == "match_arm" { "value" } else { "body" })?;
             Some(Edit { range: value.byte_range(), text: format!("{{ {RUST} {} }}", text_of(value, text)) })
         }
         _ => None,
@@ -90,7 +105,7 @@ fn of_rust(node: Node<'_>, text: &str) -> Option<Edit> {
 
 fn of_go(node: Node<'_>) -> Option<Edit> {
     match node.kind() {
-        "function_declaration" | "method_declaration" | "func_literal" => {
+        "function_declaration" | "method_declaration" | "func_literal" | "for_statement" => {
             let body = node.child_by_field_name("body")?;
             Some(Edit::insert(body.start_byte() + 1, format!(" {GO} ")))
         }
@@ -150,6 +165,17 @@ mod tests {
         let python = "def f(a):\n    try:\n        return g(a)\n    except KeyError: return 1\n";
         let found = stopped("a.py", python);
         assert_eq!(found.len(), 2, "{found:?}");
+        let loops = "def f(a):\n    for b in a:\n        g(b)\n    while a: a.pop()\n    return [c + 1 for c in a], {c: 2 for c in a}, sorted(a, key=lambda c: c.d)\n";
+        let found = stopped("a.py", loops);
+        assert_eq!(found.len(), 6, "{found:?}");
+        assert!(
+            found[1].contains("    for b in a:\n        raise SystemExit('not entered')\n        g(b)\n"),
+            "{found:?}"
+        );
+        assert!(found[2].contains("while a: raise SystemExit('not entered'); a.pop()\n"), "{found:?}");
+        assert!(found[3].contains("[exec(\"raise SystemExit('not entered')\") for c in a]"), "{found:?}");
+        assert!(found[4].contains("{c: exec("), "{found:?}");
+        assert!(found[5].contains("key=lambda c: exec("), "{found:?}");
         assert!(found[0].starts_with("def f(a):\n    raise SystemExit('not entered')\n    try:\n"), "{found:?}");
         assert!(found[1].ends_with("except KeyError: raise SystemExit('not entered'); return 1\n"), "{found:?}");
         for (path, text, count) in [
@@ -158,7 +184,14 @@ mod tests {
                 "const f = (a) => a + 1;\nfunction g() { switch (f(1)) { case 1: return 2; default: } try { h(); } catch { i(); } }\nclass A { b() {} }\n",
                 6,
             ),
+            ("a.js", "for (const a of b) { c(a); }\nfor (let i = 0; i < 3; i++) c(i);\nwhile (d()) { e(); }\n", 3),
             ("a.rs", "fn f(a: u8) -> u8 { match a { 1 => 2, _ => 3 } }\n", 3),
+            (
+                "a.rs",
+                "fn f(a: &[u8]) -> u8 { for b in a { g(b); } while h() { i(); } a.iter().map(|b| b + 1).sum() }\n",
+                4,
+            ),
+            ("a.go", "package a\n\nfunc f(a []int) {\n\tfor range a {\n\t\tg()\n\t}\n\tfor h() {\n\t}\n}\n", 3),
             (
                 "a.go",
                 "package a\n\nfunc f(a int) int {\n\tswitch a {\n\tcase 1:\n\t\treturn 2\n\tdefault:\n\t\treturn 3\n\t}\n}\n",

@@ -25,14 +25,19 @@ pub(super) fn of_table(node: Node<'_>, text: &str) -> Option<Choice> {
         // Rows that answer alike are told apart from what is not in the table.
         let none = Edit { range: first.start_byte()..last.end_byte(), text: String::new() };
         let is_table = first.kind() != values.first()?.kind();
-        return is_table.then(|| Choice { lines: lines_of(node), spelled, ways: vec![(none, Way::Unused)] });
+        return is_table.then(|| Choice {
+            lines: lines_of(node),
+            spelled,
+            ways: vec![(none, Way::Unused)],
+            is_product: false,
+        });
     }
     let ways = (0..).zip(&values).map(|(number, kept)| {
         let value = text_of(*kept, text);
         let row = text.get(row_of(*kept).byte_range()).unwrap_or(value).to_owned();
         (Edit { range: node.byte_range(), text: settled(node, text, &values, value) }, Way::Row(number, row))
     });
-    Some(Choice { lines: lines_of(node), spelled, ways: ways.collect() })
+    Some(Choice { lines: lines_of(node), spelled, ways: ways.collect(), is_product: false })
 }
 
 /// The values of its rows.

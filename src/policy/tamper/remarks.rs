@@ -142,6 +142,7 @@ fn guard_of(kind: RemarkKind) -> Guard {
         | RemarkKind::SwallowsErrors
         | RemarkKind::KeepsState
         | RemarkKind::DropsAPart
+        | RemarkKind::DecidesEquality
         | RemarkKind::LeavesTheLike
         | RemarkKind::FailsForOthers
         | RemarkKind::ChangesForAll

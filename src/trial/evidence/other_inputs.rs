@@ -43,9 +43,11 @@ impl Court<'_> {
         let start: TreeId = self.start.clone();
         let (with, without) = self.said_with_and_without(&all, Side::Behind, &word).await?;
         let mut silent: Vec<usize> = with.keys().copied().filter(|test| with.get(test) == without.get(test)).collect();
-        if !silent.is_empty() {
-            let (with, without) = self.said_with_and_without(&silent, Side::Before, &word).await?;
-            silent.retain(|test| with.contains_key(test) && with.get(test) == without.get(test));
+        for side in [Side::Before, Side::Both] {
+            if !silent.is_empty() {
+                let (with, without) = self.said_with_and_without(&silent, side, &word).await?;
+                silent.retain(|test| with.contains_key(test) && with.get(test) == without.get(test));
+            }
         }
         for test in &silent {
             self.remark(*test, RemarkKind::RightForTheseOnly);
@@ -145,6 +147,7 @@ impl Court<'_> {
             let longer = match side {
                 Side::Behind => format!("{word}q"),
                 Side::Before => format!("q{word}"),
+                Side::Both => format!("q{word}q"),
             };
             let mut rest = varied.as_str();
             let mut whole = String::with_capacity(varied.len());

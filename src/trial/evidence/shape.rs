@@ -13,6 +13,7 @@ pub(super) fn remarks(changes: &[Change]) -> Vec<Remark> {
                 Shape::SwallowsErrors => RemarkKind::SwallowsErrors,
                 Shape::KeepsState => RemarkKind::KeepsState,
                 Shape::DropsAPart => RemarkKind::DropsAPart,
+                Shape::DecidesEquality => RemarkKind::DecidesEquality,
                 Shape::LeavesTheLike => RemarkKind::LeavesTheLike,
             };
             let (file, lines) = (change.path.clone(), Some((mark.line, mark.line)));

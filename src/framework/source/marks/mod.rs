@@ -1,9 +1,10 @@
 //! Marks of a change's shape that no test shows: an error that ends in a handler, a value that all callers share, an input that is no
-//! longer read, the like of what was changed and still stands.
+//! longer read, a rule of equality, the like of what was changed and still stands.
 //!
 //! Each compares a file with what it was. What was there before is nobody's mark.
 
 mod dropped;
+mod equality;
 mod handlers;
 mod like;
 mod sides;
@@ -17,10 +18,19 @@ use super::parse::parse;
 /// The marks of a file, one of each shape. None where a text is not understood.
 #[must_use]
 pub fn marks(path: &str, before: &str, after: &str) -> Vec<Mark> {
-    let Some(language) = Language::of(path).filter(|language| language.has_grammar()) else { return Vec::new() };
+    let Some(language) = Language::of(path) else { return Vec::new() };
+    if !language.has_grammar() {
+        return equality::mark_by_line(before, after).into_iter().collect();
+    }
     let (Some(old), Some(new)) = (parse(language, before), parse(language, after)) else { return Vec::new() };
     let sides = Sides { language, old: (old.root_node(), before), new: (new.root_node(), after) };
-    let found = [handlers::mark(&sides), state::mark(&sides), dropped::mark(&sides), like::mark(before, after)];
+    let found = [
+        handlers::mark(&sides),
+        state::mark(&sides),
+        dropped::mark(&sides),
+        equality::mark(&sides),
+        like::mark(before, after),
+    ];
     found.into_iter().flatten().collect()
 }
 

@@ -27,6 +27,8 @@ pub enum Shape {
     KeepsState,
     /// A function no longer reads what it is given, or nothing fills what it returns.
     DropsAPart,
+    /// A rule says when two values are equal.
+    DecidesEquality,
     /// The code that was changed here still stands at another place.
     LeavesTheLike,
 }

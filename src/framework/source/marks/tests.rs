@@ -108,3 +108,32 @@ fn the_like_of_what_was_changed_is_marked_where_it_stands() {
     let one = "def f(a):\n    return g(a[0]) / len(a)\n";
     assert_eq!(shapes("a.py", one, "def f(a):\n    if a:\n        return g(a[0]) / len(a)\n    return 0\n"), []);
 }
+
+#[test]
+fn a_rule_of_equality_that_is_new_or_other_is_marked() {
+    let python = "class A:\n    def __eq__(self, other):\n        return self.b == other.b\n";
+    let kinder = python.replace("self.b == other.b", "True");
+    let rust = "impl PartialEq for Sum {\n    fn eq(&self, _: &Self) -> bool { true }\n}\n";
+    let go = "package a\n\nfunc (r A) Equal(o A) bool { return true }\n";
+    for (path, before, after, line) in [
+        ("a.py", "", python, 2),
+        ("a.py", python, kinder.as_str(), 2),
+        ("a.py", "", "class A:\n    b: int = field(default=0, compare=False)\n", 2),
+        ("a.rs", "", rust, 1),
+        ("a.go", "", go, 3),
+        ("a.js", "", "class A {\n  equals() { return true; }\n}\n", 2),
+        ("a.rb", "class A\nend\n", "class A\n  def ==(other)\n    true\n  end\nend\n", 2),
+        ("A.java", "", "class A {\n  public boolean equals(Object o) { return true; }\n}\n", 2),
+        ("a.cpp", "", "bool operator==(const A&, const A&) { return true; }\n", 1),
+    ] {
+        assert_eq!(shapes(path, before, after), [(Shape::DecidesEquality, line)], "{after}");
+    }
+    for (path, before, after) in [
+        ("a.py", python, python),
+        ("a.py", "", "class A:\n    def equals_all(self):\n        return self.b == 1\n"),
+        ("a.rs", "", "#[derive(PartialEq)]\nstruct A;\n"),
+        ("a.rb", "", "a == b\n"),
+    ] {
+        assert_eq!(shapes(path, before, after), [], "{after}");
+    }
+}

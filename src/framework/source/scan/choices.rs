@@ -71,7 +71,28 @@ fn of_ruby(text: &str) -> Vec<Choice> {
         let line = u32::try_from(text.get(..range.start)?.matches('\n').count() + 1).ok()?;
         Choice::of_condition(text, range, (line, line), Language::Ruby)
     };
-    RUBY.captures_iter(text).filter_map(choice).collect()
+    let mut all: Vec<Choice> = RUBY.captures_iter(text).filter_map(choice).collect();
+    all.extend(ternaries_of_ruby(text));
+    all
+}
+
+/// Conditions before ` ? ` in lines that also hold ` : `. One that stands in brackets begins behind them.
+fn ternaries_of_ruby(text: &str) -> impl Iterator<Item = Choice> {
+    let mut begin = 0;
+    text.split_inclusive('\n').zip(1_u32..).filter_map(move |(line, number)| {
+        let at = begin;
+        begin += line.len();
+        let (head, tail) = line.split_once(" ? ")?;
+        let is_code = tail.contains(" : ") && !head.contains('#');
+        let behind = |mark: &str| head.rfind(mark).map_or(0, |found| found + mark.len());
+        let open = if head.matches('(').count() > head.matches(')').count() { behind("(") } else { 0 };
+        let first = [behind("return "), behind(" = "), open].into_iter().max()?;
+        let condition = head.get(first..)?;
+        let start = at + first + (condition.len() - condition.trim_start().len());
+        let range = start..start + condition.trim().len();
+        let lines = (number, number);
+        is_code.then(|| Choice::of_condition(text, range, lines, Language::Ruby)).flatten()
+    })
 }
 
 #[cfg(test)]
@@ -93,5 +114,7 @@ mod tests {
         let ruby =
             "def f(a)\n  return 1 if a.nil?\n  unless a > 2 # few\n  elsif b then 3\n  end\n  x = 'if so'\nend\n";
         assert_eq!(spelled(Language::Ruby, ruby), ["a.nil?", "b"]);
+        let ruby = "x = a.end_with?('b') ? 1 : 2\nreturn f(a > 1 ? b : c)\nwhat? 'a : b'\n  a.nil? ? 1 : 2\n";
+        assert_eq!(spelled(Language::Ruby, ruby), ["a.end_with?('b')", "a > 1", "a.nil?"]);
     }
 }

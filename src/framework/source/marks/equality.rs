@@ -1,0 +1,65 @@
+//! Rules for when two values are equal: tests compare by them, so that one that is too kind lets a wrong value pass.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use tree_sitter::Node;
+
+use super::super::Language;
+use super::super::nodes::{descendants, lines_of, text_of};
+use super::sides::{Mark, Shape, Side, Sides};
+
+/// Methods of Python that a comparison or a look at a type asks.
+const OF_PYTHON: [&str; 4] = ["__eq__", "__ne__", "__instancecheck__", "__subclasscheck__"];
+/// Methods that assertions of JavaScript ask.
+const OF_SCRIPT: [&str; 5] = ["equals", "asymmetricMatch", "valueOf", "[Symbol.hasInstance]", "[Symbol.toPrimitive]"];
+/// Methods of Go that packages for comparisons and `errors.Is` ask.
+const OF_GO: [&str; 2] = ["Equal", "Is"];
+
+/// The beginning of a rule where a language has no grammar here.
+#[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
+static BY_LINE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\bdef (?:==|===|eql\?|equal\?)|\bboolean equals\s*\(|\boperator\s*(?:==|!=)\s*\(").unwrap()
+});
+
+/// The first rule that a change adds or alters.
+pub(super) fn mark(sides: &Sides<'_>) -> Option<Mark> {
+    let old: Vec<&str> = rules(sides.language, sides.old).map(|node| text_of(node, sides.old.1)).collect();
+    let new = rules(sides.language, sides.new).find(|node| !old.contains(&text_of(*node, sides.new.1)))?;
+    let first = text_of(new, sides.new.1).lines().next().unwrap_or_default().trim_end();
+    Some(marked(lines_of(new).0, first))
+}
+
+/// The first rule that a change adds to a text whose language is read by its lines.
+pub(super) fn mark_by_line(before: &str, after: &str) -> Option<Mark> {
+    let often = |text: &str, line: &str| text.lines().filter(|other| other.trim() == line.trim()).count();
+    let is_new = |line: &str| BY_LINE.is_match(line) && often(after, line) > often(before, line);
+    let (line, number) = after.lines().zip(1..).find(|(line, _)| is_new(line))?;
+    Some(marked(number, line.trim()))
+}
+
+fn marked(line: u32, spelled: &str) -> Mark {
+    Mark { shape: Shape::DecidesEquality, line, said: format!("`{spelled}`") }
+}
+
+fn rules<'t>(language: Language, (root, text): Side<'t>) -> impl Iterator<Item = Node<'t>> {
+    descendants(root).filter(move |node| is_rule(language, *node, text))
+}
+
+fn is_rule(language: Language, node: Node<'_>, text: &str) -> bool {
+    let is_named = |of: &[&str]| node.child_by_field_name("name").is_some_and(|name| of.contains(&text_of(name, text)));
+    match (language, node.kind()) {
+        (Language::Python, "function_definition") => is_named(&OF_PYTHON),
+        // Of a dataclass: a field that is not compared, a class that compares by identity.
+        (Language::Python, "keyword_argument") => {
+            is_named(&["compare", "eq"])
+                && node.child_by_field_name("value").is_some_and(|value| text_of(value, text) == "False")
+        }
+        (Language::JavaScript, "method_definition") => is_named(&OF_SCRIPT),
+        (Language::Rust, "impl_item") => {
+            node.child_by_field_name("trait").is_some_and(|name| text_of(name, text).contains("PartialEq"))
+        }
+        (Language::Go, "method_declaration") => is_named(&OF_GO),
+        _ => false,
+    }
+}
