@@ -9,6 +9,9 @@ pub struct KeptChange {
     pub stat: DiffStat,
     /// Whether the tests were judged green with it.
     pub green: bool,
+    /// Whether it is the change that the run pushed: its branch holds it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pushed: bool,
 }
 
 /// The size of a change.

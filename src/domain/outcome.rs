@@ -66,6 +66,9 @@ pub const DISCARDED: &str = "discarded by a later run";
 pub const PASSES_BY_NOW: &str =
     "the tests pass by now, with what was changed while the run stood still; whether they can still fail was not tried";
 
+/// The end of the reason of a run that a person ended: who did stands before it.
+pub const STOPPED_BY_COMMENT: &str = "stopped the run by a comment";
+
 /// The end of the reason of a parked run that another job goes on with by itself.
 pub const GOES_ON_BY_ITSELF: &str = "starts the job that goes on with this run";
 

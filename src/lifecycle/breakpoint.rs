@@ -29,7 +29,7 @@ use crate::domain::attempt::TierExit;
 use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::Event;
 use crate::domain::foreign::Foreign;
-use crate::domain::outcome::{GOES_ON_BY_ITSELF, Outcome};
+use crate::domain::outcome::{GOES_ON_BY_ITSELF, Outcome, STOPPED_BY_COMMENT};
 use crate::domain::stop::StopCause;
 use crate::github::{GitHub, GithubError};
 use crate::policy::candidate::Candidate;
@@ -101,7 +101,7 @@ pub(super) async fn run(
             });
         }
         if let Follows::Stop(by) = commands::read(context, recorder, memory, &mut climb, At::Waiting(&wait)).await {
-            break Ok(Seen::Answer(Answer::Stopped, format!("{by} stopped the run by a comment")));
+            break Ok(Seen::Answer(Answer::Stopped, format!("{by} {STOPPED_BY_COMMENT}")));
         }
         let costly = self::blind(context).saturating_sub(blind).saturating_mul(BLIND_MS);
         let left = limit.saturating_sub(before.saturating_add(waited())).min(context.job_left_ms());

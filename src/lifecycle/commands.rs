@@ -16,7 +16,7 @@ use super::targets;
 use crate::domain::attempt::TierExit;
 use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::event::Event;
-use crate::domain::outcome::Outcome;
+use crate::domain::outcome::{Outcome, STOPPED_BY_COMMENT};
 use crate::domain::stop::StopCause;
 use crate::github::{GitHub, GithubError, IssueComment, RepoRole, User};
 use crate::policy::command::{self, Rank, Said};
@@ -299,7 +299,7 @@ fn escalate(context: &Context<'_>, memory: &Memory, climb: &mut Climb, events: &
 
 /// Ends a run that somebody stopped between two iterations.
 pub(super) fn stop(context: &Context<'_>, mut climb: Climb, by: &str) -> Next {
-    let reason = format!("{by} stopped the run by a comment");
+    let reason = format!("{by} {STOPPED_BY_COMMENT}");
     let events = leave_tier(&context.charter, &mut climb, TierExit::Blocked, Some(reason.clone()));
     Next::end(climb, Outcome::Blocked { reason: reason.clone() }, reason, events)
 }

@@ -1,6 +1,6 @@
 //! The ending: the tree put in order, the best patch kept, the last event.
 
-use super::climb::Rows;
+use super::climb::{Climb, Rows};
 use super::context::{Context, LifecycleError, paths};
 use super::kept::{KEPT_AT_THE_END, KEPT_PATCH, ignore, keep_patch as keep_in_log, kept_under};
 use super::leftovers;
@@ -45,7 +45,6 @@ pub(super) async fn run(
     } else {
         recorder.warn(yours::left_alone(&yours));
     }
-    let kept = (!fixed && !diff.stat.files.is_empty()).then(|| Box::new(KeptChange { stat: diff.stat.clone(), green }));
     let best_patch = if fixed || diff.text.is_empty() { None } else { keep_patch(context, recorder, &diff.text) };
     let unjudged = unjudged(recorder, ending).filter(|patch| *patch != context.world.redactor.redact_diff(&diff.text));
     let unjudged_patch = unjudged.as_ref().and_then(|patch| keep(context, recorder, "unjudged.patch", patch));
@@ -53,6 +52,10 @@ pub(super) async fn run(
     keep_in_log(context, recorder, KEPT_AT_THE_END, last);
     // The start's failures, if they were ever known.
     let still_failing = if fixed { Some(Vec::new()) } else { climb.map(|climb| climb.failing_at_first().to_vec()) };
+    // One that was pushed was judged green before.
+    let pushed = is_pushed(ending, green && *outcome != Outcome::Objected);
+    let kept = KeptChange { stat: diff.stat.clone(), green: green || pushed, pushed };
+    let kept = (!fixed && !kept.stat.files.is_empty()).then(|| Box::new(kept));
     let mended = fixed || green && *outcome != Outcome::Objected;
     Ok(Event::RunFinished(RunFinished {
         outcome: outcome.clone(),
@@ -145,12 +148,22 @@ fn passes_with_change(ending: &Ending) -> bool {
 /// The change of the best tree. The change of the last one where that is wanted, or when none was better than the start.
 async fn best_diff(context: &Context<'_>, ending: &Ending, last: bool) -> Result<Diff, LifecycleError> {
     let Some(climb) = ending.climb() else { return Ok(Diff::default()) };
-    let (start, best, current) = (climb.start(), &climb.trees.best, &climb.trees.current);
-    let tree = if last || best.tree == *start { &current.tree } else { &best.tree };
+    let (start, tree) = (climb.start(), best_tree(climb, last));
     if tree == start {
         return Ok(Diff::default());
     }
     Ok(context.world.workspace.diff(start, tree).await?)
+}
+
+/// The best tree. The last one where that is wanted, or when none was better than the start.
+fn best_tree(climb: &Climb, last: bool) -> &TreeId {
+    let (best, current) = (&climb.trees.best, &climb.trees.current);
+    if last || best.tree == *climb.start() { &current.tree } else { &best.tree }
+}
+
+/// Whether that tree is the one that the run pushed.
+fn is_pushed(ending: &Ending, last: bool) -> bool {
+    ending.climb().is_some_and(|climb| climb.delivered.tree.as_ref() == Some(best_tree(climb, last)))
 }
 
 /// Puts back files of the start that code under test rewrote by itself, and says which.

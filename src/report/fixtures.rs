@@ -276,9 +276,15 @@ impl Script {
 
     /// Says of the end that the tests pass with the change that was kept.
     pub(super) fn keep_green(&mut self) -> &mut Self {
+        self.keep(true, false)
+    }
+
+    /// Says of the end that a change was kept: whether it is green, and whether it is the pushed one, which is green in any case.
+    pub(super) fn keep(&mut self, green: bool, pushed: bool) -> &mut Self {
         if let Some(Event::RunFinished(finished)) = self.events.last_mut() {
             let file = FileStat { path: "src/math.rs".into(), added: Some(2), removed: Some(1) };
-            finished.kept = Some(Box::new(KeptChange { stat: DiffStat { files: vec![file] }, green: true }));
+            finished.kept =
+                Some(Box::new(KeptChange { stat: DiffStat { files: vec![file] }, green: green || pushed, pushed }));
             finished.best_patch = Some(".upshift/best.patch".to_owned());
             finished.recent_errors.clear();
         }

@@ -94,6 +94,7 @@ pub fn document(view: &RunView) -> Document<'_> {
         framework: view.baseline.as_ref().map(|baseline| baseline.framework.as_str()),
         failing_before: &view.failing_before,
         failing_after: view.failing_after.as_deref(),
+        mended: view.is_mended(),
         fixed_tests: view.fixed_tests(),
         kept: view.kept().map(|kept| kept_change(view, kept)),
         flaky_tests: view.baseline.as_ref().map(|baseline| baseline.flaky.as_slice()).unwrap_or_default(),

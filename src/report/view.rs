@@ -151,6 +151,8 @@ pub struct Delivery {
     pub pull_request: Option<PullRequestView>,
     /// Waits, in order.
     pub waits: Vec<WaitView>,
+    /// Whether an iteration began after the last push: the outside had said no to it.
+    pub went_on: bool,
 }
 
 /// One push.

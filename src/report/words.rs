@@ -4,6 +4,7 @@
 //! each surface can escape the latter in its own way. Invariant: nothing is escaped or clipped here.
 
 mod advice;
+mod after_push;
 mod billed;
 mod commands;
 mod corrections;
@@ -79,6 +80,9 @@ fn verdict_of(outcome: &Outcome, view: &RunView) -> (Mark, Sentence) {
                 Some(why) => start("Stalled").at(view, " in ", &format!(": {why}.")),
                 None => start("Stalled").at(view, " in ", ": ").speech(view.stop_reason()),
             }
+        }
+        Outcome::Blocked { reason } if view.is_stopped_by_comment() => {
+            start("Stopped").at(view, " in ", ": ").speech(reason)
         }
         Outcome::Blocked { reason } if view.red_elsewhere() => {
             start("The tests pass here, but CI is red: ").speech(reason)

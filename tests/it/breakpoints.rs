@@ -3,6 +3,7 @@
 mod blocked;
 mod caps;
 mod elsewhere;
+mod ends;
 mod flaky;
 mod jobs;
 mod judging;

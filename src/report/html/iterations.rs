@@ -24,6 +24,8 @@ pub(super) fn change(view: &RunView, patch: &str, room: &Room) -> Markup {
         "What the model had changed when the run ended: nobody has judged it, and it is not in the files"
     } else if view.best_patch().is_some() && !view.passes_with_change() {
         "The best attempt, which is not in the files"
+    } else if view.is_kept_pushed() {
+        "The whole change, which is pushed and not in the files here"
     } else if view.kept().is_some() {
         "The whole change, which is not in the files"
     } else {

@@ -101,6 +101,8 @@ pub struct Document<'a> {
     pub failing_before: &'a [String],
     /// Failing tests at the end. Null when they never ran again.
     pub failing_after: Option<&'a [String]>,
+    /// Whether the run has mended what failed, with its change in the files or on a branch: as `runs` and `stats` count it.
+    pub mended: bool,
     /// Tests of `failing_before` that do not fail at the end: none of `failing_after` is among them. Those that pass with a change that is not
     /// in the files are in `kept`.
     pub fixed_tests: Vec<&'a str>,

@@ -16,7 +16,7 @@ fn every_ending_says_its_outcome_and_exit_code() {
             "died" => "interrupted",
             "limited" => "parked",
             "ci_green" | "ci_red" | "ci_unseen" => "fixed",
-            "not_pushed" => "blocked",
+            "not_pushed" | "stopped" => "blocked",
             "interrupted_wait" | "interrupted_baseline" => "interrupted",
             name => name,
         };

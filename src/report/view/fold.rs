@@ -115,6 +115,7 @@ impl Fold {
                 (tier.exit, tier.reason) = (None, None);
                 // What was remarked on an earlier change says nothing of the next one.
                 self.forget_the_change();
+                self.delivery.went_on = !self.delivery.pushes.is_empty();
                 self.position = Some(Position { tier_index: *tier_index, iteration: *iteration });
             }
             Event::CallReserved { call_id, scope, reserved } => {
@@ -226,6 +227,7 @@ impl Fold {
         let delivery = &mut self.delivery;
         match event {
             Event::Pushed { commit, branch, files, .. } => {
+                delivery.went_on = false;
                 delivery.pushes.push(PushView { commit: commit.clone(), branch: branch.clone(), files: *files });
             }
             Event::PullRequestReady { number, url, .. } => {

@@ -7,7 +7,7 @@ use crate::domain::attempt::AttemptStatus;
 use crate::domain::blocker::Blocker;
 use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::{BaselineFinished, DiffStat, KeptChange};
-use crate::domain::outcome::{BY_ITSELF, Outcome};
+use crate::domain::outcome::{BY_ITSELF, Outcome, STOPPED_BY_COMMENT};
 use crate::domain::units::{Charge, MicroUsd};
 use crate::domain::verdict::Verdict;
 
@@ -89,14 +89,37 @@ impl RunView {
                 | Outcome::Objected
                 | Outcome::Budget
                 | Outcome::NoModel
-                | Outcome::Interrupted { .. } => finished.kept.as_ref().is_some_and(|kept| kept.green),
-                Outcome::Parked => self.waits_with_its_fix() || finished.kept.as_ref().is_some_and(|kept| kept.green),
+                | Outcome::Interrupted { .. } => self.is_pushed() || self.is_kept_green(),
+                Outcome::Parked => self.waits_with_its_fix() || self.is_pushed() || self.is_kept_green(),
             },
             Ending::Running | Ending::Died => {
                 let last = self.tiers.iter().flat_map(|tier| &tier.attempts).last();
-                last.is_some_and(|attempt| attempt.test_status == AttemptStatus::Passed)
+                self.is_pushed() || last.is_some_and(|attempt| attempt.test_status == AttemptStatus::Passed)
             }
         }
+    }
+
+    /// Whether a commit of the run holds a change with which the tests pass here, whatever came after it.
+    #[must_use]
+    pub fn is_pushed(&self) -> bool {
+        !self.delivery.pushes.is_empty()
+    }
+
+    fn is_kept_green(&self) -> bool {
+        self.kept().is_some_and(|kept| kept.green)
+    }
+
+    /// Whether the change that was kept beside the files is the one that was pushed.
+    #[must_use]
+    pub fn is_kept_pushed(&self) -> bool {
+        // Older logs do not say it of the change.
+        self.is_pushed() && self.kept().is_some_and(|kept| kept.pushed || kept.green && !self.delivery.went_on)
+    }
+
+    /// Whether a person ended the run by a comment.
+    #[must_use]
+    pub fn is_stopped_by_comment(&self) -> bool {
+        matches!(self.outcome(), Some(Outcome::Blocked { reason }) if reason.ends_with(STOPPED_BY_COMMENT))
     }
 
     /// Whether a parked run waits for CI or a merge: its change is green, and stays in the files.
@@ -113,25 +136,25 @@ impl RunView {
         Charge { known, unknown: unknown + under_way }
     }
 
-    /// Whether the run has mended what failed, and its change is in the files or on its way.
+    /// Whether the run has mended what failed, and its change is in the files or on a branch. Every surface counts by this.
     #[must_use]
     pub fn is_mended(&self) -> bool {
         match &self.ending {
             Ending::Finished(finished) => match &finished.outcome {
                 Outcome::Fixed { .. } => true,
-                Outcome::Parked => self.waits_with_its_fix(),
+                Outcome::Parked => self.waits_with_its_fix() || self.is_pushed(),
                 Outcome::AlreadyGreen
                 | Outcome::Proposed { .. }
                 | Outcome::Refused { .. }
                 | Outcome::Broken { .. }
-                | Outcome::Ended { .. }
-                | Outcome::Exhausted
+                | Outcome::Ended { .. } => false,
+                Outcome::Exhausted
                 | Outcome::Stalled
                 | Outcome::Blocked { .. }
                 | Outcome::Objected
                 | Outcome::Budget
                 | Outcome::NoModel
-                | Outcome::Interrupted { .. } => false,
+                | Outcome::Interrupted { .. } => self.is_pushed(),
             },
             Ending::Died => self.passes_with_change(),
             Ending::Running => false,
@@ -143,7 +166,8 @@ impl RunView {
     pub fn green_stat(&self) -> DiffStat {
         match &self.ending {
             Ending::Finished(finished) => match &finished.kept {
-                Some(kept) if kept.green => kept.stat.clone(),
+                // What came after a push is not what the branch holds.
+                Some(kept) if kept.green && (self.is_kept_pushed() || !self.is_pushed()) => kept.stat.clone(),
                 Some(_) | None => finished.diff_stat.clone(),
             },
             Ending::Running | Ending::Died => DiffStat::default(),

@@ -55,8 +55,11 @@ fn undelivered(view: &RunView, outcome: &Outcome) -> Sentence {
     let start = told(view);
     match outcome {
         Outcome::Objected => start.ours(", but the critic still rejects the change"),
+        Outcome::Blocked { reason } if view.is_stopped_by_comment() => start.ours("; ").speech(reason),
         // Its advice is the next step.
-        Outcome::Blocked { reason } => start.ours(", but ").speech(super::without_advice(reason).0),
+        Outcome::Blocked { reason } => {
+            start.ours(if view.is_pushed() { "; " } else { ", but " }).speech(super::without_advice(reason).0)
+        }
         Outcome::Interrupted { signal } => {
             let at = waiting(view).map(|at| format!(" while {at}")).unwrap_or_default();
             start.ours(format!("; interrupted by {}{at}", signal_name(*signal)))
@@ -136,11 +139,12 @@ fn told(view: &RunView) -> Sentence {
 
 /// `2 tests fixed in cart.py (+1 −1)`.
 fn change(view: &RunView) -> Sentence {
-    let fixed = view.failing_before.len();
-    let start = Sentence::plain(match fixed {
-        0 if view.red_in_ci_alone() => "A change for what failed in CI".to_owned(),
-        0 => "The tests pass again".to_owned(),
-        number => format!("{} fixed", count(u64_of(number), "test")),
+    let start = Sentence::plain(match (view.failing_before.len(), view.is_mended()) {
+        (0, _) if view.red_in_ci_alone() => "A change for what failed in CI".to_owned(),
+        (0, true) => "The tests pass again".to_owned(),
+        (0, false) => "Found a change with which the tests pass".to_owned(),
+        (number, true) => format!("{} fixed", count(u64_of(number), "test")),
+        (number, false) => format!("Found a fix for {}", count(u64_of(number), "test")),
     });
     let stat = view.green_stat();
     files(start, &stat)
@@ -246,11 +250,17 @@ mod tests {
             assert!(first.starts_with("3 tests fixed in ") && first.contains("03ee08e"), "{name}: {first}");
             let steps: Vec<String> = next_steps(view).iter().map(said).collect();
             assert!(
-                !steps.is_empty() && !steps.concat().contains("Settle what the model asks for"),
+                !steps.is_empty()
+                    && steps.concat().contains("Settle what the model asks for") == name.contains("model asks"),
                 "{name}: {steps:?}"
             );
             // A first line with a reservation never stands under the sign of success.
             assert!(!(mark == Mark::Good && first.contains(" but ")), "{name}: {first}");
+            assert!(
+                !steps.concat().contains("git apply") || name.contains("then"),
+                "{name}: the branch holds it: {steps:?}"
+            );
+            assert!(view.is_mended(), "{name}: counted as the first line says");
             assert_eq!(crate::report::annotations::of_run(view).len(), 1, "{name}: no test is called failing");
         }
         insta::assert_snapshot!(table(deliveries));

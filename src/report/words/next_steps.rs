@@ -1,13 +1,17 @@
 //! The next steps for a person, for each outcome and each way that a delivery ends, in words of ours.
 
+use super::after_push;
 use super::commands::{apply, resume};
 use super::sentence::{Sentence, without_advice};
+use crate::domain::attempt::TierExit;
 use crate::domain::budget::{OF_DAY, OF_PULL_REQUEST};
-use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::outcome::{DISCARDED, GOES_ON_BY_ITSELF, Outcome, PASSES_BY_NOW};
 use crate::domain::test_report::RunKind;
 use crate::report::view::{Ending, RunView, TierState, TierView};
 use crate::report::whereabouts::Whereabouts;
+
+/// The setting that bounds the pushes, as reasons and advice name it.
+const MAX_PUSHES: &str = "max-pushes";
 
 /// The next steps for a person (S0-32).
 #[must_use]
@@ -24,7 +28,8 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
         steps.insert(0, step);
     }
     steps.extend(super::corrections(view).filter_map(|correction| super::take_correction(view, correction)));
-    steps.extend(view.best_patch().map(|patch| kept(view, patch)));
+    // A branch that holds it needs no patch.
+    steps.extend(view.best_patch().filter(|_| !view.is_kept_pushed()).map(|patch| kept(view, patch)));
     steps.extend(view.unjudged_patch().map(|patch| unjudged(view, patch)));
     steps
 }
@@ -55,7 +60,8 @@ fn died(view: &RunView) -> Vec<Sentence> {
     } else {
         "to begin with the tests again."
     };
-    let mut steps = vec![resume(view, goes_on)];
+    let mut steps: Vec<Sentence> = view.is_pushed().then(|| after_push::look(view)).into_iter().collect();
+    steps.push(resume(view, goes_on));
     let is_logged = view.run.as_ref().is_some_and(|run| run.audit_db.is_some());
     steps.extend((is_measured && is_logged && view.kept_in == Whereabouts::Here).then(|| {
         Sentence::plain("Its edits may stand in the files. Not to go on, but to put them back and begin anew: ")
@@ -66,8 +72,13 @@ fn died(view: &RunView) -> Vec<Sentence> {
 
 fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
     let one = |sentence: &str| vec![Sentence::plain(sentence)];
+    if view.is_pushed()
+        && let Some(steps) = pushed(view, outcome)
+    {
+        return steps;
+    }
     match outcome {
-        Outcome::Fixed { .. } => vec![review(view)],
+        Outcome::Fixed { .. } => vec![after_push::review(view)],
         Outcome::Proposed { pull_request } => vec![Sentence::plain(format!(
             "Review #{pull_request} and merge it, or close it: then a later run begins anew. Nothing was spent here."
         ))],
@@ -77,31 +88,16 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
             )
             .code(test_command(view)),
         ],
-        Outcome::Exhausted | Outcome::Stalled | Outcome::Budget | Outcome::NoModel if view.passes_with_change() => {
-            vec![look_at_checks(view, "the tests pass here, and upshift could not mend what the checks say")]
-        }
         Outcome::Exhausted => one("Read the most recent errors, then add a stronger tier, raise a tier's \
                                    maxIterations, or name the goal with --objective."),
         Outcome::Stalled => one("Read the error that keeps coming back: if the code is not its cause (environment, \
                                  the test itself), no model will fix it. Else add a stronger tier."),
-        Outcome::Blocked { .. } if view.stop_reason() == PASSES_BY_NOW => {
-            one("Begin a new run: it looks at the tests as they are now, and ends at once where nothing fails.")
-        }
-        Outcome::Blocked { .. } if view.passes_with_change() && is_refused_outside(view) => vec![
-            refused_outside(view),
-            Sentence::plain("Mend the rest yourself, or allow more pushes with max-pushes."),
-        ],
-        Outcome::Blocked { .. } if view.red_elsewhere() => vec![
-            Sentence::plain("Read the failed jobs, and let upshift run what fails there: name its command under ")
-                .code("test.commands")
-                .ours(", or let upshift push, so that CI judges the change."),
-        ],
-        Outcome::Blocked { reason } if view.passes_with_change() => vec![match without_advice(reason).1 {
-            Some(advice) => Sentence::default().speech(&capitalised(advice)).ours("; or put the change in yourself."),
-            None => Sentence::plain("Mend what kept the fix from going out, or put the change in yourself."),
-        }],
-        Outcome::Blocked { .. } => one("Settle what the model asks for, then run upshift again."),
+        Outcome::Blocked { reason } => blocked_end(view, reason),
         Outcome::Objected => one("Read the critic's objections and decide: take the change as it is, or leave it."),
+        Outcome::Budget if view.passes_with_change() => vec![
+            Sentence::plain("Review the change: the tests pass with it, and nobody has reviewed it."),
+            over_budget(view),
+        ],
         Outcome::Budget => vec![over_budget(view)],
         Outcome::NoModel => no_model(view),
         Outcome::Refused { .. } => vec![refused(view)],
@@ -114,13 +110,6 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
         Outcome::Interrupted { .. } if view.stop_reason() == DISCARDED => {
             one("Nothing: its files were put back, and a later run began anew.")
         }
-        Outcome::Interrupted { .. } if !view.delivery.pushes.is_empty() && view.passes_with_change() => {
-            let mut steps = vec![look(view, "the fix is on its branch, and only the waiting was ended")];
-            steps.extend(
-                (view.kept_in == Whereabouts::Here).then(|| resume(view, "on the same machine to go on waiting.")),
-            );
-            steps
-        }
         Outcome::Interrupted { .. } => vec![interrupted(view)],
         Outcome::Parked if view.limited().is_some() => limited(view),
         Outcome::Parked if view.blocked_at().is_some() => blocked(view),
@@ -132,10 +121,89 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
     }
 }
 
+/// The steps left to do about a run that a person has to help.
+fn blocked_end(view: &RunView, reason: &str) -> Vec<Sentence> {
+    let one = |sentence: &str| vec![Sentence::plain(sentence)];
+    if view.is_stopped_by_comment() {
+        return vec![begin_again()];
+    }
+    if view.stop_reason() == PASSES_BY_NOW {
+        return one("Begin a new run: it looks at the tests as they are now, and ends at once where nothing fails.");
+    }
+    if view.red_elsewhere() {
+        return vec![
+            Sentence::plain("Read the failed jobs, and let upshift run what fails there: name its command under ")
+                .code("test.commands")
+                .ours(", or let upshift push, so that CI judges the change."),
+        ];
+    }
+    if !view.passes_with_change() {
+        return one("Settle what the model asks for, then run upshift again.");
+    }
+    vec![match without_advice(reason).1 {
+        Some(advice) => Sentence::default().speech(&capitalised(advice)).ours("; or put the change in yourself."),
+        None => Sentence::plain("Mend what kept the fix from going out, or put the change in yourself."),
+    }]
+}
+
+/// The way on for a run that a person ended: it does not go on, another may begin.
+fn begin_again() -> Sentence {
+    Sentence::plain("Nothing, if that was meant. For a new run, comment ").code("/upshift retry").ours(".")
+}
+
+/// The steps left to do about a run that ended otherwise than fixed while a branch holds a change of its. `None` where the outcome says more.
+fn pushed(view: &RunView, outcome: &Outcome) -> Option<Vec<Sentence>> {
+    let first = after_push::look(view);
+    let on = match outcome {
+        Outcome::Exhausted => vec![Sentence::plain("Mend the rest yourself, or add a stronger tier.")],
+        Outcome::Stalled => vec![Sentence::plain("Mend the rest yourself: the same error kept coming back.")],
+        Outcome::Objected => {
+            vec![Sentence::plain("Read the critic's objections to the change that followed: that one was not pushed.")]
+        }
+        Outcome::Budget => vec![over_budget(view)],
+        Outcome::NoModel => no_model(view),
+        Outcome::Blocked { .. } if view.is_stopped_by_comment() => vec![begin_again()],
+        Outcome::Blocked { reason } => vec![pushed_and_blocked(view, reason)],
+        Outcome::Interrupted { .. } if view.stop_reason() == DISCARDED => return None,
+        Outcome::Interrupted { .. } if view.delivery.went_on => vec![interrupted(view)],
+        Outcome::Interrupted { .. } => (view.kept_in == Whereabouts::Here)
+            .then(|| resume(view, "on the same machine to go on waiting."))
+            .into_iter()
+            .collect(),
+        Outcome::Parked if view.limited().is_some() => limited(view),
+        Outcome::Fixed { .. }
+        | Outcome::AlreadyGreen
+        | Outcome::Proposed { .. }
+        | Outcome::Refused { .. }
+        | Outcome::Broken { .. }
+        | Outcome::Parked
+        | Outcome::Ended { .. } => return None,
+    };
+    Some(std::iter::once(first).chain(on).collect())
+}
+
+/// The step left to do by a person beside the look at what was pushed.
+fn pushed_and_blocked(view: &RunView, reason: &str) -> Sentence {
+    let last = view.position.and_then(|position| view.tier(position.tier_index)).and_then(|tier| tier.exit);
+    if let Some(advice) = without_advice(reason).1 {
+        return Sentence::default().speech(&capitalised(advice)).ours(".");
+    }
+    if view.delivery.went_on && last == Some(TierExit::Blocked) {
+        return Sentence::plain("Settle what the model asks for, then run upshift again.");
+    }
+    if !after_push::is_refused(view) {
+        return Sentence::plain("Do the rest yourself: the change need not be made again.");
+    }
+    if reason.contains(MAX_PUSHES) {
+        return Sentence::plain("Mend the rest yourself, or allow more pushes with ").code(MAX_PUSHES).ours(".");
+    }
+    Sentence::plain("Mend the rest yourself.")
+}
+
 /// The steps left to do about a run whose wait nobody goes on with by itself.
 fn waits(view: &RunView) -> Vec<Sentence> {
-    let mut steps = vec![look(view, "the tests pass here, and those may be over by now")];
-    let setting = if waits_for_merge(view) { "merge-timeout-minutes" } else { "ci-timeout-minutes" };
+    let mut steps = vec![after_push::wait(view)];
+    let setting = if after_push::waits_for_merge(view) { "merge-timeout-minutes" } else { "ci-timeout-minutes" };
     steps.push(match view.kept_in {
         Whereabouts::Here => {
             resume(view, &format!("on the same machine to go on waiting, or allow more time with {setting}."))
@@ -213,96 +281,6 @@ fn refused(view: &RunView) -> Sentence {
     Sentence::plain("Nothing was run and nothing was spent. See what the gate requires: ").code("upshift check")
 }
 
-/// The step left to do about a fix. It depends on where the fix is and what was said of it there.
-fn review(view: &RunView) -> Sentence {
-    const VOUCHED: &str = "that the tests pass is all that upshift vouches for.";
-    if let Some(jobs) = super::delivery::jobs(view.unseen_jobs()) {
-        return Sentence::plain("Have CI run on the change before you merge it: nothing here ran ")
-            .speech(&jobs)
-            .ours(".");
-    }
-    let Some(push) = view.delivery.pushes.last() else {
-        return Sentence::plain(format!("Review the change before you commit it: {VOUCHED}"));
-    };
-    let answer = |awaited: Awaited| {
-        let wait = view.delivery.waits.iter().rev().find(|one| one.awaited == awaited && one.commit == push.commit);
-        wait.and_then(|wait| wait.answer)
-    };
-    let sha = push.commit.short();
-    if let Some(Answer::Unreadable | Answer::Stopped) = answer(Awaited::Merge) {
-        return Sentence::plain(
-            "Review the pull request and merge it: CI is green, and nobody here has seen it merged.",
-        );
-    }
-    match answer(Awaited::Merge).filter(|answer| *answer != Answer::TimedOut).or_else(|| answer(Awaited::Ci)) {
-        Some(Answer::Merged) => Sentence::plain("Nothing to do: it is merged."),
-        Some(Answer::Red) => {
-            Sentence::plain(format!("Read the failed checks of {sha}: what failed here passes, and they say no."))
-        }
-        Some(Answer::NeedsApproval) => Sentence::plain(format!(
-            "Let the checks of {sha} run (\"Approve workflows to run\" on the pull request), then merge if they are green."
-        )),
-        Some(Answer::Superseded) => Sentence::plain(format!(
-            "Somebody pushed after {sha}: look whether the fix is in there still, then review what the branch has now."
-        )),
-        Some(Answer::TimedOut | Answer::Unreadable | Answer::Stopped) => {
-            look_at_checks(view, "nobody here has seen how they ended")
-        }
-        Some(Answer::Closed) => {
-            Sentence::plain("Nothing, if that was meant; the change stays on ").name(&push.branch).ours(".")
-        }
-        Some(Answer::ChangesRequested) => Sentence::plain(
-            "Read the review: upshift has no more iterations for it. Change the fix yourself, or comment ",
-        )
-        .code("/upshift retry")
-        .ours("."),
-        Some(Answer::Absent) => Sentence::plain(format!(
-            "Have CI run on {sha} before you merge it: no check has. Close and reopen the pull request, or set "
-        ))
-        .code("push-token")
-        .ours(", since pushes with the job's own token start no workflow."),
-        Some(Answer::RequiredMissing) => Sentence::plain(format!(
-            "Find out why a check that the branch requires never ran for {sha}: without it nothing can be merged."
-        )),
-        Some(Answer::Green | Answer::Resolved) | None => {
-            Sentence::plain(format!("Review the change before you merge it: {VOUCHED}"))
-        }
-    }
-}
-
-/// Whether CI or a reviewer said no to what was pushed last.
-fn is_refused_outside(view: &RunView) -> bool {
-    let last = view.delivery.waits.last().and_then(|wait| wait.answer);
-    matches!(last, Some(Answer::Red | Answer::ChangesRequested))
-}
-
-/// The step left to do about a no to what was pushed last.
-fn refused_outside(view: &RunView) -> Sentence {
-    match view.delivery.waits.last().and_then(|wait| wait.answer) {
-        Some(Answer::ChangesRequested) => {
-            Sentence::plain("Read the review: the tests pass here, and a reviewer wants something else.")
-        }
-        Some(_) | None => look_at_checks(view, "the tests pass here, and CI still says no"),
-    }
-}
-
-fn waits_for_merge(view: &RunView) -> bool {
-    view.delivery.waits.last().is_some_and(|wait| wait.awaited == Awaited::Merge)
-}
-
-/// The step left to do about an event that nobody here waits for any longer: a merge where it was that, else checks.
-fn look(view: &RunView, why: &str) -> Sentence {
-    if waits_for_merge(view) {
-        return Sentence::plain("Review the pull request and merge it: CI is green, and only the merge is missing.");
-    }
-    look_at_checks(view, why)
-}
-
-fn look_at_checks(view: &RunView, why: &str) -> Sentence {
-    let commit = view.delivery.pushes.last().map_or("the pushed commit", |push| push.commit.short());
-    Sentence::plain(format!("Look at the checks of {commit}: {why}."))
-}
-
 /// The steps that a person may take about a rate limit.
 fn limited(view: &RunView) -> Vec<Sentence> {
     let when = view.limited().and_then(|limited| limited.until.as_ref());
@@ -348,7 +326,12 @@ fn unjudged(view: &RunView, patch: &str) -> Sentence {
 
 /// How the patch is taken that was kept.
 fn kept(view: &RunView, patch: &str) -> Sentence {
-    let which = if view.passes_with_change() { "The change was kept".to_owned() } else { best_attempt(view) };
+    let which = match (view.is_pushed(), view.kept().is_some_and(|kept| kept.green)) {
+        (true, true) => "The change since the run began, with what was not pushed, was kept".to_owned(),
+        (true, false) => "A later attempt that is not green was kept, with what was pushed before it".to_owned(),
+        (false, _) if view.passes_with_change() => "The change was kept".to_owned(),
+        (false, _) => best_attempt(view),
+    };
     match apply(view, patch) {
         Some(command) => Sentence::plain(format!("{which}: ")).code(command),
         None => Sentence::plain(format!(

@@ -11,7 +11,7 @@ use super::waiting::{document, over};
 /// What a server's rule says.
 const RULE: &str = "error: GH013: Repository rule violations found for this branch.";
 
-fn refusing(site: &Site) {
+pub(super) fn refusing(site: &Site) {
     let hooks = site.server.bare().join("hooks");
     std::fs::create_dir_all(&hooks).expect("a folder");
     let hook = hooks.join("pre-receive");

@@ -1,0 +1,124 @@
+//! The next steps about a change that is on a branch: by the last word of the outside.
+
+use super::Sentence;
+use crate::domain::delivery::{Answer, Awaited};
+use crate::report::view::RunView;
+
+/// The step left to do about a fix. It depends on where the fix is and what was said of it there.
+pub(super) fn review(view: &RunView) -> Sentence {
+    const VOUCHED: &str = "that the tests pass is all that upshift vouches for.";
+    if let Some(jobs) = super::delivery::jobs(view.unseen_jobs()) {
+        return Sentence::plain("Have CI run on the change before you merge it: nothing here ran ")
+            .speech(&jobs)
+            .ours(".");
+    }
+    let Some(push) = view.delivery.pushes.last() else {
+        return Sentence::plain(format!("Review the change before you commit it: {VOUCHED}"));
+    };
+    let answer = |awaited: Awaited| {
+        let wait = view.delivery.waits.iter().rev().find(|one| one.awaited == awaited && one.commit == push.commit);
+        wait.and_then(|wait| wait.answer)
+    };
+    let sha = push.commit.short();
+    if let Some(Answer::Unreadable | Answer::Stopped) = answer(Awaited::Merge) {
+        return Sentence::plain(
+            "Review the pull request and merge it: CI is green, and nobody here has seen it merged.",
+        );
+    }
+    match answer(Awaited::Merge).filter(|answer| *answer != Answer::TimedOut).or_else(|| answer(Awaited::Ci)) {
+        Some(Answer::Merged) => Sentence::plain("Nothing to do: it is merged."),
+        Some(Answer::Red) => {
+            Sentence::plain(format!("Read the failed checks of {sha}: what failed here passes, and they say no."))
+        }
+        Some(Answer::NeedsApproval) => Sentence::plain(format!(
+            "Let the checks of {sha} run (\"Approve workflows to run\" on the pull request), then merge if they are green."
+        )),
+        Some(Answer::Superseded) => Sentence::plain(format!(
+            "Somebody pushed after {sha}: look whether the fix is in there still, then review what the branch has now."
+        )),
+        Some(Answer::TimedOut | Answer::Unreadable | Answer::Stopped) => {
+            checks(view, "nobody here has seen how they ended")
+        }
+        Some(Answer::Closed) => {
+            Sentence::plain("Nothing, if that was meant; the change stays on ").name(&push.branch).ours(".")
+        }
+        Some(Answer::ChangesRequested) => Sentence::plain(
+            "Read the review: upshift has no more iterations for it. Change the fix yourself, or comment ",
+        )
+        .code("/upshift retry")
+        .ours("."),
+        Some(Answer::Absent) => Sentence::plain(format!(
+            "Have CI run on {sha} before you merge it: no check has. Close and reopen the pull request, or set "
+        ))
+        .code("push-token")
+        .ours(", since pushes with the job's own token start no workflow."),
+        Some(Answer::RequiredMissing) => Sentence::plain(format!(
+            "Find out why a check that the branch requires never ran for {sha}: without it nothing can be merged."
+        )),
+        Some(Answer::Green | Answer::Resolved) | None => {
+            Sentence::plain(format!("Review the change before you merge it: {VOUCHED}"))
+        }
+    }
+}
+
+/// Whether CI or a reviewer said no to what was pushed last.
+pub(super) fn is_refused(view: &RunView) -> bool {
+    matches!(last_answer(view), Some(Answer::Red | Answer::ChangesRequested))
+}
+
+/// The step left to do about a commit that is on its branch while the run ended otherwise than fixed.
+pub(super) fn look(view: &RunView) -> Sentence {
+    let Some(wait) = view.delivery.waits.last() else {
+        return match view.delivery.pushes.last() {
+            Some(push) => Sentence::plain(format!("Review {}: the change is on ", push.commit.short()))
+                .name(&push.branch)
+                .ours(", and nothing was waited for."),
+            None => Sentence::plain("Review the change: the tests pass with it."),
+        };
+    };
+    match (wait.awaited, wait.answer) {
+        (Awaited::Merge, None | Some(Answer::TimedOut)) => merge(),
+        (_, Some(Answer::ChangesRequested)) => {
+            of_commit(view, "Read the review of ").ours(": the tests pass here, and a reviewer wants something else.")
+        }
+        (_, Some(Answer::Red)) => {
+            of_commit(view, "Look at the checks of ").ours(": the tests pass here, and CI still says no.")
+        }
+        (Awaited::Ci, None) => checks(view, "the fix is on its branch, and only the waiting was ended"),
+        (_, _) => checks(view, "nobody here has seen how they ended"),
+    }
+}
+
+/// The step left to do about an event that is waited for still: a merge where it is that, else checks.
+pub(super) fn wait(view: &RunView) -> Sentence {
+    if waits_for_merge(view) {
+        return merge();
+    }
+    checks(view, "the tests pass here, and those may be over by now")
+}
+
+/// Whether a merge was waited for last.
+pub(super) fn waits_for_merge(view: &RunView) -> bool {
+    view.delivery.waits.last().is_some_and(|wait| wait.awaited == Awaited::Merge)
+}
+
+fn last_answer(view: &RunView) -> Option<Answer> {
+    view.delivery.waits.last().and_then(|wait| wait.answer)
+}
+
+fn merge() -> Sentence {
+    Sentence::plain("Review the pull request and merge it: CI is green, and only the merge is missing.")
+}
+
+/// The last commit and its branch behind some words.
+fn of_commit(view: &RunView, start: &str) -> Sentence {
+    match view.delivery.pushes.last() {
+        Some(push) => Sentence::plain(format!("{start}{} on ", push.commit.short())).name(&push.branch),
+        None => Sentence::plain(format!("{start}the pushed commit")),
+    }
+}
+
+fn checks(view: &RunView, why: &str) -> Sentence {
+    let commit = view.delivery.pushes.last().map_or("the pushed commit", |push| push.commit.short());
+    Sentence::plain(format!("Look at the checks of {commit}: {why}."))
+}
