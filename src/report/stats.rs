@@ -40,6 +40,8 @@ pub struct Stats {
     pub tiers: Vec<TierStats>,
     /// Models, in any role.
     pub models: Vec<ModelStats>,
+    /// Tasks whose cost is not fully known. No ladder is drawn from them.
+    pub tasks_of_unknown_cost: usize,
     /// A ladder that would have cost less. `None` where too little is known.
     pub suggestion: Option<SuggestionStats>,
     #[serde(skip)]
@@ -129,6 +131,7 @@ pub fn of_runs(runs: &[(RunView, &[Event])]) -> Stats {
             model.resolved += 1;
         }
     }
+    stats.tasks_of_unknown_cost = judged_tasks(runs).filter(|(_, charge)| charge.unknown > MicroUsd::ZERO).count();
     stats.finish(tiers, models);
     stats
 }
@@ -229,9 +232,15 @@ fn take_calls(models: &mut BTreeMap<String, ModelStats>, events: &[Event]) {
     }
 }
 
-/// The runs as played tasks: those in which the ladder was judged, not those that something else ended.
+/// The runs as played tasks: those in which the ladder was judged, not those that something else ended. A task with a call of which nobody
+/// knows the cost says nothing of what a ladder costs.
 #[must_use]
 pub fn played(runs: &[(RunView, &[Event])]) -> Vec<PlayedTask> {
+    judged_tasks(runs).filter(|(_, charge)| charge.unknown == MicroUsd::ZERO).map(|(task, _)| task).collect()
+}
+
+/// The tasks in which the ladder was judged, each with what its tiers cost.
+fn judged_tasks<'r>(runs: &'r [(RunView, &[Event])]) -> impl Iterator<Item = (PlayedTask, Charge)> + 'r {
     let judged = |view: &RunView| match view.outcome() {
         Some(
             Outcome::Fixed { .. }
@@ -257,21 +266,21 @@ pub fn played(runs: &[(RunView, &[Event])]) -> Vec<PlayedTask> {
         let reached = view.tiers.iter().filter(|tier| !tier.attempts.is_empty());
         let visits = reached.map(|tier| Visit {
             model: tier.model(),
-            costs: tier.attempts.iter().map(|attempt| attempt.charge()).map(total).collect(),
+            costs: tier.attempts.iter().map(|attempt| attempt.cost).collect(),
             solved: tier.state == TierState::Solved,
         });
-        PlayedTask { visits: visits.collect() }
+        (PlayedTask { visits: visits.collect() }, view.tiers.iter().map(|tier| tier.cost).sum())
     };
     runs.iter()
         .map(|(view, _)| view)
-        .filter(|view| judged(view))
+        .filter(move |view| judged(view))
         .map(task)
-        .filter(|task| !task.visits.is_empty())
-        .collect()
+        .filter(|(task, _)| !task.visits.is_empty())
 }
 
-fn total(charge: Charge) -> MicroUsd {
-    MicroUsd(charge.known.0.saturating_add(charge.unknown.0))
+/// What marks an amount beside which something is unknown.
+fn known(of: Charge) -> &'static str {
+    if of.unknown == MicroUsd::ZERO { "" } else { " known" }
 }
 
 /// Renders the figures for a terminal so many columns wide.
@@ -285,11 +294,11 @@ pub fn render(stats: &Stats, columns: Option<usize>) -> String {
         out.push_str("The log holds no runs.\n");
     }
     match &stats.suggestion {
-        Some(suggestion) => out.push_str(&wrap(&advice(suggestion, stats.runs), columns)),
+        Some(suggestion) => out.push_str(&wrap(&advice(suggestion, stats.runs, stats.tasks_of_unknown_cost), columns)),
         None => {
             let said = format!(
                 "\nNo ladder is suggested: {}, and no model of the public table has its key here.\n",
-                too_little(stats.runs)
+                too_little(stats.runs, stats.tasks_of_unknown_cost)
             );
             out.push_str(&wrap(&said, columns));
         }
@@ -307,13 +316,18 @@ fn headline(stats: &Stats) -> String {
         stats.charge
     )];
     lines.extend(stats.cost_per_fixed_test_usd.and_then(MicroUsd::from_usd).map(|cost| {
-        format!("  {} a fixed test ({} fixed)", cost, words::count(words::u64_of(stats.tests_fixed), "test"))
+        let tests = words::count(words::u64_of(stats.tests_fixed), "test");
+        format!("  {cost}{} a fixed test ({tests} fixed)", known(stats.repairs))
     }));
-    lines.extend(
-        stats
-            .hopeless_share
-            .map(|share| format!("  {} ({:.0} %) went to runs that fixed nothing", stats.hopeless, share * 100.0)),
-    );
+    lines.extend(stats.hopeless_share.map(|share| (share * 100.0, known(stats.repairs + stats.hopeless))).map(
+        |(share, of)| {
+            format!(
+                "  {} ({share:.0} %{}) went to runs that fixed nothing",
+                stats.hopeless,
+                if of.is_empty() { "" } else { " of what is known" }
+            )
+        },
+    ));
     lines.join("\n") + "\n"
 }
 
@@ -324,7 +338,7 @@ fn tables(stats: &Stats, columns: Option<usize>) -> String {
         let each = tier
             .cost_per_resolve_usd
             .and_then(MicroUsd::from_usd)
-            .map_or_else(|| "—".to_owned(), |cost| cost.to_string());
+            .map_or_else(|| "—".to_owned(), |cost| format!("{cost}{}", known(tier.charge)));
         vec![
             tier.tier.clone(),
             tier.model.clone(),
@@ -353,18 +367,27 @@ fn tables(stats: &Stats, columns: Option<usize>) -> String {
 }
 
 /// Why the log itself is no ground for a ladder.
-fn too_little(runs: usize) -> String {
+fn too_little(runs: usize, unknown: usize) -> String {
     let held = words::count(words::u64_of(runs), "run");
-    format!("{held} in this log, and a model counts from {MIN_TASKS} tasks on that it worked on")
+    let apart = match unknown {
+        0 => String::new(),
+        unknown => {
+            format!(" ({} not counted, of whose cost a part is unknown)", words::count(words::u64_of(unknown), "task"))
+        }
+    };
+    format!("{held} in this log{apart}, and a model counts from {MIN_TASKS} tasks on that it worked on")
 }
 
-fn advice(suggestion: &SuggestionStats, runs: usize) -> String {
+fn advice(suggestion: &SuggestionStats, runs: usize, unknown: usize) -> String {
     let ladder = plain::line(&suggestion.ladder);
     let cost = MicroUsd::from_usd(suggestion.cost_usd).unwrap_or_default();
     let tasks = words::count(words::u64_of(suggestion.tasks), "task");
     let is_own = suggestion.basis == "history";
     let from = if is_own {
-        format!("from {tasks} of this log")
+        match unknown {
+            0 => format!("from {tasks} of this log"),
+            unknown => format!("from {tasks} of this log ({unknown} left out, of whose cost a part is unknown)"),
+        }
     } else {
         "from a public benchmark, not from this log".to_owned()
     };
@@ -381,7 +404,7 @@ fn advice(suggestion: &SuggestionStats, runs: usize) -> String {
         format!(
             "  This log says too little yet: {}. Over the {tasks} of SWE-bench Verified (one attempt a model) it costs {} a \
              task and fixes {:.0} %.",
-            too_little(runs),
+            too_little(runs, unknown),
             MicroUsd::from_usd(suggestion.cost_usd / number(suggestion.tasks.max(1))).unwrap_or_default().to_cents(),
             suggestion.fixes / number(suggestion.tasks.max(1)) * 100.0
         )
@@ -431,6 +454,29 @@ mod tests {
             spent_in_fact_usd: 0.05,
         });
         insta::assert_snapshot!(render(&stats, None));
+    }
+
+    #[test]
+    fn c12_a_task_of_unknown_cost_says_nothing_of_what_a_ladder_costs() {
+        let script = fixtures::fixed();
+        let mut view = script.view();
+        let unknown = Charge { known: MicroUsd::ZERO, unknown: MicroUsd(1_630_000) };
+        for tier in &mut view.tiers {
+            tier.cost += unknown;
+            tier.attempts.iter_mut().for_each(|attempt| attempt.unknown_cost = unknown.unknown);
+        }
+        view.spent.unknown_cost = unknown.unknown;
+        view.spent.cost = MicroUsd(view.spent.cost.0 + unknown.unknown.0);
+        let known = view.spent.charge().known;
+        let runs = [(view, script.events.as_slice())];
+        let stats = of_runs(&runs);
+        assert_eq!((played(&runs).len(), stats.tasks_of_unknown_cost), (0, 1));
+        assert!((stats.cost_usd - known.as_usd()).abs() < 1e-12, "{stats:?}");
+        let said = render(&stats, None);
+        assert!(said.contains(" known a fixed test (3 tests fixed)"), "{said}");
+        assert!(said.contains("1 run in this log (1 task not counted, of whose cost a part is unknown)"), "{said}");
+        let tier = said.lines().find(|line| line.starts_with("mid-grade")).expect("the tier");
+        assert!(tier.contains(" known, at most $1.63 unknown") && tier.trim_end().ends_with(" known"), "{said}");
     }
 
     #[test]

@@ -213,11 +213,17 @@ pub fn why_it_ended(tier: &TierView) -> Sentence {
 pub fn budget_left(view: &RunView) -> String {
     let caps = view.budget();
     let spent = &view.spent;
+    // What is unknown was set aside whole.
+    let at_least = if spent.unknown_cost == MicroUsd::ZERO { "" } else { "at least " };
     if view.command().is_some() {
-        return format!("{} of {}", round_money(caps.max_cost.saturating_sub(spent.cost)), caps.max_cost.exact());
+        return format!(
+            "{at_least}{} of {}",
+            round_money(caps.max_cost.saturating_sub(spent.cost)),
+            caps.max_cost.exact()
+        );
     }
     format!(
-        "{} of {}, {} of {}, {} of {}",
+        "{at_least}{} of {}, {} of {}, {} of {}",
         round_money(caps.max_cost.saturating_sub(spent.cost)),
         caps.max_cost.exact(),
         caps.max_iterations.saturating_sub(spent.iterations),

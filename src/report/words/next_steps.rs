@@ -195,7 +195,7 @@ fn pushed_and_blocked(view: &RunView, reason: &str) -> Sentence {
         return Sentence::plain("Do the rest yourself: the change need not be made again.");
     }
     if reason.contains(MAX_PUSHES) {
-        return Sentence::plain("Mend the rest yourself, or allow more pushes with ").code(MAX_PUSHES).ours(".");
+        return Sentence::plain(format!("Mend the rest yourself, or allow more pushes with {MAX_PUSHES}."));
     }
     Sentence::plain("Mend the rest yourself.")
 }

@@ -58,7 +58,7 @@ fn a4_an_end_behind_a_push_tells_what_the_branch_holds() {
         ("blocked", blocked, &[], "Settle what the model asks for"),
         ("exhausted", breaks, &[], "Mend the rest yourself, or add a stronger tier."),
         ("stalled", reports_nothing, &[], "Mend the rest yourself: the same error kept coming back."),
-        ("blocked", breaks, &[("UPSHIFT_MAX_PUSHES", "1")], "allow more pushes with `max-pushes`"),
+        ("blocked", breaks, &[("UPSHIFT_MAX_PUSHES", "1")], "allow more pushes with max-pushes"),
     ];
     for (outcome, script, settings, step) in ends {
         let (mut site, _github) = over(Site::with_models(script), vec![plan("failure", RED_LOG)]);
