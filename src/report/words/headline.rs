@@ -54,6 +54,7 @@ fn fixed(view: &RunView) -> (Mark, Sentence) {
 fn undelivered(view: &RunView, outcome: &Outcome) -> Sentence {
     let start = told(view);
     match outcome {
+        Outcome::Objected if view.is_pushed() => start.ours("; the critic rejects the change that followed"),
         Outcome::Objected => start.ours(", but the critic still rejects the change"),
         Outcome::Blocked { reason } if view.is_stopped_by_comment() => start.ours("; ").speech(reason),
         // Its advice is the next step.
@@ -247,7 +248,7 @@ mod tests {
         for (name, view) in &deliveries {
             let (mark, sentence) = headline(view);
             let first = said(&sentence);
-            assert!(first.starts_with("3 tests fixed in ") && first.contains("03ee08e"), "{name}: {first}");
+            assert!(first.starts_with("3 tests fixed") && first.contains("03ee08e"), "{name}: {first}");
             let steps: Vec<String> = next_steps(view).iter().map(said).collect();
             assert!(
                 !steps.is_empty()

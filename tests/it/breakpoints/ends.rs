@@ -32,13 +32,6 @@ fn breaks(request: &Request) -> Scripted {
     }
 }
 
-fn reports_nothing(request: &Request) -> Scripted {
-    if !is_told(request) {
-        return mends(request);
-    }
-    Say::call("final_report", json!({ "summary": "cannot", "status": "done" })).usage(1_000, 20).into()
-}
-
 /// What `runs`, `stats`, the JSON and the first line say of one run.
 fn assert_told_alike(site: &Site, first: &str, mended: bool) {
     let document = document(site);
@@ -54,10 +47,9 @@ fn assert_told_alike(site: &Site, first: &str, mended: bool) {
 #[test]
 fn a4_an_end_behind_a_push_tells_what_the_branch_holds() {
     type Script = fn(&Request) -> Scripted;
-    let ends: [(&str, Script, &[(&str, &str)], &str); 4] = [
+    let ends: [(&str, Script, &[(&str, &str)], &str); 3] = [
         ("blocked", blocked, &[], "Settle what the model asks for"),
         ("exhausted", breaks, &[], "Mend the rest yourself, or add a stronger tier."),
-        ("stalled", reports_nothing, &[], "Mend the rest yourself: the same error kept coming back."),
         ("blocked", breaks, &[("UPSHIFT_MAX_PUSHES", "1")], "allow more pushes with max-pushes"),
     ];
     for (outcome, script, settings, step) in ends {
