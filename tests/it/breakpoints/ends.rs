@@ -47,16 +47,14 @@ fn assert_told_alike(site: &Site, first: &str, mended: bool) {
 #[test]
 fn a4_an_end_behind_a_push_tells_what_the_branch_holds() {
     type Script = fn(&Request) -> Scripted;
-    let ends: [(&str, Script, &[(&str, &str)], &str); 3] = [
-        ("blocked", blocked, &[], "Settle what the model asks for"),
-        ("exhausted", breaks, &[], "Mend the rest yourself, or add a stronger tier."),
-        ("blocked", breaks, &[("UPSHIFT_MAX_PUSHES", "1")], "allow more pushes with max-pushes"),
+    let ends: [(&str, Script, &str, &str); 3] = [
+        ("blocked", blocked, "3", "Settle what the model asks for"),
+        ("exhausted", breaks, "3", "Mend the rest yourself, or add a stronger tier."),
+        ("blocked", breaks, "1", "allow more pushes with max-pushes"),
     ];
-    for (outcome, script, settings, step) in ends {
-        let (mut site, _github) = over(Site::with_models(script), vec![plan("failure", RED_LOG)]);
-        for (name, value) in settings {
-            site = site.with(name, value);
-        }
+    for (outcome, script, most, step) in ends {
+        let (site, _github) = over(Site::with_models(script), vec![plan("failure", RED_LOG)]);
+        let site = site.with("UPSHIFT_MAX_PUSHES", most);
         let said = site.run("commit");
         let head = site.server.head("main");
         assert_ne!(head, site.start, "{outcome}: it was pushed: {}", said.all());
