@@ -166,16 +166,16 @@ mod tests {
         let found = stopped("a.py", python);
         assert_eq!(found.len(), 2, "{found:?}");
         let loops = "def f(a):\n    for b in a:\n        g(b)\n    while a: a.pop()\n    return [c + 1 for c in a], {c: 2 for c in a}, sorted(a, key=lambda c: c.d)\n";
-        let found = stopped("a.py", loops);
-        assert_eq!(found.len(), 6, "{found:?}");
+        let inside = stopped("a.py", loops);
+        assert_eq!(inside.len(), 6, "{inside:?}");
         assert!(
-            found[1].contains("    for b in a:\n        raise SystemExit('not entered')\n        g(b)\n"),
-            "{found:?}"
+            inside[1].contains("    for b in a:\n        raise SystemExit('not entered')\n        g(b)\n"),
+            "{inside:?}"
         );
-        assert!(found[2].contains("while a: raise SystemExit('not entered'); a.pop()\n"), "{found:?}");
-        assert!(found[3].contains("[exec(\"raise SystemExit('not entered')\") for c in a]"), "{found:?}");
-        assert!(found[4].contains("{c: exec("), "{found:?}");
-        assert!(found[5].contains("key=lambda c: exec("), "{found:?}");
+        assert!(inside[2].contains("while a: raise SystemExit('not entered'); a.pop()\n"), "{inside:?}");
+        assert!(inside[3].contains("[exec(\"raise SystemExit('not entered')\") for c in a]"), "{inside:?}");
+        assert!(inside[4].contains("{c: exec("), "{inside:?}");
+        assert!(inside[5].contains("key=lambda c: exec("), "{inside:?}");
         assert!(found[0].starts_with("def f(a):\n    raise SystemExit('not entered')\n    try:\n"), "{found:?}");
         assert!(found[1].ends_with("except KeyError: raise SystemExit('not entered'); return 1\n"), "{found:?}");
         for (path, text, count) in [
