@@ -85,12 +85,12 @@ pub struct Store {
 }
 
 /// The runs of a log that others may have written. They are shown and counted, and nothing in them is used as if we had written it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Theirs {
-    /// Those of these ids, as they are written beside the log.
-    Some(BTreeSet<String>),
-    /// All that this process has not begun.
-    All,
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Theirs {
+    /// Their ids, as they are written beside the log.
+    taken: BTreeSet<String>,
+    /// Whether all runs are meant but the one at hand.
+    all_others: bool,
 }
 
 /// How a log stands when everything was told.
@@ -149,7 +149,7 @@ impl Store {
         store.spool = Some(Spool::of(location));
         store.location = Some(location.clone());
         let taken = place::taken_in(&location.live).map_err(|error| explain_io(&location.live, &error))?;
-        store.theirs = Theirs::Some(taken);
+        store.theirs.taken = taken;
         store.warnings = warnings;
         store.commit(None, Sync::Later).map_err(|error| explain(&location.live, &error))?;
         if !place::is_published(location) {
@@ -164,19 +164,18 @@ impl Store {
         Self { clock, ..self }
     }
 
-    /// Takes all runs in it for another's: who wrote the file cannot be told.
+    /// Takes all runs in it but the one at hand for another's: who wrote the file cannot be told.
     #[must_use]
-    pub fn distrusted(self) -> Self {
-        Self { theirs: Theirs::All, ..self }
+    pub fn distrusted(mut self) -> Self {
+        self.theirs.all_others = true;
+        self
     }
 
     /// Whether nobody else can have written a run: it did not come with a log that was found in the checkout.
     #[must_use]
     pub fn is_ours(&self, run: &RunId) -> bool {
-        match &self.theirs {
-            Theirs::Some(runs) => !runs.contains(&run.0.escape_default().to_string()),
-            Theirs::All => self.chain().is_some_and(|chain| chain.run_id == *run),
-        }
+        let is_at_hand = || self.chain().is_some_and(|chain| chain.run_id == *run);
+        !self.theirs.taken.contains(&run.0.escape_default().to_string()) && (!self.theirs.all_others || is_at_hand())
     }
 
     /// A log that is gone with the process: `--no-audit`. Caps hold all the same.
@@ -207,7 +206,7 @@ impl Store {
             settled: BTreeMap::new(),
             warnings: Vec::new(),
             copy_failed: false,
-            theirs: Theirs::Some(BTreeSet::new()),
+            theirs: Theirs::default(),
             recorded_at: None,
             _presence: presence,
         }

@@ -110,6 +110,10 @@ async fn go_on(args: Args, source: Source<'_>, environment: &Environment) -> any
         models::learn_served(&mut state.plan, &setup).await;
     }
     let mut store = setup.open_store(Some(&path))?;
+    if way.is_foreign {
+        // Our comment vouches for the run alone, not for what the other machine had taken in beside it.
+        store = store.distrusted();
+    }
     let workspace = setup.open_workspace(&state.plan, &state.test_command, state.red_ci.as_ref()).await?;
     workspace.spare_only_own_output();
     left_behind::refuse_others(&workspace, &setup, &run_id).await?;

@@ -131,8 +131,10 @@ fn without_numbers(text: &str) -> String {
 /// The kept report of a question: this run's own, or another's in the same log.
 fn find(table: &Table<'_, '_, '_>, role: Role, key: &str) -> Option<KeptReport> {
     let journal = &table.recorder.journal;
-    let own = own(table, key).cloned();
-    let found = own.or_else(|| journal.store().kept_report(key, &table.context.charter.run_id).ok().flatten());
+    let (store, run) = (journal.store(), &table.context.charter.run_id);
+    // One that is taken up from a log which was found in the checkout may hold anybody's.
+    let own = own(table, key).filter(|_| store.is_ours(run)).cloned();
+    let found = own.or_else(|| store.kept_report(key, run).ok().flatten());
     found.filter(|kept| kept.role == role && is_sound(kept, &table.context.charter.plan.agent.meta_of(role)))
 }
 

@@ -235,8 +235,12 @@ fn runs_of_a_copy_that_somebody_else_put_there_are_not_ours_from_then_on() {
     checkout.record("run-3");
     let store = checkout.open();
     assert!(ours(&store, "run-3") && !ours(&store, "run-2"));
-    let all = checkout.open().distrusted();
+    let mut all = checkout.open().distrusted();
     assert!(!ours(&all, "run-3") && !ours(&all, "run-2"));
+    all.begin_run(&started("run-4"), 1, FIRST).unwrap();
+    assert!(ours(&all, "run-4") && !ours(&all, "run-3"), "the one at hand is");
+    all.continue_run(&RunId("run-2".to_owned()), 1, &started("run-2").started_at).unwrap();
+    assert!(!ours(&all, "run-2"), "whoever goes on with a run that was found there");
     drop((store, all));
     std::fs::remove_dir_all(checkout.home.path().join("state")).unwrap();
     assert!(!ours(&checkout.open(), "run-3"), "on another machine it is as any other copy");

@@ -171,9 +171,19 @@ fn a_tool_whose_time_is_up_and_a_server_that_dies_cost_their_answers_alone() {
         ["mcp__own__change", "EXIT-TOOL-NOT-AVAILABLE"],
     ];
     assert_eq!(run.exits(), exits);
+    assert!(run.told(0).contains("Do without it") && !run.said.all().contains("Do without it"), "{}", run.said.all());
     assert!(run.told(0).contains("no answer within 1 s"), "{}", run.told(0));
     assert!(run.told(1).contains("the server is gone") && run.told(1).contains("no more"), "{}", run.told(1));
     run.assert_nobody_lives();
+}
+
+#[test]
+fn what_a_server_of_tools_calls_an_error_is_a_failed_tool() {
+    let run = Run::with("", "", |request| match request.turn() {
+        0 => call("mcp__own__look", json!({ "path": "no/such/file" })),
+        _ => brief(),
+    });
+    assert_eq!(run.exits(), [["mcp__own__look", "EXIT-TOOL-FAILURE"]], "{}", run.told(0));
 }
 
 #[test]
