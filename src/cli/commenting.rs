@@ -18,7 +18,11 @@ pub(super) fn writer(setup: &Setup<'_>, state: &RunState, outside: Option<&Outsi
     let pull_request = state.destination.as_ref().and_then(|destination| destination.pull_request);
     if pull_request.is_none() && plan.push != Push::Pr {
         if plan.comment != Comment::Off {
-            super::say("No pull request is known, so none is commented: the report stands in the job's summary.");
+            let place = match setup.environment.get("GITHUB_STEP_SUMMARY") {
+                Some(_) => "the report goes into the job's summary",
+                None => "the report goes into this step's log",
+            };
+            super::say(&format!("No pull request is known, so none is commented: {place}."));
         }
         return None;
     }

@@ -154,12 +154,7 @@ async fn comment(found: &Finding, key: &str, setup: &Setup<'_>) -> Option<String
         github.upsert_comment(slot, &page, None).await.map(drop).map_err(|error| error.to_string())
     };
     let error: String = said.await.err()?;
-    Some(
-        setup
-            .redactor
-            .redact(&format!("the pull request is not commented, the finding stands in the job's summary: {error}"))
-            .into_owned(),
-    )
+    Some(setup.redactor.redact(&format!("the pull request is not commented: {error}")).into_owned())
 }
 
 const fn exit_code(found: &Finding) -> u8 {

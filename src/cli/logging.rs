@@ -63,6 +63,13 @@ fn wanted(verbosity: u8, directives: Option<&str>) -> anyhow::Result<Option<Targ
 
 fn parsed(directives: &str) -> anyhow::Result<Targets> {
     let words = directives.split(',').map(str::trim).filter(|word| !word.is_empty());
+    // A lone word that is no level would be taken for the name of a crate, and nothing would be logged.
+    for odd in words.clone().filter(|word| is_odd(word)) {
+        super::say(&format!(
+            "⚠ {VARIABLE}: `{}` is no level (error, warn, info, debug, trace) and no part of upshift",
+            odd.escape_debug()
+        ));
+    }
     let ours = words.map(|word| {
         let is_level = !word.contains('=') && word.parse::<LevelFilter>().is_ok();
         if is_level { format!("{OURS}={word}") } else { word.to_owned() }
@@ -74,6 +81,12 @@ fn parsed(directives: &str) -> anyhow::Result<Targets> {
              levels: upshift::session=debug,upshift::github=info"
         ))
     })
+}
+
+/// Whether a directive names neither a level nor a part of ours, nor what of a library.
+fn is_odd(word: &str) -> bool {
+    let names_ours = word == OURS || word.starts_with(OURS) && word.contains("::");
+    !word.contains('=') && word.parse::<LevelFilter>().is_err() && !names_ours
 }
 
 /// Makes the writer of each line.
@@ -130,6 +143,19 @@ mod tests {
 
     fn lets_through(verbosity: u8, directives: Option<&str>, target: &str, level: Level) -> bool {
         wanted(verbosity, directives).unwrap().is_some_and(|targets| targets.would_enable(target, &level))
+    }
+
+    #[test]
+    fn a_word_that_is_neither_a_level_nor_ours_is_told() {
+        for (word, odd) in [
+            ("debug", false),
+            ("upshift", false),
+            ("upshift::session=debug", false),
+            ("hyper=info", false),
+            ("verbose", true),
+        ] {
+            assert_eq!(is_odd(word), odd, "{word}");
+        }
     }
 
     #[test]

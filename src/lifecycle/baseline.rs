@@ -148,7 +148,7 @@ async fn look(
         passed: trial::passed(&first.report),
         duration_ms: context.world.clock.monotonic_ms().saturating_sub(began),
         places: places(context, measuring, &first.report),
-        messages: messages(&first.report),
+        messages: messages(context, &first.report),
     };
     measuring.origin = Some(origin.clone());
     Ok(Some(Seen { origin, first, verdict, baseline, not_seen, finished }))
@@ -298,9 +298,9 @@ fn places(context: &Context<'_>, measuring: &Measuring, report: &TestReport) -> 
 }
 
 /// The messages of the first failing tests, a line each.
-fn messages(report: &TestReport) -> Vec<TestMessage> {
+fn messages(context: &Context<'_>, report: &TestReport) -> Vec<TestMessage> {
     let message = |test: &TestCase| {
-        let said = gist::gist(&test.message);
+        let said = gist::gist(&context.beneath(&test.message));
         let said = said.strip_prefix(&format!("{}: ", test.name)).unwrap_or(&said).chars().take(MOST_SAID).collect();
         TestMessage { test: test.name.clone(), said }
     };

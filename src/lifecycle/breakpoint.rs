@@ -34,6 +34,7 @@ use crate::domain::stop::StopCause;
 use crate::github::{GitHub, GithubError};
 use crate::policy::candidate::Candidate;
 use crate::policy::escalation;
+use crate::report::words::count;
 use crate::session::Memory;
 use seen::{Seen, Work};
 
@@ -93,7 +94,7 @@ pub(super) async fn run(
             break Ok(Seen::Later(trouble));
         }
         if before.saturating_add(waited()) >= limit {
-            let waited = format!("waited for {} minutes", limit / MINUTE_MS);
+            let waited = format!("waited for {}", count(limit / MINUTE_MS, "minute"));
             break Ok(match trouble {
                 // Nobody knows what the outside says: neither good nor bad is claimed.
                 Some(trouble) => Seen::Later(Some(format!("{waited}; {trouble}"))),

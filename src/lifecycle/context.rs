@@ -216,6 +216,12 @@ impl<'a> Context<'a> {
         self.started.day(self.world.clock)
     }
 
+    /// The text with paths of the checkout as the repository names them: a reader elsewhere has no such folder.
+    pub(super) fn beneath(&self, text: &str) -> String {
+        let root = self.world.workspace.root().display().to_string();
+        if root.len() < 2 { text.to_owned() } else { text.replace(&format!("{root}/"), "") }
+    }
+
     /// The text without secrets.
     pub(super) fn redact(&self, text: &str) -> String {
         self.world.redactor.redact(text).into_owned()

@@ -450,9 +450,10 @@ fn audit(view: &RunView) -> Option<String> {
         Whereabouts::Here | Whereabouts::Runner => ["The first command", "the second"],
     };
     let holds = words::log_holds(view);
+    let rows = if words::history_command(view).is_some() { ", the last shows the rows of its iterations" } else { "" };
     Some(format!(
         "<details>\n<summary>Audit log</summary>\n\nRun {id}. {holds} is in {place}. {} prints this \
-         report again, {} checks that the log was not changed.\n\n{}\n\n</details>",
+         report again, {} checks that the log was not changed{rows}.\n\n{}\n\n</details>",
         which[0],
         which[1],
         fence(&words::log_commands(view).join("\n"), "sh")

@@ -88,7 +88,7 @@ fn verdict_of(outcome: &Outcome, view: &RunView) -> (Mark, Sentence) {
             start("The tests pass here, but CI is red: ").speech(reason)
         }
         Outcome::Blocked { reason } => start("Blocked").at(view, " in ", ": a person is needed. ").speech(reason),
-        Outcome::Objected => start("The tests pass").at(view, " since ", ", but the critic still rejects the change."),
+        Outcome::Objected => start("The tests pass").at(view, " since ", ", but the critic rejects the change."),
         Outcome::Budget if view.position.is_none() => start("Global budget exhausted before the first iteration."),
         Outcome::Budget => start("Global budget exhausted").at(view, " during ", "."),
         Outcome::NoModel => {
@@ -213,6 +213,9 @@ pub fn why_it_ended(tier: &TierView) -> Sentence {
 pub fn budget_left(view: &RunView) -> String {
     let caps = view.budget();
     let spent = &view.spent;
+    // A ladder may have fewer than the cap.
+    let ladder = view.tiers.iter().map(|tier| tier.tier.max_iterations).fold(0, u32::saturating_add);
+    let most = if view.tiers.is_empty() { caps.max_iterations } else { caps.max_iterations.min(ladder) };
     // What is unknown was set aside whole.
     let at_least = if spent.unknown_cost == MicroUsd::ZERO { "" } else { "at least " };
     if view.command().is_some() {
@@ -226,8 +229,8 @@ pub fn budget_left(view: &RunView) -> String {
         "{at_least}{} of {}, {} of {}, {} of {}",
         round_money(caps.max_cost.saturating_sub(spent.cost)),
         caps.max_cost.exact(),
-        caps.max_iterations.saturating_sub(spent.iterations),
-        count(u64::from(caps.max_iterations), "iteration"),
+        most.saturating_sub(spent.iterations),
+        count(u64::from(most), "iteration"),
         human_duration(caps.max_active_ms.saturating_sub(spent.active_ms)),
         human_duration(caps.max_active_ms),
     )

@@ -64,7 +64,7 @@ pub(super) fn attempt(
         code_change_summary: redact(summary(work)).chars().take(SUMMARY_CHARS).collect(),
         test_status: status(work, observation),
         failed_tests,
-        error_messages: error_messages.into_iter().map(redact).collect(),
+        error_messages: error_messages.into_iter().map(|text| redact(context.beneath(&text))).collect(),
         cost: charge.known,
         unknown_cost: charge.unknown,
         duration_ms: context.world.clock.monotonic_ms().saturating_sub(began),

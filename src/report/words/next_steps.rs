@@ -88,8 +88,13 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
             )
             .code(test_command(view)),
         ],
-        Outcome::Exhausted => one("Read the most recent errors, then add a stronger tier, raise a tier's \
-                                   maxIterations, or name the goal with --objective."),
+        Outcome::Exhausted => vec![
+            Sentence::plain(
+                "Read the most recent errors, then add a stronger tier, raise a tier's maxIterations, or name the goal with ",
+            )
+            .ours(setting(view, "objective"))
+            .ours("."),
+        ],
         Outcome::Stalled => one("Read the error that keeps coming back: if the code is not its cause (environment, \
                                  the test itself), no model will fix it. Else add a stronger tier."),
         Outcome::Blocked { reason } => blocked_end(view, reason),
@@ -103,9 +108,9 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
         Outcome::Refused { .. } => vec![refused(view)],
         Outcome::Broken { .. } => vec![
             Sentence::plain("Run the command yourself until it runs the tests: ").code(test_command(view)),
-            Sentence::plain(
-                "If it is the wrong one, set --test-command; what it needs beforehand goes into test.setupCommand.",
-            ),
+            Sentence::plain("If it is the wrong one, set ")
+                .ours(setting(view, "test-command"))
+                .ours("; what it needs beforehand goes into test.setupCommand."),
         ],
         Outcome::Interrupted { .. } if view.stop_reason() == DISCARDED => {
             one("Nothing: its files were put back, and a later run began anew.")
@@ -235,6 +240,14 @@ fn no_model(view: &RunView) -> Vec<Sentence> {
     steps
 }
 
+/// A setting as the reader gives it: an input of the Action has the name of the flag.
+fn setting(view: &RunView, name: &str) -> String {
+    match view.kept_in {
+        Whereabouts::Here => format!("--{name}"),
+        Whereabouts::Artifact(_) | Whereabouts::Runner => name.to_owned(),
+    }
+}
+
 /// The step left to do about a cap, by the one that was hit.
 fn over_budget(view: &RunView) -> Sentence {
     let reason = view.stop_reason();
@@ -248,11 +261,11 @@ fn over_budget(view: &RunView) -> Sentence {
         return Sentence::plain("Wait until tomorrow (UTC), raise ").code("global.maxCostUsdPerDay").ours(rest);
     }
     let (flag, rest) = match reason {
-        reason if reason.starts_with("max_iterations") => ("--max-iterations", iterations),
-        reason if reason.starts_with("max_duration_minutes") => ("--max-duration-minutes", time),
-        _ => ("--max-cost-usd", rest),
+        reason if reason.starts_with("max_iterations") => ("max-iterations", iterations),
+        reason if reason.starts_with("max_duration_minutes") => ("max-duration-minutes", time),
+        _ => ("max-cost-usd", rest),
     };
-    Sentence::plain("Raise ").code(flag).ours(rest)
+    Sentence::plain("Raise ").code(setting(view, flag)).ours(rest)
 }
 
 /// The steps left to do about the blockers of a run that waits.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::bench::TrialError;
 use super::court::Court;
 use super::outcome;
-use super::tally::{self, Tally};
+use super::tally::{TIME_UP, Tally};
 use crate::domain::line_diff::{Side, changed_lines};
 use crate::domain::proof::EvidenceKind;
 use crate::domain::remark::{Remark, RemarkKind};
@@ -180,8 +180,7 @@ impl Court<'_> {
             String::new()
         };
         let more = if others > 0 { format!(" and {others} more") } else { String::new() };
-        let no_time = tally::no_time(self.runs.bench.stop.raised());
-        let why = format!("{no_time} to try `{}`{more}{slower}", short(&place.choice.spelled));
+        let why = format!("{TIME_UP} before `{}`{more} was tried{slower}", short(&place.choice.spelled));
         self.left_out(place.path, Some(place.choice.lines.0), &why);
     }
 

@@ -472,8 +472,7 @@ impl<'b> Court<'b> {
             (EvidenceKind::Counter, Guard::Counter),
             (EvidenceKind::Choices, Guard::Choices),
         ];
-        let no_time = tally::no_time(self.runs.bench.stop.raised());
-        let end = (self.is_refused(), no_time.as_str());
+        let end = self.is_refused();
         let is_asked = |kind| self.is_asked(kind);
         for (kind, _) in kinds.into_iter().filter(|(kind, guard)| self.has(*guard) && is_asked(*kind)) {
             evidence.push(tally::piece(kind, self.tally.get(&kind), &self.bodies.missing, end));

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::rounds::Treatment;
 use crate::domain::proof::{Evidence, EvidenceKind, EvidenceStatus};
-use crate::domain::stop::{StopCause, signal_name};
 use crate::domain::verdict::Verdict;
 
 /// How many test names a reason spells out.
@@ -80,23 +79,11 @@ pub(super) fn not_understood(treatment: Treatment, name: &str) -> String {
     }
 }
 
-/// Why experiments were left out that had no time left, in words: the run may have been stopped before its time was up.
-pub(super) fn no_time(stopped: Option<StopCause>) -> String {
-    match stopped {
-        Some(StopCause::Signal(signal)) => format!("{} left no time", signal_name(signal)),
-        Some(StopCause::Asked) => "`/upshift stop` left no time".to_owned(),
-        Some(StopCause::TimeUp | StopCause::OwnTime(_)) | None => "no time was left".to_owned(),
-    }
-}
+/// Why experiments were left out: their time was up, which is shorter than the run's. A green whose proof is cut short by a signal is none.
+pub(super) const TIME_UP: &str = "the time for experiments was up";
 
-/// One kind of evidence from its tally, where `no_time` says why the time of the experiments was up.
-/// `refused` says that some kind has failed: the first one ends the search.
-pub(super) fn piece(
-    kind: EvidenceKind,
-    tally: Option<&Tally>,
-    missing: &[String],
-    (refused, no_time): (bool, &str),
-) -> Evidence {
+/// One kind of evidence from its tally. `refused` says that some kind has failed: the first one ends the search.
+pub(super) fn piece(kind: EvidenceKind, tally: Option<&Tally>, missing: &[String], refused: bool) -> Evidence {
     let none = Tally::default();
     let tally = tally.unwrap_or(&none);
     let (status, why) = if !tally.accused.is_empty() {
@@ -104,7 +91,7 @@ pub(super) fn piece(
     } else if tally.noticed > 0 && tally.noticed == tally.tried {
         (EvidenceStatus::Held, None)
     } else if tally.out_of_time && tally.tried == 0 {
-        (EvidenceStatus::LeftOut, Some(no_time.to_owned()))
+        (EvidenceStatus::LeftOut, Some(TIME_UP.to_owned()))
     } else if refused && tally.noticed == tally.tried {
         (EvidenceStatus::LeftOut, Some("another kind had failed before".to_owned()))
     } else if let Some(why) = tally.not_had.first() {
@@ -121,7 +108,7 @@ pub(super) fn piece(
     {
         (EvidenceStatus::NotPossible, Some(format!("no body was found of {}", quoted(missing))))
     } else if tally.out_of_time {
-        (EvidenceStatus::LeftOut, Some(format!("{no_time} for all of it")))
+        (EvidenceStatus::LeftOut, Some(format!("{TIME_UP} before all of it was tried")))
     } else {
         (EvidenceStatus::NotPossible, Some("there is no test to try it on".to_owned()))
     };
