@@ -1,12 +1,13 @@
 //! Reservations: a cap is checked and used up in one transaction, so that processes sharing a database share it.
 //!
 //! Invariant: the grants for a scope, settled or not, never pass any cap that was asked about, whether the database can be written or not.
+//! Two processes hold it together as long as either of them can write: the other one reads what was granted.
 //! An amount that cannot be known counts as spent.
 
 use super::batch::{Batch, Extra};
 use super::query;
 use super::rows;
-use super::store::Store;
+use super::store::{DEGRADED_BUSY_TIMEOUT, Store};
 use super::types::{CallReservation, Cap, Refused, Scope, Sync};
 use crate::domain::receipt::Receipt;
 use crate::domain::units::{Charge, MicroUsd, RunId};
@@ -61,6 +62,7 @@ impl Store {
                 log_reservation(call, &granted);
                 granted?;
                 self.totals.reserve(&scopes, call);
+                self.totals.note_unsaved(&scopes, (MicroUsd::ZERO, call.reserved));
                 self.advance(chain);
                 self.keep(batch, &error);
             }
@@ -94,19 +96,24 @@ impl Store {
         Ok(granted)
     }
 
-    /// The caps while the database cannot be written: by what is known here, or can at least be read.
+    /// The caps while the database cannot be written: by what is known here and what can be read. Another process may have spent since we
+    /// last knew.
     fn check_known(&mut self, caps: &[Cap], call: &CallReservation) -> Result<(), Refused> {
+        // It was waited for already; whoever holds it may hold it against readers, too.
+        drop(self.db.busy_timeout(DEGRADED_BUSY_TIMEOUT));
+        let mut granted = Ok(());
         for cap in caps {
             let key = cap.scope.to_string();
-            if !self.totals.0.contains_key(&key)
-                && let Ok(sums) = query::sums(&self.db, &key)
-            {
+            let read = query::sums(&self.db, &key).ok();
+            if let Some(sums) = read.filter(|_sums| !self.totals.0.contains_key(&key)) {
                 self.totals.note(&key, sums);
             }
-            let known = self.totals.0.get(&key).map(|total| (total.settled, total.open));
-            check(cap, known, call.reserved)?;
+            granted = granted.and_then(|()| check(cap, self.totals.at_most(&key, read), call.reserved));
         }
-        Ok(())
+        if !self.is_degraded() {
+            drop(self.db.busy_timeout(self.settings.busy_timeout));
+        }
+        granted
     }
 
     /// The least that is left over all caps, for planning the size of a call.

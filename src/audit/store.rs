@@ -31,7 +31,7 @@ use crate::domain::units::RunId;
 use crate::redact::Redactor;
 
 /// While writes are spooled, each first tries the database, but waits no longer than this: a run goes on at its pace.
-const DEGRADED_BUSY_TIMEOUT: Duration = Duration::from_millis(5);
+pub(super) const DEGRADED_BUSY_TIMEOUT: Duration = Duration::from_millis(5);
 
 /// Settings of a store, changed by tests above all.
 #[derive(Debug, Clone)]
@@ -57,7 +57,7 @@ pub struct Store {
     location: Option<Location>,
     pub(super) redactor: Arc<Redactor>,
     clock: Arc<dyn Clock>,
-    settings: Settings,
+    pub(super) settings: Settings,
     current: Option<Current>,
     /// Events that came before a run began.
     early: Vec<Event>,
@@ -311,7 +311,7 @@ impl Store {
         for event in events {
             let recorded_elsewhere =
                 matches!(event, Event::RunStarted(_) | Event::InvocationStarted { .. } | Event::CallReserved { .. });
-            let is_new = if let Event::CallSettled(receipt) = event { self.settles(receipt) } else { true };
+            let is_new = if let Event::CallSettled(receipt) = event { self.settles(receipt).is_some() } else { true };
             if is_new && !recorded_elsewhere {
                 told.push(event);
             }
@@ -405,9 +405,7 @@ impl Store {
     /// Settling the same call again changes nothing.
     pub fn settle(&mut self, receipt: &Receipt, reply: Option<&Reply>) {
         let Some(mut chain) = self.chain() else { return };
-        if !self.settles(receipt) {
-            return;
-        }
+        let Some(scopes) = self.settles(receipt) else { return };
         let reply = reply
             .and_then(|reply| serde_json::to_string(reply).ok())
             .map(|reply| scrub::document(&self.redactor, &reply));
@@ -415,18 +413,20 @@ impl Store {
         self.stamp();
         self.link(&mut chain, &mut batch, &Event::CallSettled(receipt.clone()), Extra::Reply { reply });
         self.write(chain, batch, Sync::Later);
+        if self.is_degraded() {
+            self.totals.note_unsaved(&scopes, (receipt.reserved, receipt.charge().total()));
+        }
     }
 
-    /// Notes that a call is being settled. Returns false if it was before.
-    fn settles(&mut self, receipt: &Receipt) -> bool {
+    /// Notes that a call is being settled. Returns the scopes that it was reserved for, or `None` if it was settled before.
+    fn settles(&mut self, receipt: &Receipt) -> Option<Vec<String>> {
         let known = self.settled.contains_key(&receipt.call_id)
             || query::is_settled(&self.db, &receipt.call_id).unwrap_or(false);
         if known {
-            return false;
+            return None;
         }
         self.settled.insert(receipt.call_id.clone(), receipt.clone());
-        self.totals.settle(receipt);
-        true
+        Some(self.totals.settle(receipt))
     }
 
     pub(super) fn path(&self) -> &Path {

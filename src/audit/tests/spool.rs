@@ -69,6 +69,27 @@ fn caps_hold_while_the_log_is_locked() {
 }
 
 #[test]
+fn what_another_process_spends_counts_while_the_log_is_locked_for_us() {
+    let place = Place::new();
+    let cap = [Cap { scope: Scope::PullRequest("o/r#1".to_owned()), max: MicroUsd(100) }];
+    let mut store = impatient(&place);
+    store.reserve(&call("c0", 10), &cap).unwrap();
+    let mut theirs = place.begun("run-2");
+    theirs.reserve(&call("d0", 40), &cap).unwrap();
+    theirs.settle(&receipt(&call("d0", 40), 35), None);
+    let other = place.sql();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert!(store.reserve(&call("c1", 56), &cap).is_err(), "10 and 35 of 100 are gone");
+    store.reserve(&call("c2", 50), &cap).unwrap();
+    assert!(store.reserve(&call("c3", 6), &cap).is_err(), "the database does not know of 50");
+    store.settle(&receipt(&call("c2", 50), 20), None);
+    assert!(store.reserve(&call("c4", 36), &cap).is_err());
+    store.reserve(&call("c5", 35), &cap).unwrap();
+    other.execute_batch("COMMIT").unwrap();
+    assert!(store.reserve(&call("c6", 1), &cap).is_err());
+}
+
+#[test]
 fn a_spool_that_a_killed_process_left_is_replayed_by_the_next() {
     let place = Place::new();
     let mut store = impatient(&place);
