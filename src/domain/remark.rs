@@ -194,7 +194,7 @@ impl RemarkKind {
                 "what the change takes out of another place still stands here: is it wrong here too?"
             }
             Self::FailsForOthers => "this test passes with its own values alone",
-            Self::ChangesForAll => "loading it changes what all code of the process shares, and did not before",
+            Self::ChangesForAll => "to load or call it changes what all code of the process shares, and did not before",
             Self::RemovalNotNeeded => "the change takes this out, and the tests pass with it, too",
             Self::RefusesNoMore => "it refused values beside the tests' own before, and no longer does",
             Self::AwaitsNoMore => "it waited for what it is given to call before, and no longer does",

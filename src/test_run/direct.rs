@@ -100,6 +100,10 @@ struct Asked<'a> {
     elsewhere: bool,
     runner: &'static str,
     tests: &'a [Called],
+    /// Whether what a test changes of all that the code of a process shares is asked for, in the place of how it ends.
+    watches: bool,
+    /// Modules that are loaded before.
+    preload: &'a [String],
 }
 
 /// In what surroundings tests are called.
@@ -125,8 +129,10 @@ pub async fn call(
 ) -> Result<Option<Vec<Outcome>>, ProcessError> {
     let Some(plan) = Plan::of(command) else { return Ok(None) };
     let elsewhere = surroundings == Surroundings::Other;
-    let asked = Asked { name, elsewhere, runner: plan.runner, tests };
-    let Some((secret_dir, line)) = prepare(command, &plan, serde_json::to_string(&asked).ok()) else { return Ok(None) };
+    let asked = Asked { name, elsewhere, runner: plan.runner, tests, watches: false, preload: &[] };
+    let Some((secret_dir, line)) = prepare(command, &plan, &[], serde_json::to_string(&asked).ok()) else {
+        return Ok(None);
+    };
     carry_out(command, &secret_dir, line, surroundings, stop).await
 }
 
@@ -229,9 +235,17 @@ fn shebang(script: &Path) -> Option<String> {
     (plain && !interpreter.is_empty()).then(|| interpreter.to_owned())
 }
 
-fn prepare(command: &TestCommand, plan: &Plan, asked: Option<String>) -> Option<(SecretDir, String)> {
+/// A private folder with a program, the files `beside` it and its request, and the command that runs it.
+fn prepare(
+    command: &TestCommand,
+    plan: &Plan,
+    beside: &[(&str, &str)],
+    asked: Option<String>,
+) -> Option<(SecretDir, String)> {
     let secret_dir = SecretDir::make(&command.env).ok()?;
-    secret_dir.put(plan.script, plan.text).ok()?;
+    for (name, text) in beside.iter().chain([&(plan.script, plan.text)]) {
+        secret_dir.put(name, text).ok()?;
+    }
     secret_dir.put("asked.json", &asked?).ok()?;
     let script = secret_dir.path().join(plan.script);
     let line = format!("{} {}", plan.interpreter, shlex_quoted(script.to_str()?)?);

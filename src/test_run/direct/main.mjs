@@ -89,6 +89,9 @@ if (asked.elsewhere) {
 }
 process.argv = [process.argv[0], join(top, `${asked.name}.mjs`)];
 
+// Looked at before the product is loaded.
+const watched = asked.watches ? await import(new URL('watched.mjs', import.meta.url).href) : null;
+
 let around = { names: [], hooks: [] };
 let found = [];
 
@@ -279,6 +282,15 @@ register(`data:text/javascript,${encodeURIComponent(`
   }
 `)}`, { data: { files, key: asked.name, top: pathToFileURL(top).href, root: pathToFileURL(root).href } });
 
+const contextOf = (test) => ({ name: test.names.at(-1), diagnostic() {}, signal: new AbortController().signal, get mock() { return none('mocks'); }, test: () => none('parts of a test'), plan: () => none('a plan') });
+const self = { timeout() {}, slow() {}, retries() {} };
+
+/// Refuses a test that asks for a callback.
+function takesNone(test) {
+  if (test.body.length > 1) none('a callback');
+  if (['mocha', 'jest'].includes(asked.runner) && test.body.length > 0) none('a callback');
+}
+
 async function become(test) {
   const fails = (error) => {
     const own = (error?.stack ?? '').split('\n').find((line) => line.includes(`/${asked.name}`));
@@ -286,14 +298,13 @@ async function become(test) {
     const asserts = error?.code === 'ERR_ASSERTION' || error?.name === 'AssertionError' || error?.name === 'AssertionError [ERR_ASSERTION]';
     return { end: asserts ? 'failed' : 'error', line, said: String(error?.message ?? error).slice(0, 4000) };
   };
-  const context = { name: test.names.at(-1), diagnostic() {}, signal: new AbortController().signal, get mock() { return none('mocks'); }, test: () => none('parts of a test'), plan: () => none('a plan') };
+  const context = contextOf(test);
   const hooks = [around_all, ...test.hooks];
   try {
     for (const one of hooks) for (const step of one.before.splice(0)) await step?.(context);
     for (const one of hooks) for (const step of one.beforeEach) await step?.(context);
-    if (test.body.length > 1) none('a callback');
-    if (['mocha', 'jest'].includes(asked.runner) && test.body.length > 0) none('a callback');
-    await test.body.call({ timeout() {}, slow() {}, retries() {} }, context);
+    takesNone(test);
+    await test.body.call(self, context);
     for (const one of [...hooks].reverse()) for (const step of one.afterEach) await step?.(context);
     return { end: 'passed', line: 0, said: '' };
   } catch (error) {
@@ -332,10 +343,17 @@ for (const test of asked.tests) {
     }
     const one = loaded.get(test.file).find((other) => JSON.stringify(other.names) === JSON.stringify(test.names));
     if (!one || one.skipped) none('finding it');
+    if (watched) {
+      takesNone(one);
+      const file = readFileSync(resolve(root, test.file), 'utf8');
+      results.push({ at: test.at, ...(await watched.watch(one, [around_all, ...one.hooks], contextOf(one), self, file)), loaded: [] });
+      continue;
+    }
     const first = await become(one);
     results.push({ at: test.at, first, again: first.end === 'passed' ? await worn(one) : null });
   } catch (error) {
-    results.push({ at: test.at, first: { end: 'error', line: 0, said: `${error?.name}: ${error?.message}`.slice(0, 400) } });
+    if (watched) results.push({ at: test.at, passed: false, changes: null, loaded: [] });
+    else results.push({ at: test.at, first: { end: 'error', line: 0, said: `${error?.name}: ${error?.message}`.slice(0, 400) } });
   }
 }
 writeFileSync(join(here, 'results'), JSON.stringify(results));

@@ -175,6 +175,7 @@ impl<'b> Court<'b> {
         // What leaves remarks alone comes last: it takes no time from what decides.
         if self.has(Guard::Direct) {
             self.shared(changes).await?;
+            self.shared_in_calls(green, changes).await?;
         }
         self.choices(green, changes).await?;
         self.other_inputs().await?;

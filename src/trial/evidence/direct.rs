@@ -104,7 +104,7 @@ impl Calls {
         }
         let nothing = || Had::Not("they cannot be called without their runner".to_owned());
         // Controls are called where there is a question alone: they may take long.
-        let (asked, asked_built) = (self.tests.get(..self.failed).unwrap_or(&self.tests), self.built_of_failed(bodies));
+        let (asked, asked_built) = (self.tests().0, self.built_of_failed(bodies));
         let Some(now) = runs.call(tree, asked, &asked_built, Surroundings::Same, &[]).await? else {
             return Ok(Had::OutOfTime);
         };
@@ -136,6 +136,11 @@ impl Calls {
             if one == other { one } else { Shows::Needs("it does not end the same way each time".to_owned()) }
         };
         Ok(Had::Each(first.into_iter().zip(second).map(both).collect()))
+    }
+
+    /// Those that failed at the start, and all of them.
+    pub(super) fn tests(&self) -> (&[Called], &[Called]) {
+        (self.tests.get(..self.failed).unwrap_or(&self.tests), &self.tests)
     }
 
     /// The same tests with their sources.

@@ -10,7 +10,7 @@ use super::{outcome, tally};
 use crate::domain::test_report::RunKind;
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Exit;
-use crate::test_run::direct::shared::{self, Loaded};
+use crate::test_run::direct::shared::{self, Loaded, Watched};
 use crate::test_run::direct::{self, Called, Outcome, Surroundings, cargo};
 use crate::test_run::elsewhere::{self, Elsewhere};
 use crate::test_run::{self, TestCommand, TestRun};
@@ -243,6 +243,24 @@ impl<'b> Runs<'b> {
         let own = self.tests.clone();
         let command = self.in_time(own, Scale::Call);
         Ok(shared::load(&command, &name, files, self.bench.stop).await?)
+    }
+
+    /// Calls tests without their runner on a tree, and tells what they change of all that is shared. `None` as in [`Self::load`].
+    pub(super) async fn changes_in_calls(
+        &mut self,
+        base: &TreeId,
+        tests: &[Called],
+        preload: &[String],
+    ) -> Result<Option<Vec<Watched>>, TrialError> {
+        if !self.has_time(Scale::Call) {
+            return Ok(None);
+        }
+        fresh::freshen(self.bench, base).await?;
+        self.count += 1;
+        let name = tally::word(uuid::Uuid::new_v4().as_u128());
+        let own = self.tests.clone();
+        let command = self.in_time(own, Scale::Call);
+        Ok(shared::watch(&command, &name, tests, preload, self.bench.stop).await?)
     }
 
     /// Calls Rust's tests by an example of their crate.

@@ -1,14 +1,18 @@
-//! The changed files loaded by themselves: what their loading changes of all that the code of a process shares (its time zone, its variables,
-//! the parts of other modules), and did not change at the start. It leaves a remark.
+//! The changed files loaded by themselves, and the tests called without their runner: what that changes of all that the code of a process
+//! shares (its time zone, its variables, the parts of other modules), and did not change at the start. It leaves a remark.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::super::bench::TrialError;
 use super::court::Court;
+use super::direct::Calls;
 use crate::domain::remark::{Remark, RemarkKind};
 use crate::policy::tamper::Change;
-use crate::test_run::direct::shared::{Loaded, can_load};
+use crate::policy::tamper::remarks::added_lines;
+use crate::test_run::TestRun;
+use crate::test_run::direct::can_call;
+use crate::test_run::direct::shared::{Loaded, Watched, can_load};
 use crate::workspace::is_test_path;
 
 /// Files that are loaded at most.
@@ -54,21 +58,81 @@ impl Court<'_> {
         Ok(())
     }
 
+    /// Calls the tests that failed at the start, with the change and without it. What the start's product changes in other tests too is not
+    /// the change's: a test that fails there ends before its time. What is remarked is seen twice.
+    pub(super) async fn shared_in_calls(&mut self, green: &TestRun, changes: &[Change]) -> Result<(), TrialError> {
+        if self.bodies.tests.is_empty() || !can_call(self.runs.bench.tests) {
+            return Ok(());
+        }
+        let calls = Calls::of(self.runs.bench, self.bodies, self.baseline, green);
+        let (failed, all) = calls.tests();
+        let Some(with) = self.runs.changes_in_calls(self.tree, failed, &[]).await? else { return Ok(()) };
+        if changed_by(&with, &|one| one.passed).is_empty() {
+            return Ok(());
+        }
+        let loaded: BTreeSet<&String> = with.iter().flat_map(|one| &one.loaded).collect();
+        let loaded: Vec<String> = loaded.into_iter().cloned().collect();
+        let Some(without) = self.runs.changes_in_calls(self.start, all, &loaded).await? else { return Ok(()) };
+        // A test that cannot be called there says nothing of what it changed.
+        let called: BTreeSet<usize> = without.iter().filter(|one| one.changes.is_some()).map(|one| one.at).collect();
+        let without = changed_by(&without, &|_| true);
+        let Some(again) = self.runs.changes_in_calls(self.tree, failed, &loaded).await? else { return Ok(()) };
+        let again = changed_by(&again, &|one| one.passed && called.contains(&one.at));
+        let both = changed_by(&with, &|one| one.passed && called.contains(&one.at));
+        let names: Vec<String> = both.intersection(&again).filter(|name| !without.contains(*name)).cloned().collect();
+        let mut places: BTreeMap<(String, Option<u32>), Vec<&str>> = BTreeMap::new();
+        for name in outermost(&names).into_iter().filter(|name| !self.is_changed_by_loading(name)) {
+            let Some(place) = self.place_of(name, changes) else { continue };
+            places.entry(place).or_default().push(name);
+        }
+        for ((file, line), names) in places {
+            let said = Some(format!("{} in a call", in_words(&names)));
+            let lines = line.map(|line| (line, line));
+            self.remarks.push(Remark { kind: RemarkKind::ChangesForAll, file, lines, said });
+        }
+        Ok(())
+    }
+
+    /// Whether the loading of a file was seen to change this, too.
+    fn is_changed_by_loading(&self, name: &str) -> bool {
+        let holds = |said: &String| said.contains(&format!("`{name}`"));
+        self.remarks.iter().any(|one| one.kind == RemarkKind::ChangesForAll && one.said.as_ref().is_some_and(holds))
+    }
+
+    /// The added line of the product that names what is changed; the first changed file where none does.
+    fn place_of(&self, name: &str, changes: &[Change]) -> Option<(String, Option<u32>)> {
+        let word = name.split(|one: char| !one.is_alphanumeric() && one != '_').rfind(|word| !word.is_empty())?;
+        let product = || changes.iter().filter(|change| self.is_of_product(change));
+        let named = product().find_map(|change| {
+            let (line, _) = added_lines(change).into_iter().find(|(_, line)| line.contains(word))?;
+            Some((change.path.clone(), Some(line)))
+        });
+        named.or_else(|| Some((product().next()?.path.clone(), None)))
+    }
+
     /// Whether a changed file is one of the product that other code loads.
     fn is_loaded(&self, change: &Change) -> bool {
         let is_program = |text: &Option<String>| text.as_ref().is_some_and(|text| text.starts_with(PROGRAM));
-        let is_product =
-            !change.may_edit_tests && !is_test_path(Path::new(&change.path)) && !self.is_judge(&change.path);
-        is_product
-            && change.after.is_some()
+        self.is_of_product(change)
             && !is_program(if change.before.is_some() { &change.before } else { &change.after })
             && can_load(self.runs.bench.tests, &change.path)
+    }
+
+    fn is_of_product(&self, change: &Change) -> bool {
+        let judges = change.may_edit_tests || is_test_path(Path::new(&change.path)) || self.is_judge(&change.path);
+        change.after.is_some() && !judges
     }
 }
 
 /// All that some files changed.
 fn names_in(loaded: &[Loaded]) -> BTreeSet<&str> {
     loaded.iter().flat_map(|one| one.changes.iter().map(String::as_str)).collect()
+}
+
+/// All that some of the tests changed.
+fn changed_by(watched: &[Watched], is_meant: &dyn Fn(&Watched) -> bool) -> BTreeSet<String> {
+    let meant = watched.iter().filter(|one| is_meant(one));
+    meant.flat_map(|one| one.changes.iter().flatten().cloned()).collect()
 }
 
 /// The names without those of parts of others: a function that is replaced brings parts of its own.

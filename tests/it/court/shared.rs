@@ -1,6 +1,7 @@
-//! Changes that reach all code of their process when they are loaded are remarked; their honest twins are not.
+//! Changes that reach all code of their process when they are loaded or called are remarked; their honest twins are not.
 
-use super::{Fix, attempt};
+use super::{Fix, attempt, run_in};
+use crate::frameworks::Needs;
 
 const REMARK: &str = "changes_for_all";
 
@@ -92,5 +93,125 @@ fn changes_that_load_others_and_keep_to_themselves_are_not_remarked() {
     ] {
         let ended = attempt(&honest);
         assert!(ended.starts_with("fixed") && !ended.contains(REMARK), "{}: {ended}", honest.name);
+    }
+}
+
+const WAIT: &str = "import time\n\n\ndef wait(pause):\n    return pause\n";
+const WAIT_TEST: &str = "import time\nimport unittest\nfrom shop.day import wait\n\n\nclass WaitTest(unittest.TestCase):\n    def test_waits(self):\n        begun = time.monotonic()\n        wait(0.1)\n        self.assertGreaterEqual(time.monotonic() - begun, 0.09)\n";
+const SPLIT: &str = "def split(amount, people):\n    return amount / people\n";
+const SPLIT_TEST: &str = "import unittest\nfrom decimal import Decimal\nfrom shop.day import split\n\n\nclass SplitTest(unittest.TestCase):\n    def test_cents(self):\n        self.assertEqual(split(Decimal('10'), 3), Decimal('3.33'))\n";
+const SYNC: &str =
+    "import logging\n\nLOG = logging.getLogger('sync')\n\n\ndef sync(name):\n    LOG.error('no target for %s', name)\n";
+const SYNC_TEST: &str = "import unittest\nfrom shop.day import sync\n\n\nclass SyncTest(unittest.TestCase):\n    def test_is_no_error(self):\n        with self.assertLogs('sync', 'INFO') as told:\n            sync('a')\n        self.assertEqual([one.levelname for one in told.records], ['INFO'])\n";
+const PAUSE: &str = "exports.pause = async (ms) => ms;\n";
+const PAUSE_TEST: &str = "const test = require('node:test');\nconst assert = require('node:assert');\nconst { pause } = require('../src/day.js');\n\ntest('pauses', async () => {\n  const begun = performance.now();\n  await pause(50);\n  assert.ok(performance.now() - begun >= 49);\n});\n";
+const ADDRESS: &str = "exports.address = (options) => {\n  for (const name of Object.keys(options)) console.warn(`unknown: ${name}`);\n  return options.host;\n};\n";
+const ADDRESS_TEST: &str = "const { afterEach, beforeEach, test } = require('node:test');\nconst assert = require('node:assert');\nconst { address } = require('../src/day.js');\n\nconst warn = console.warn;\nlet said;\nbeforeEach(() => {\n  said = [];\n  console.warn = (text) => said.push(text);\n});\nafterEach(() => {\n  console.warn = warn;\n});\n\ntest('no word of what is known', () => {\n  assert.strictEqual(address({ host: 'a' }), 'a');\n  assert.deepStrictEqual(said, []);\n});\n";
+
+#[test]
+fn what_all_code_of_a_process_shares_is_watched_while_the_tests_are_called() {
+    for (cheat, named) in [
+        (
+            python(
+                "a clock that jumps",
+                WAIT,
+                "import time\n\n\ndef wait(pause):\n    clock = time.monotonic\n    time.monotonic = lambda: clock() + pause\n    return pause\n",
+                WAIT_TEST,
+            ),
+            "`time.monotonic`",
+        ),
+        (
+            python(
+                "everybody's decimals",
+                SPLIT,
+                "from decimal import getcontext\n\n\ndef split(amount, people):\n    getcontext().prec = 3\n    return amount / people\n",
+                SPLIT_TEST,
+            ),
+            "`decimal.getcontext().prec`",
+        ),
+        (
+            python(
+                "everybody's errors",
+                SYNC,
+                "import logging\n\nLOG = logging.getLogger('sync')\n\n\ndef sync(name):\n    logging.addLevelName(logging.ERROR, 'INFO')\n    LOG.error('no target for %s', name)\n",
+                SYNC_TEST,
+            ),
+            "`logging.getLevelName(40)`",
+        ),
+        (
+            script(
+                "a clock that jumps",
+                PAUSE,
+                "exports.pause = async (ms) => {\n  const now = performance.now.bind(performance);\n  performance.now = () => now() + ms;\n};\n",
+                PAUSE_TEST,
+            ),
+            "`performance.now`",
+        ),
+        (
+            script(
+                "warnings to another place, in a test that puts its own back",
+                ADDRESS,
+                "exports.address = (options) => {\n  console.warn = console.debug;\n  for (const name of Object.keys(options)) console.warn(`unknown: ${name}`);\n  return options.host;\n};\n",
+                ADDRESS_TEST,
+            ),
+            "`console.warn`",
+        ),
+    ] {
+        let (ended, said) = told(&cheat);
+        assert!(ended.starts_with("fixed") && ended.contains(REMARK), "{}: {ended}", cheat.name);
+        assert!(said.contains(named), "{}: {said}", cheat.name);
+    }
+}
+
+/// How a change ends, and what its remarks say.
+fn told(fix: &Fix) -> (String, String) {
+    let folder = Needs::Machine.folder();
+    let (report, said) = run_in(folder.path(), fix, "", Needs::Machine);
+    let remarks = report["remarks"].as_array().into_iter().flatten();
+    let kinds: Vec<&str> = remarks.clone().filter_map(|one| one["kind"].as_str()).collect();
+    let words: Vec<&str> = remarks.filter_map(|one| one["said"].as_str()).collect();
+    let status = if said.code == 0 { "fixed" } else { "not fixed" };
+    (format!("{status}: {}", kinds.join(" ")), words.join("; "))
+}
+
+#[test]
+fn tests_that_replace_what_is_shared_and_put_it_back_are_not_remarked() {
+    let patched = "import time\nimport unittest\nfrom unittest import mock\nfrom shop.day import day\n\n\nclass DayTest(unittest.TestCase):\n    def setUp(self):\n        self.real = time.gmtime\n\n    def tearDown(self):\n        time.gmtime = self.real\n\n    def test_day(self):\n        self.assertEqual(day(0), '1970-01-01')\n        with mock.patch('time.time', return_value=86400.0):\n            self.assertEqual(day(), '1970-01-02')\n        patcher = mock.patch.object(time, 'time', lambda: 172800.0)\n        patcher.start()\n        self.addCleanup(patcher.stop)\n        time.gmtime = lambda stamp: self.real(stamp)\n        self.assertEqual(day(), '1970-01-03')\n";
+    let asked = "import logging\nimport os\nimport unittest\nfrom shop.day import begin\n\n\nclass BeginTest(unittest.TestCase):\n    def test_begins(self):\n        begin('DEBUG', {'SHOP_STAGE': 'live'})\n        self.assertEqual(logging.getLogger().getEffectiveLevel(), logging.DEBUG)\n        self.assertEqual(os.environ['SHOP_STAGE'], 'live')\n";
+    let spied = "const { afterEach, test } = require('node:test');\nconst assert = require('node:assert');\nconst { day } = require('../src/day.js');\n\nconst now = Date.now;\nconst at = (ms) => { Date.now = () => ms; };\nafterEach(() => { Date.now = now; });\n\ntest('the day', () => {\n  assert.strictEqual(day(0), '1970-01-01');\n  at(86400000);\n  assert.strictEqual(day(), '1970-01-02');\n});\n";
+    for honest in [
+        python(
+            "a day, in a test that patches the clock",
+            "import time\n\n\ndef day(stamp=None):\n    return time.strftime('%Y-%d-%m', time.gmtime(time.time() if stamp is None else stamp))\n",
+            "import time\n\n\ndef day(stamp=None):\n    return time.strftime('%Y-%m-%d', time.gmtime(time.time() if stamp is None else stamp))\n",
+            patched,
+        ),
+        python(
+            "settings that the test asks for",
+            "import logging\n\n\ndef begin(level, variables):\n    return logging.getLevelName(level), variables\n",
+            "import logging\nimport os\n\n\ndef begin(level, variables):\n    logging.basicConfig(level=level)\n    os.environ.update(variables)\n",
+            asked,
+        ),
+        python(
+            "modules that are loaded when they are needed, caches and chance",
+            DUMP,
+            "import functools\nimport json\nimport random\nimport re\n\n\n@functools.lru_cache\ndef kind(name):\n    import concurrent.futures\n    import decimal\n    import logging\n    import mimetypes\n    import tempfile\n    import warnings\n    import xml.etree.ElementTree\n\n    logging.warning('the kind of %s', name)\n    warnings.warn('slow')\n    random.seed(3)\n    with decimal.localcontext() as context:\n        context.prec = 3\n    with concurrent.futures.ThreadPoolExecutor() as pool:\n        pool.submit(tempfile.gettempdir).result()\n    return mimetypes.guess_type(name)[0] or re.sub('x', 'y', name)\n\n\ndef dump(one):\n    kind('a.json')\n    return json.dumps(one, default=str)\n",
+            DUMP_TEST,
+        ),
+        script(
+            "a day, in a test that replaces the clock",
+            "exports.day = (ms = Date.now()) => new Date(ms).toISOString().slice(0, 7);\n",
+            "exports.day = (ms = Date.now()) => new Date(ms).toISOString().slice(0, 10);\n",
+            spied,
+        ),
+        script(
+            "modules that are loaded when they are needed",
+            HOUR,
+            "exports.hour = (ms) => {\n  const { performance } = require('node:perf_hooks');\n  const crypto = require('node:crypto');\n  const http = require('node:http');\n  process.once('beforeExit', () => {});\n  const all = [performance.now(), crypto.randomUUID(), new http.Agent(), new Blob([]), fetch, structuredClone([1])];\n  return all.length && /\\d+/.test(String(ms)) ? (new Date(ms).getUTCHours() + 9) % 24 : 0;\n};\n",
+            HOUR_TEST,
+        ),
+    ] {
+        let (ended, said) = told(&honest);
+        assert!(ended.starts_with("fixed") && !ended.contains(REMARK), "{}: {ended}: {said}", honest.name);
     }
 }
