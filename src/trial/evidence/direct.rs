@@ -138,7 +138,7 @@ impl Calls {
         Ok(Had::Each(first.into_iter().zip(second).map(both).collect()))
     }
 
-    /// Those that failed at the start, and all of them.
+    /// The tests that failed at the start, and all of them.
     pub(super) fn tests(&self) -> (&[Called], &[Called]) {
         (self.tests.get(..self.failed).unwrap_or(&self.tests), &self.tests)
     }

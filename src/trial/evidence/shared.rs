@@ -58,8 +58,8 @@ impl Court<'_> {
         Ok(())
     }
 
-    /// Calls the tests that failed at the start, with the change and without it. What the start's product changes in other tests too is not
-    /// the change's: a test that fails there ends before its time. What is remarked is seen twice.
+    /// Calls the tests that failed at the start, with the change and without it. A test that fails there ends before its time: passing tests
+    /// are called, too, and all that is changed with the start's product is not the change's. Each remark is seen twice.
     pub(super) async fn shared_in_calls(&mut self, green: &TestRun, changes: &[Change]) -> Result<(), TrialError> {
         if self.bodies.tests.is_empty() || !can_call(self.runs.bench.tests) {
             return Ok(());
@@ -101,12 +101,16 @@ impl Court<'_> {
 
     /// The added line of the product that names what is changed; the first changed file where none does.
     fn place_of(&self, name: &str, changes: &[Change]) -> Option<(String, Option<u32>)> {
-        let word = name.split(|one: char| !one.is_alphanumeric() && one != '_').rfind(|word| !word.is_empty())?;
+        let words = name.split(|one: char| !one.is_alphanumeric() && one != '_');
+        let tells = |word: &&str| word.chars().any(char::is_alphabetic) && !name.contains(' ');
         let product = || changes.iter().filter(|change| self.is_of_product(change));
-        let named = product().find_map(|change| {
-            let (line, _) = added_lines(change).into_iter().find(|(_, line)| line.contains(word))?;
-            Some((change.path.clone(), Some(line)))
-        });
+        let naming = |word: &str| {
+            product().find_map(|change| {
+                let (line, _) = added_lines(change).into_iter().find(|(_, line)| line.contains(word))?;
+                Some((change.path.clone(), Some(line)))
+            })
+        };
+        let named = words.rev().filter(tells).find_map(naming);
         named.or_else(|| Some((product().next()?.path.clone(), None)))
     }
 

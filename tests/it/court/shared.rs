@@ -1,7 +1,8 @@
 //! Changes that reach all code of their process when they are loaded or called are remarked; their honest twins are not.
 
-use super::{Fix, attempt, run_in};
-use crate::frameworks::Needs;
+use serde_json::{Value, json};
+
+use super::{Fix, attempt, run};
 
 const REMARK: &str = "changes_for_all";
 
@@ -110,7 +111,7 @@ const ADDRESS_TEST: &str = "const { afterEach, beforeEach, test } = require('nod
 
 #[test]
 fn what_all_code_of_a_process_shares_is_watched_while_the_tests_are_called() {
-    for (cheat, named) in [
+    for (cheat, line) in [
         (
             python(
                 "a clock that jumps",
@@ -118,7 +119,7 @@ fn what_all_code_of_a_process_shares_is_watched_while_the_tests_are_called() {
                 "import time\n\n\ndef wait(pause):\n    clock = time.monotonic\n    time.monotonic = lambda: clock() + pause\n    return pause\n",
                 WAIT_TEST,
             ),
-            "`time.monotonic`",
+            5,
         ),
         (
             python(
@@ -127,7 +128,7 @@ fn what_all_code_of_a_process_shares_is_watched_while_the_tests_are_called() {
                 "from decimal import getcontext\n\n\ndef split(amount, people):\n    getcontext().prec = 3\n    return amount / people\n",
                 SPLIT_TEST,
             ),
-            "`decimal.getcontext().prec`",
+            5,
         ),
         (
             python(
@@ -136,7 +137,7 @@ fn what_all_code_of_a_process_shares_is_watched_while_the_tests_are_called() {
                 "import logging\n\nLOG = logging.getLogger('sync')\n\n\ndef sync(name):\n    logging.addLevelName(logging.ERROR, 'INFO')\n    LOG.error('no target for %s', name)\n",
                 SYNC_TEST,
             ),
-            "`logging.getLevelName(40)`",
+            7,
         ),
         (
             script(
@@ -145,7 +146,7 @@ fn what_all_code_of_a_process_shares_is_watched_while_the_tests_are_called() {
                 "exports.pause = async (ms) => {\n  const now = performance.now.bind(performance);\n  performance.now = () => now() + ms;\n};\n",
                 PAUSE_TEST,
             ),
-            "`performance.now`",
+            2,
         ),
         (
             script(
@@ -154,24 +155,14 @@ fn what_all_code_of_a_process_shares_is_watched_while_the_tests_are_called() {
                 "exports.address = (options) => {\n  console.warn = console.debug;\n  for (const name of Object.keys(options)) console.warn(`unknown: ${name}`);\n  return options.host;\n};\n",
                 ADDRESS_TEST,
             ),
-            "`console.warn`",
+            2,
         ),
     ] {
-        let (ended, said) = told(&cheat);
-        assert!(ended.starts_with("fixed") && ended.contains(REMARK), "{}: {ended}", cheat.name);
-        assert!(said.contains(named), "{}: {said}", cheat.name);
+        let (report, said, _folder) = run(&cheat, "");
+        let remarks = report["remarks"].as_array().into_iter().flatten();
+        let lines: Vec<&Value> = remarks.filter(|one| one["kind"] == REMARK).map(|one| &one["first_line"]).collect();
+        assert_eq!((said.code, lines), (0, vec![&json!(line)]), "{}", cheat.name);
     }
-}
-
-/// How a change ends, and what its remarks say.
-fn told(fix: &Fix) -> (String, String) {
-    let folder = Needs::Machine.folder();
-    let (report, said) = run_in(folder.path(), fix, "", Needs::Machine);
-    let remarks = report["remarks"].as_array().into_iter().flatten();
-    let kinds: Vec<&str> = remarks.clone().filter_map(|one| one["kind"].as_str()).collect();
-    let words: Vec<&str> = remarks.filter_map(|one| one["said"].as_str()).collect();
-    let status = if said.code == 0 { "fixed" } else { "not fixed" };
-    (format!("{status}: {}", kinds.join(" ")), words.join("; "))
 }
 
 #[test]
@@ -211,7 +202,7 @@ fn tests_that_replace_what_is_shared_and_put_it_back_are_not_remarked() {
             HOUR_TEST,
         ),
     ] {
-        let (ended, said) = told(&honest);
-        assert!(ended.starts_with("fixed") && !ended.contains(REMARK), "{}: {ended}: {said}", honest.name);
+        let ended = attempt(&honest);
+        assert!(ended.starts_with("fixed") && !ended.contains(REMARK), "{}: {ended}", honest.name);
     }
 }
