@@ -1,5 +1,7 @@
 //! `upshift show` and `upshift runs`: a person looks into the log.
 
+use std::path::{Path, PathBuf};
+
 use clap::Args as ClapArgs;
 
 use super::console::Stream;
@@ -115,7 +117,7 @@ pub(super) fn show(args: &ShowArgs, environment: &Environment) -> anyhow::Result
             out.push_str(&show::change(details, style));
         }
         if args.conversation || args.tests {
-            out.push_str(&show::raw(&raw_streams(environment, &run_id, step)));
+            out.push_str(&show::raw(&raw_streams(args, environment, &run_id, step)));
         }
         out.push('\n');
     }
@@ -153,13 +155,19 @@ fn row(loaded: &LoadedRun) -> Row {
     if row.run_id.is_empty() { Row { run_id: loaded.run_id.0.clone(), ..row } } else { row }
 }
 
-/// The raw streams of an iteration that are kept on this machine.
-fn raw_streams(environment: &Environment, run: &RunId, step: &Step) -> Vec<String> {
+/// The raw streams of an iteration that are kept on this machine, or that lie beside the log, as in an artifact.
+fn raw_streams(args: &ShowArgs, environment: &Environment, run: &RunId, step: &Step) -> Vec<String> {
     let Ok(checkout) = current_dir() else { return Vec::new() };
-    let folder = streams::folder_of(&environment.state_home(&checkout).join(run.short()));
+    let log = plan::audit_path(args.audit_db.as_deref(), environment, &checkout);
+    // An artifact holds the logs of several ladders a folder or two below its runs.
+    let beside = Path::new(&log).ancestors().skip(1).take(3).map(Path::to_owned);
+    let homes = std::iter::once(environment.state_home(&checkout)).chain(beside);
     let place = format!("-{}-", stream_place(step.tier_index, step.iteration));
-    let paths = streams::kept(&folder).into_iter().map(|path| path.display().to_string());
-    paths.filter(|path| path.contains(&place)).collect()
+    let of = |home: PathBuf| -> Vec<String> {
+        let kept = streams::kept(&streams::folder_of(&home.join(run.short()))).into_iter();
+        kept.map(|path| path.display().to_string()).filter(|path| path.contains(&place)).collect()
+    };
+    homes.map(of).find(|kept| !kept.is_empty()).unwrap_or_default()
 }
 
 fn nothing(run: &RunId, steps: &[Step]) -> String {

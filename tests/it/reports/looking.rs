@@ -81,6 +81,21 @@ fn c11_raw_streams_and_the_final_change_of_a_fixed_run_are_kept() {
     let answer = of("-tier1-iteration1-answer").expect("the model's answer");
     assert!(answer.contains("event: message_start") && answer.contains("edit_file"), "{answer}");
     server.finish();
+
+    // As they lie in a downloaded artifact, also one with the logs of several ladders.
+    let kept = Path::new(texts[0].0.trim_matches('\'')).parent().and_then(Path::parent).expect("a run's folder");
+    let artifact = tempfile::tempdir().expect("a folder");
+    let name = kept.file_name().expect("a name");
+    std::fs::rename(kept, artifact.path().join(name)).expect("moved");
+    for place in ["audit.db", "audit/other/audit.db"] {
+        let log = artifact.path().join(place);
+        std::fs::create_dir_all(log.parent().expect("a parent")).expect("folders");
+        std::fs::copy(&database, &log).expect("copied");
+        let shown = program.run(project.path(), &["show", "--tests", "--audit-db", log.to_str().expect("text")]).out;
+        let found = shown.lines().filter_map(|line| line.trim().strip_prefix("gunzip -c "));
+        let found: Vec<&str> = found.filter(|path| path.contains(artifact.path().to_str().expect("text"))).collect();
+        assert_eq!(found.len(), texts.len(), "{place}: {shown}");
+    }
 }
 
 fn unpacked(path: &str) -> String {
