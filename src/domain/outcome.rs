@@ -59,6 +59,9 @@ pub enum Outcome {
     },
 }
 
+/// The beginning of the reason of a run whose fix the outside did not take. What follows may be the outside's own words.
+pub const NOT_PUSHED: &str = "the fix could not be pushed: ";
+
 /// The reason why a killed run ended whose files a later run put back: nobody goes on with it.
 pub const DISCARDED: &str = "discarded by a later run";
 

@@ -20,6 +20,7 @@ use crate::config::{Merge, Push, WaitFor};
 use crate::domain::delivery::{Awaited, Destination};
 use crate::domain::event::Event;
 use crate::domain::foreign::Foreign;
+use crate::domain::outcome::NOT_PUSHED;
 use crate::domain::stop::StopCause;
 use crate::domain::units::CommitSha;
 use crate::github::{GithubError, NewPull, PullOrigin, Readiness};
@@ -217,7 +218,7 @@ pub(super) fn failed(context: &Context<'_>, climb: Climb, fix: Fix, error: &Publ
     if let (PublishError::Stopped, Some(StopCause::Signal(signal))) = (error, context.signals()) {
         return interrupt(climb, Leg::Publish(fix), signal);
     }
-    stuck(&context.charter, climb, format!("the fix could not be pushed: {}", context.redact(&error.to_string())))
+    stuck(&context.charter, climb, format!("{NOT_PUSHED}{}", context.redact(&error.to_string())))
 }
 
 /// Opens the pull request that proposes the pushed branch.

@@ -87,7 +87,7 @@ fn verdict_of(outcome: &Outcome, view: &RunView) -> (Mark, Sentence) {
         Outcome::Blocked { reason } if view.red_elsewhere() => {
             start("The tests pass here, but CI is red: ").speech(reason)
         }
-        Outcome::Blocked { reason } => start("Blocked").at(view, " in ", ": a person is needed. ").speech(reason),
+        Outcome::Blocked { reason } => start("Blocked").at(view, " in ", ": a person is needed. ").reason(reason),
         Outcome::Objected => start("The tests pass").at(view, " since ", ", but the critic rejects the change."),
         Outcome::Budget if view.position.is_none() => start("Global budget exhausted before the first iteration."),
         Outcome::Budget => start("Global budget exhausted").at(view, " during ", "."),

@@ -59,7 +59,7 @@ fn undelivered(view: &RunView, outcome: &Outcome) -> Sentence {
         Outcome::Blocked { reason } if view.is_stopped_by_comment() => start.ours("; ").speech(reason),
         // Its advice is the next step.
         Outcome::Blocked { reason } => {
-            start.ours(if view.is_pushed() { "; " } else { ", but " }).speech(super::without_advice(reason).0)
+            start.ours(if view.is_pushed() { "; " } else { ", but " }).reason(super::without_advice(reason).0)
         }
         Outcome::Interrupted { signal } => {
             let at = waiting(view).map(|at| format!(" while {at}")).unwrap_or_default();

@@ -1,5 +1,6 @@
 //! Sentences in pieces, and the signs before them.
 
+use crate::domain::outcome::NOT_PUSHED;
 use crate::report::view::RunView;
 
 /// Stands before the advice that an error brings along.
@@ -57,6 +58,14 @@ impl Sentence {
     #[must_use]
     pub fn speech(self, text: &str) -> Self {
         if text.trim().is_empty() { self.ours("no reason given") } else { self.with(Piece::Speech(text.to_owned())) }
+    }
+
+    /// Adds the reason why a person is needed: our own beginning as it is, the rest as somebody's words.
+    pub(super) fn reason(self, text: &str) -> Self {
+        match text.strip_prefix(NOT_PUSHED) {
+            Some(said) => self.ours(NOT_PUSHED).speech(said),
+            None => self.speech(text),
+        }
     }
 
     fn with(mut self, piece: Piece) -> Self {
