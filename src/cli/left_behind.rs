@@ -185,6 +185,9 @@ fn killed(left: LeftBehind, checkout: &Path, environment: &Environment) -> Optio
             changed.extend(meanwhile.into_iter().filter(|file| !is_by_product(file)));
             mixed.retain(|file| !is_by_product(file));
             later.retain(|file| !is_by_product(file));
+            if lifecycle::had_agent_at_work(&run.events) {
+                mixed.append(&mut later);
+            }
         }
         None => later.clear(),
     }

@@ -1,5 +1,7 @@
 //! Files that a killed run leaves in the tree: noted while the run goes on, and given up with the run.
 
+use std::collections::BTreeMap;
+
 use super::context::{Context, LifecycleError};
 use super::meanwhile;
 use super::recorder::Recorder;
@@ -16,6 +18,9 @@ use crate::domain::outcome::{DISCARDED, Outcome};
 use crate::domain::stop::SIGKILL;
 use crate::domain::units::TreeId;
 use crate::workspace::LeftBehind;
+
+/// The beginning of a target that is an agent of its own process.
+const AGENTS: &str = "cli/";
 
 /// When a person changed files that a killed run had changed, too.
 pub const SINCE_THE_KILL: &str = "after the run was killed, beside edits of its own";
@@ -46,7 +51,10 @@ pub(super) async fn part(
     };
     let (workspace, run) = (&context.world.workspace, &context.charter.run_id);
     let Some(left) = workspace.left_behind().await?.filter(|left| left.writer.run == *run) else { return Ok(stage) };
-    let LeftBehind { writer, written, meanwhile, mut mixed, later } = left;
+    let LeftBehind { writer, written, meanwhile, mut mixed, mut later } = left;
+    if had_agent_at_work(recorder.events()) {
+        mixed.append(&mut later);
+    }
     let by_products = &climb.measured.origin.by_products;
     let is_made = |file: &String| !by_products.contains(file);
     mixed.retain(is_made);
@@ -60,6 +68,26 @@ pub(super) async fn part(
         recorder.warn(yours::kept(&context.world.keep, run, &taken.put_back, SINCE_THE_KILL));
     }
     meanwhile::take_in(context, recorder, stage).await
+}
+
+/// Whether an agent of its own process worked when a run was killed. It writes files that nobody notes, up to the moment of its own end, so
+/// that they cannot be told from a person's.
+#[must_use]
+pub fn had_agent_at_work(events: &[Event]) -> bool {
+    let is_agent = |target: &str| target.starts_with(AGENTS);
+    let mut open: BTreeMap<&str, bool> = BTreeMap::new();
+    for event in events {
+        if let Event::SessionStarted { session_id, target, .. } = event {
+            open.insert(session_id, is_agent(target));
+        } else if let Event::SessionFinished { session_id, .. } = event {
+            open.remove(session_id.as_str());
+        } else if let Event::AgentSwitched(switch) = event {
+            open.values_mut().for_each(|is_hosted| *is_hosted |= is_agent(&switch.to));
+        } else if let Event::IterationFinished(_) = event {
+            open.clear();
+        }
+    }
+    open.values().any(|is_hosted| *is_hosted)
 }
 
 /// Ends a killed run that a later one takes the place of: its calls are settled, the iteration under way gets its row, and nobody goes on
@@ -126,4 +154,35 @@ fn row_of_the_killed(journal: &Journal, run: &LoadedRun, clock: &dyn Clock) -> O
         duration_ms: 0,
         timestamp: clock.timestamp(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::agents::AgentSwitch;
+
+    fn started(target: &str) -> Event {
+        let (session_id, target, agent) = ("s".to_owned(), target.to_owned(), String::new());
+        Event::SessionStarted { role: Role::Artisan, session_id, target, agent }
+    }
+
+    #[test]
+    fn an_agent_is_at_work_while_its_session_is_open() {
+        let (from, to) = ("anthropic/m".to_owned(), "cli/codex".to_owned());
+        let switch = AgentSwitch { role: Role::Artisan, from, to, reason: String::new(), until: None };
+        assert!(had_agent_at_work(&[started("cli/claude")]));
+        assert!(had_agent_at_work(&[started("anthropic/m"), Event::AgentSwitched(switch)]));
+        assert!(!had_agent_at_work(&[started("anthropic/m"), Event::StateSaved]));
+        let ended = Event::SessionFinished {
+            role: Role::Artisan,
+            session_id: "s".to_owned(),
+            target: "cli/claude".to_owned(),
+            turns: 1,
+            result: "done".to_owned(),
+            summary: String::new(),
+            blocked_on: Vec::new(),
+            exit: String::new(),
+        };
+        assert!(!had_agent_at_work(&[started("cli/claude"), ended]));
+    }
 }

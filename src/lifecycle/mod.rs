@@ -88,7 +88,7 @@ pub use applied::{Accepted, Applied, Claimed, Sum, accepted, apply, claimed, is_
 pub use commands::rank_of;
 pub use context::{LifecycleError, World};
 pub use kept::{KEPT_AT_THE_END, KEPT_PATCH, KEPT_TESTS, kept_under};
-pub use left_behind::{SINCE_THE_KILL, discard};
+pub use left_behind::{SINCE_THE_KILL, discard, had_agent_at_work};
 pub use resume::{end_of, load, recall_touched, replay_of, settle_lost};
 pub use standalone::{Ends, judge as judge_change};
 pub use yours::kept as keep_theirs;

@@ -84,6 +84,11 @@ impl<'j> Recorder<'j> {
         blocks.into_iter().find(|block| block.given && block.name == PULL_REQUEST).map(|block| block.said)
     }
 
+    /// The run's events so far.
+    pub(super) fn events(&self) -> &[Event] {
+        self.journal.events()
+    }
+
     /// Whether an experiment has shown of the last green that its tests can still fail.
     pub(super) fn is_proven(&self) -> bool {
         let events = self.journal.events().iter().rev();
