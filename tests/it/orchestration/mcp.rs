@@ -150,7 +150,7 @@ fn a_librarian_reads_through_a_confined_server_that_ends_with_its_session() {
     let artisan = run.requests.iter().find(|request| request.system().contains("edit")).expect("an artisan");
     assert!(!artisan.tools().iter().any(|name| name.starts_with("mcp__")), "the artisan was given none");
     assert!(!run.project.read("shop/cart.py").contains("# changed"));
-    assert_eq!(run.exits(), Vec::<Vec<String>>::new());
+    assert_eq!(run.exits(), [["mcp__own__look", "EXIT-TOOL-FAILURE"]], "what the server itself calls an error is one");
     run.assert_nobody_lives();
 }
 
