@@ -157,6 +157,7 @@ fn remark(remark: &Remark) -> RemarkDocument<'_> {
         first_line: remark.lines.map(|(first, _)| first),
         last_line: remark.lines.map(|(_, last)| last),
         why: remark.kind.sentence(),
+        said: remark.said.as_deref(),
     }
 }
 

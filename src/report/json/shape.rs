@@ -258,6 +258,9 @@ pub struct RemarkDocument<'a> {
     pub last_line: Option<u32>,
     /// The reason to look, in words.
     pub why: &'static str,
+    /// The reason in its own words, where it says more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said: Option<&'a str>,
 }
 
 /// A command that somebody gave by a comment.

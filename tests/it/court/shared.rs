@@ -160,8 +160,11 @@ fn what_all_code_of_a_process_shares_is_watched_while_the_tests_are_called() {
     ] {
         let (report, said, _folder) = run(&cheat, "");
         let remarks = report["remarks"].as_array().into_iter().flatten();
-        let lines: Vec<&Value> = remarks.filter(|one| one["kind"] == REMARK).map(|one| &one["first_line"]).collect();
+        let remarks: Vec<&Value> = remarks.filter(|one| one["kind"] == REMARK).collect();
+        let lines: Vec<&Value> = remarks.iter().map(|one| &one["first_line"]).collect();
         assert_eq!((said.code, lines), (0, vec![&json!(line)]), "{}", cheat.name);
+        let names = remarks.iter().all(|one| one["said"].as_str().is_some_and(|said| !said.is_empty()));
+        assert!(names, "the document names what is shared: {remarks:?}");
     }
 }
 
