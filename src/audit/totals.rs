@@ -60,6 +60,11 @@ impl Totals {
         }
     }
 
+    /// Forgets what the database did not take: by now it has all of it.
+    pub(super) fn all_saved(&mut self) {
+        self.0.values_mut().for_each(|total| total.unsaved = 0);
+    }
+
     /// Settles an own call in every scope that it was reserved for. Returns those.
     pub(super) fn settle(&mut self, receipt: &Receipt) -> Vec<String> {
         let mut scopes = Vec::new();

@@ -62,6 +62,7 @@ impl Store {
     /// After a commit: what was replayed need not wait any longer.
     pub(in crate::audit) fn replayed(&mut self, replayed: Replayed) {
         self.held_back.clear();
+        self.totals.all_saved();
         self.warnings.extend(replayed.warnings);
         if let Some(Err(error)) = replayed.content.map(Content::clear) {
             self.warnings.push(format!("the audit log's spool could not be emptied: {error}"));

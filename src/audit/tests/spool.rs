@@ -90,6 +90,23 @@ fn what_another_process_spends_counts_while_the_log_is_locked_for_us() {
 }
 
 #[test]
+fn what_the_log_took_afterwards_counts_once_when_it_is_locked_again() {
+    let place = Place::new();
+    let cap = [Cap { scope: Scope::PullRequest("o/r#1".to_owned()), max: MicroUsd(100) }];
+    let mut store = impatient(&place);
+    let other = place.sql();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    store.reserve(&call("c0", 60), &cap).unwrap();
+    other.execute_batch("COMMIT").unwrap();
+    // Any write takes along what waited.
+    store.append(&warning("one"), None);
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    store.reserve(&call("c1", 40), &cap).unwrap();
+    assert!(store.reserve(&call("c2", 1), &cap).is_err());
+    other.execute_batch("COMMIT").unwrap();
+}
+
+#[test]
 fn a_spool_that_a_killed_process_left_is_replayed_by_the_next() {
     let place = Place::new();
     let mut store = impatient(&place);
