@@ -10,6 +10,7 @@ use futures_util::future::join_all;
 use super::climb::Climb;
 use super::commands;
 use super::context::Context;
+use super::own_time;
 use super::session_spec::{Aside, caps, spec_of};
 use super::table::Table;
 use super::tools::{self, Caller, Sources};
@@ -112,8 +113,10 @@ async fn talk<'p>(
     journal: Book<'_>,
 ) -> (&'p str, SessionEnd) {
     let (world, plan) = (&context.world, &context.charter.plan);
-    let caps = caps(context, climb, Some(&aside(climb, seat.advisor)));
-    let caller = || Caller::of((context, climb), journal, caps.clone(), &seat.spec);
+    let aside = aside(climb, seat.advisor);
+    let caps = caps(context, climb, Some(&aside));
+    let (stop, watched) = own_time::of(&world.stop, aside.seconds);
+    let caller = || Caller::of((context, climb), journal, caps.clone(), (&seat.spec, &stop));
     let outside = seat.sources.as_mut().and_then(|sources| sources.tools(caller(), &seat.memory, &mut seat.replay));
     let mut ports = Ports {
         providers: world.providers,
@@ -127,7 +130,7 @@ async fn talk<'p>(
         },
         journal,
         caps,
-        stop: world.stop.clone(),
+        stop: stop.clone(),
         wrap_up: world.wrap_up.flag(),
         clock: world.clock,
         redactor: &world.redactor,
@@ -138,6 +141,7 @@ async fn talk<'p>(
     let mut end = tokio::select! {
         end = session::converse(spec, &mut ports) => end,
         never = tools::keep(&mut seat.sources) => match never {},
+        never = watched => match never {},
     };
     drop(ports);
     if let Some(sources) = seat.sources.take() {
@@ -148,7 +152,8 @@ async fn talk<'p>(
 
 fn aside(climb: &Climb, advisor: &AdvisorPlan) -> Aside {
     let max_cost = Some(advisor.max_cost.unwrap_or_else(|| share(climb)));
-    Aside { agent: path(&advisor.name), max_cost, max_turns: Some(advisor.max_turns) }
+    let (max_turns, seconds) = (Some(advisor.max_turns), Some(advisor.timeout_seconds));
+    Aside { agent: path(&advisor.name), max_cost, max_turns, seconds }
 }
 
 /// The part of the run's money that one agent beside the roles may spend unless something else is said.

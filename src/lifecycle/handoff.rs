@@ -32,6 +32,7 @@ pub(super) async fn write(table: &mut Table<'_, '_, '_>, material: &Material, di
             agent: format!("handoff/{}", handoff.name),
             max_cost: Some(handoff.max_cost.unwrap_or_else(|| share(table.climb))),
             max_turns: Some(handoff.max_turns),
+            seconds: Some(handoff.timeout_seconds),
         };
         let targets = targets_of(table.tier, Role::Advisor, &handoff.models);
         let end = with_models(table, (Role::Advisor, Some(aside)), prompt, lineage, targets).await;

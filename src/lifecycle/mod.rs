@@ -62,6 +62,7 @@ mod measured;
 pub mod message;
 mod network;
 pub mod outside;
+mod own_time;
 pub mod parked;
 mod portable;
 mod publish;

@@ -47,7 +47,7 @@ pub(super) async fn hold(
     };
     let SpecialistPlan { max_cost, max_turns, .. } = *specialist;
     let targets = targets_of(table.tier, role, &specialist.models);
-    let aside = Aside { agent: format!("router/{to}"), max_cost, max_turns };
+    let aside = Aside { agent: format!("router/{to}"), max_cost, max_turns, seconds: None };
     let second = with_models(table, (role, Some(aside)), prompt, Some(lineage), targets).await;
     let report = settled(role, &second.report, &message);
     if report != second.report {

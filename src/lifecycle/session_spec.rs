@@ -24,6 +24,8 @@ pub(super) struct Aside {
     pub(super) max_cost: Option<MicroUsd>,
     /// The most turns.
     pub(super) max_turns: Option<u32>,
+    /// The time of one session, in seconds.
+    pub(super) seconds: Option<u32>,
 }
 
 /// The caps of the tier, and an agent's own.

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use super::climb::{Climb, Sessions};
 use super::commands;
 use super::context::Context;
+use super::own_time;
 use super::recorder::Recorder;
 use super::session_spec::{Aside, caps, spec_with};
 use super::targets;
@@ -63,7 +64,8 @@ pub(super) async fn with_models(
     news.iter().for_each(|event| table.recorder.emit(event));
     let book = RefCell::new(&mut *table.recorder.journal);
     let caps = caps(context, climb, aside.as_ref());
-    let caller = || Caller::of((context, climb), Book::over(&book), caps.clone(), &spec);
+    let (stop, timed) = own_time::of(&world.stop, aside.as_ref().and_then(|aside| aside.seconds));
+    let caller = || Caller::of((context, climb), Book::over(&book), caps.clone(), (&spec, &stop));
     let outside = sources.as_mut().and_then(|sources| sources.tools(caller(), &sessions.memory, &mut sessions.replay));
     let watched = commands::watch_for_stop(context, climb);
     world.workspace.judged_from(climb.start());
@@ -76,7 +78,7 @@ pub(super) async fn with_models(
         toolbox: Toolbox { workspace: world.workspace.clone(), run_tests, run_command, allow_commands, outside },
         journal: Book::over(&book),
         caps,
-        stop: world.stop.clone(),
+        stop: stop.clone(),
         wrap_up: world.wrap_up.flag(),
         clock: world.clock,
         redactor: &world.redactor,
@@ -92,6 +94,7 @@ pub(super) async fn with_models(
         end = session::converse(spec, &mut ports) => end,
         never = watched => match never {},
         never = tools::keep(&mut sources) => match never {},
+        never = timed => match never {},
     };
     wrap_up.set_in_session(false);
     let rest = std::mem::replace(&mut ports.replay, Replay::none());

@@ -188,8 +188,10 @@ impl Session<'_, '_> {
         }
         match answer {
             Err(cause) => {
-                // The end must not wait for another program's lock on the log.
-                self.ports.journal.hasten();
+                // The end must not wait for another program's lock on the log. A session's own time ends that session alone.
+                if !matches!(cause, StopCause::OwnTime(_)) {
+                    self.ports.journal.hasten();
+                }
                 let settlement = Settlement {
                     status: CallStatus::Aborted,
                     usage: None,

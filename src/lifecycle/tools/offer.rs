@@ -3,14 +3,13 @@
 //! Invariant: a sub-agent spends within every cap of the session that calls it, and its own. Whatever becomes of it is a tool's answer.
 
 use std::cell::RefCell;
-use std::convert::Infallible;
 use std::rc::Rc;
-use std::time::Duration;
 
 use serde_json::json;
 
 use super::super::climb::Climb;
 use super::super::context::Context;
+use super::super::own_time;
 use super::super::session_spec::spec_of;
 use super::room;
 use super::servers::Served;
@@ -23,7 +22,7 @@ use crate::domain::ladder::Role;
 use crate::domain::model_id::ModelId;
 use crate::domain::receipt::BELOW;
 use crate::domain::session_exit::SessionExit;
-use crate::domain::stop::{Stop, StopCause, StopSource};
+use crate::domain::stop::{Stop, StopCause};
 use crate::domain::tool::{ToolSource, ToolSpec};
 use crate::domain::units::MicroUsd;
 use crate::mcp::{Client, Remote};
@@ -135,7 +134,7 @@ impl<'t, 'a> Caller<'t, 'a> {
         (context, climb): (&'t Context<'a>, &'t Climb),
         journal: Book<'t>,
         caps: Vec<Cap>,
-        spec: &SessionSpec,
+        (spec, stop): (&SessionSpec, &Stop),
     ) -> Self {
         let path = if spec.agent.is_empty() { spec.role.as_str() } else { &spec.agent };
         Self {
@@ -147,7 +146,7 @@ impl<'t, 'a> Caller<'t, 'a> {
             targets: spec.targets.clone(),
             may_write: spec.role == Role::Artisan,
             root: spec.lineage.as_ref().map(|lineage| lineage.root.clone()),
-            stop: context.world.stop.clone(),
+            stop: stop.clone(),
         }
     }
 
@@ -259,8 +258,8 @@ async fn ask(
     let caps = caps(caller, agent);
     let mut memory = below.memory.borrow().clone();
     let replay = below.replay.borrow_mut().session_of(&spec.agent);
-    let (source, stop) = StopSource::new();
-    let child = Caller { stop: stop.clone(), ..Caller::of((context, climb), journal, caps.clone(), &spec) };
+    let (stop, watched) = own_time::of(&caller.stop, Some(agent.timeout_seconds));
+    let child = Caller::of((context, climb), journal, caps.clone(), (&spec, &stop));
     let mut ports = Ports {
         providers: world.providers,
         facts: &plan.facts,
@@ -279,15 +278,6 @@ async fn ask(
         redactor: &world.redactor,
         replay,
         memory: &mut memory,
-    };
-    let seconds = agent.timeout_seconds;
-    let watched = async {
-        let cause = tokio::select! {
-            cause = caller.stop.wait() => cause,
-            () = tokio::time::sleep(Duration::from_secs(u64::from(seconds))) => StopCause::OwnTime(seconds),
-        };
-        source.raise(cause);
-        std::future::pending::<Infallible>().await
     };
     let end = tokio::select! {
         end = session::converse(spec, &mut ports) => end,

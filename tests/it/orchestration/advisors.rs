@@ -124,7 +124,7 @@ fn advisors_are_asked_side_by_side() {
 #[test]
 fn a_failing_advisor_is_a_block_with_its_reason_and_changes_no_verdict() {
     type Answer = fn() -> Scripted;
-    let cases: [(&str, &str, Answer, &str); 5] = [
+    let cases: [(&str, &str, Answer, &str); 6] = [
         ("status", "", || Scripted::status(400, "{}"), "no model could be used"),
         ("key", "", || Scripted::status(401, "{}"), "no model could be used"),
         (
@@ -138,6 +138,7 @@ fn a_failing_advisor_is_a_block_with_its_reason_and_changes_no_verdict() {
             "it is blocked: no input",
         ),
         ("turns", "", || Say::call("read_file", json!({ "path": "shop/cart.py" })).usage(300, 20).into(), ""),
+        ("time", ", timeoutSeconds: 1", || Scripted::Hang, "its 1 s are over"),
         ("cap", ", maxCostUsd: 0.000001", || panic!("it cannot be asked"), "the budget does not allow another call"),
     ];
     for (name, cap, answer, reason) in cases {

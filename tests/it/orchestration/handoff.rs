@@ -73,10 +73,11 @@ fn texts_are_written_about_a_proven_change_from_the_request_and_the_response() {
 #[test]
 fn a_text_that_is_not_written_changes_no_verdict() {
     type Answer = fn() -> Scripted;
-    let cases: [(&str, &str, Answer); 4] = [
+    let cases: [(&str, &str, Answer); 5] = [
         ("status", "", || Scripted::status(400, "{}")),
         ("key", "", || Scripted::status(401, "{}")),
         ("turns", "", || Say::call("read_file", json!({ "path": "shop/cart.py" })).usage(300, 20).into()),
+        ("time", ", timeoutSeconds: 1", || Scripted::Hang),
         ("cap", ", maxCostUsd: 0.000001", || panic!("it cannot be asked")),
     ];
     for (name, cap, answer) in cases {
