@@ -51,20 +51,34 @@ fn inert_line(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut before = ' ';
     for (at, c) in line.char_indices() {
-        // `Name: value`, `Name #1`, `GH-1`, `https://…/issues/1`, `NO_CI`.
-        let ends_name = head == Some(at) && c == ':';
+        let rest = line.get(at + c.len_utf8()..).unwrap_or_default();
+        // `Name: value`, `Name #1`, `GH-1`, `https://…/issues/1`, `NO_CI`. A path such as `tests::adds` is none of them.
+        let ends_name = head == Some(at) && c == ':' && !rest.starts_with(':');
         let said = out.to_ascii_lowercase();
         let ends_word = (c == '-' && said.ends_with("gh")) || (c == '_' && said.ends_with("no"));
         if ends_name || ends_word || (c == '/' && before == ':') {
             out.push(BREAK);
         }
         out.push(c);
-        if matches!(c, '@' | '#' | '[') {
+        // Names of tests are copied out of a message: `test_sum[2-3]` and `Cart#total` stay as they are.
+        let means = match c {
+            '@' => true,
+            '#' => rest.starts_with(|next: char| next.is_numeric()),
+            '[' => silences(rest),
+            _ => false,
+        };
+        if means {
             out.push(BREAK);
         }
         before = c;
     }
     out
+}
+
+/// Whether a bracket that begins so may tell a CI to do nothing: `[skip ci]`, `[ci skip]`, `[no ci]`, `[skip-travis]`.
+fn silences(rest: &str) -> bool {
+    let inside = rest.split(']').next().unwrap_or_default().to_ascii_lowercase();
+    inside.split(|c: char| !c.is_alphanumeric()).any(|word| matches!(word, "skip" | "no" | "ci" | "actions"))
 }
 
 fn one_line(text: &str) -> String {
@@ -92,5 +106,18 @@ mod tests {
             assert!(!said.contains(word), "{word}: {said}");
         }
         assert_eq!(said.replace(BREAK, ""), text, "it reads as before");
+    }
+
+    /// A name is copied from the text of a pull request into a command.
+    #[test]
+    fn names_of_tests_stay_as_they_are_unless_they_mean_something() {
+        for name in
+            ["tests/test_cart.py::test_sum[2-3]", "cart::tests::adds", "tests::adds", "Cart#total", "adds > [a]"]
+        {
+            assert_eq!(inert(name), name);
+        }
+        for name in ["closes #7", "t[skip ci]", "t[no-ci]", "Signed-off-by: x", "GH-3", "@team"] {
+            assert_ne!(inert(name), name);
+        }
     }
 }

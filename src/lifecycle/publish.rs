@@ -295,8 +295,7 @@ fn title(message: &str) -> String {
 /// The text of the pull request: what it mends, in our words. Test names stand in a block where nothing is interpreted.
 fn description(context: &Context<'_>, recorder: &Recorder<'_>, climb: &Climb) -> String {
     let failure = &climb.measured.failure;
-    let names: Vec<String> =
-        failure.iter().take(20).map(|name| name.replace('`', "'").replace(['\n', '\r'], " ")).collect();
+    let names: Vec<String> = failure.iter().take(20).map(|name| name.replace(['\n', '\r'], " ")).collect();
     let more = failure.len().saturating_sub(names.len());
     let more = if more > 0 { format!("\n… and {more} more") } else { String::new() };
     let cost = recorder.charge();
@@ -311,7 +310,7 @@ fn description(context: &Context<'_>, recorder: &Recorder<'_>, climb: &Climb) ->
     format!(
         "{what}\n\n````text\n{}{more}\n````\n\n{told}Run `{}`, {} iterations, {cost}. Review it as you \
          would any other change.\n",
-        context.redact(&names.join("\n")),
+        fenced(&context.redact(&names.join("\n"))),
         context.charter.run_id,
         climb.run_iterations,
     )
@@ -319,8 +318,13 @@ fn description(context: &Context<'_>, recorder: &Recorder<'_>, climb: &Climb) ->
 
 /// A model's text as a block in which nothing is interpreted, neither on a page nor in the message of a squashed commit.
 fn quoted(text: &str) -> String {
-    let text = message::inert(Foreign::prose(text).as_str().trim()).replace("````", "\u{2018}\u{2018}\u{2018}\u{2018}");
+    let text = fenced(Foreign::prose(text).as_str().trim());
     format!("In a model's words:\n\n````text\n{text}\n````\n\n")
+}
+
+/// A foreign text that ends no block, and means nothing in the message of a squashed commit: a test's name may hold `Closes #1`.
+fn fenced(text: &str) -> String {
+    message::inert(text).replace("````", "\u{2018}\u{2018}\u{2018}\u{2018}")
 }
 
 /// After what was delivered: waits for what is to be waited for, or ends the run as fixed.
