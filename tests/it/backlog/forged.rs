@@ -65,7 +65,7 @@ fn merge(project: &Project, jobs: &Jobs, more: &[&str]) -> Said {
 
 fn jobs_of(project: &Project) -> Jobs {
     let server = ModelServer::start(mends);
-    let jobs = mended(&Program::with_anthropic(&server.url()), project);
+    let jobs = mended(&Program::with_anthropic(&server.url()).without_court(), project);
     server.finish();
     jobs
 }

@@ -38,7 +38,7 @@ fn a_commit_runs_no_program_that_gits_settings_name() {
     // The next who looks has to read it anew.
     project.write("data/one.bin", "one\n");
     let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let said = work_off(&program, &project, &["--tasks", "failing-tests"]);
     assert_eq!((said.code, subjects(&project).len()), (0, 4), "{}", said.all());
     assert!(!ran(&project).exists(), "{}", said.all());
@@ -49,7 +49,7 @@ fn a_commit_runs_no_program_that_gits_settings_name() {
 fn a_file_that_passes_a_filter_is_not_committed_in_another_form() {
     let project = with_programs("shop/*.py filter=mark\n");
     let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let said = work_off(&program, &project, &["--tasks", "failing-tests"]);
     assert!(said.code != 0 && said.all().contains("passes git's filter `mark`"), "{}", said.all());
     assert_eq!(subjects(&project).len(), 1, "{}", said.all());
@@ -82,7 +82,7 @@ fn of_five_changes_that_fail_together_the_guilty_one_is_found_and_taken_back() {
         }
         _ => Say::call("final_report", json!({ "summary": "done", "status": "done" })).into(),
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let jobs = Jobs::new();
     for task in ["aa", "bb", "cc", "dd", "ee"] {
         let said = jobs.run(&program, &project, task, &["--tasks", "tasks.yml", "--task", task]);
@@ -128,7 +128,7 @@ fn a_disk_that_is_full_costs_a_merge_nothing_that_was_proven() {
     }
     let project = project();
     let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let jobs = mended(&program, &project);
     let outside = tempfile::tempdir().expect("a folder");
     let disk = outside.path().join("disk");

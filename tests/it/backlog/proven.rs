@@ -77,7 +77,7 @@ fn a_proven_change_that_somebody_committed_is_done_with_that_commit() {
 fn what_nobody_judged_is_not_committed_as_proven() {
     let project = with_list(2);
     let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     uncommitted(&project, &program);
     let mine = format!("{}\nraise SystemExit('mine')\n", project.read("shop/names.py"));
     project.write("shop/names.py", &mine);
@@ -96,7 +96,7 @@ fn what_nobody_judged_is_not_committed_as_proven() {
 fn a_proven_change_is_not_committed_over_what_it_was_not_judged_with() {
     let project = with_list(2);
     let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     uncommitted(&project, &program);
     let before = project.read("shop/rates.py");
     project.write("shop/rates.py", &format!("# mine\n{before}"));
@@ -113,7 +113,7 @@ fn a_proven_change_is_not_committed_over_what_it_was_not_judged_with() {
 fn a_task_whose_commit_was_reverted_is_open_again() {
     let project = with_list(2);
     let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     all_done(&project, &work_off(&program, &project, &LIST));
     git(&project, &["revert", "--no-edit", "HEAD~1"]);
     let asked = server.requests().len();
@@ -134,7 +134,7 @@ fn a_task_whose_commit_was_reverted_is_open_again() {
 fn a_task_stays_done_when_its_commit_gets_another_name() {
     let project = with_list(2);
     let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     all_done(&project, &work_off(&program, &project, &LIST));
     let asked = server.requests().len();
     // All in one, and other lines around it.
@@ -159,7 +159,7 @@ fn a_task_stays_done_when_its_commit_gets_another_name() {
 fn no_task_begins_on_another_branch_than_the_one_before() {
     let project = with_list(2);
     let (go, server) = waits();
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let mut working = Working::start_with(&program, &project, "tasks.yml", &[]);
     working.until("iteration:started");
     assert_eq!(call(&program, &project, &["pause"]).code, 0);
@@ -183,7 +183,7 @@ fn no_task_begins_on_another_branch_than_the_one_before() {
 fn a_task_of_any_source_can_be_had_done_once_more() {
     let project = project();
     let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let reset = |source: &str, ids: &[&str]| {
         let words = [&["tasks", "reset", "--tasks", source][..], ids].concat();
         call(&program, &project, &words)
@@ -213,7 +213,7 @@ fn a_task_of_any_source_can_be_had_done_once_more() {
 fn a_task_that_is_gone_on_with_is_told_from_its_beginning() {
     let project = with_list(2);
     let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     uncommitted(&project, &program);
     let said = work_off(&program, &project, &["--tasks", "tasks.yml", "--max-tasks", "1", "--format", "jsonl"]);
     let lines = said.out.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
@@ -234,7 +234,7 @@ fn a_task_that_is_gone_on_with_is_told_from_its_beginning() {
 fn one_task_alone_cancels_no_other_and_says_for_what_it_waits() {
     let project = with_list(3);
     let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let said = work_off(&program, &project, &["--tasks", "tasks.yml", "--max-tasks", "1"]);
     assert_eq!(said.code, 1, "{}", said.all());
     let said = work_off(&program, &project, &["--tasks", "tasks.yml", "--task", "words"]);

@@ -25,7 +25,7 @@ fn is_below(folder: &Path, name: &str) -> bool {
 fn edits_made_after_a_merge_was_killed_are_kept() {
     let project = project();
     let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let jobs = mended(&program, &project);
     let logs = jobs.logs.to_str().expect("a path");
     let args: Vec<&str> = ["merge", logs].iter().chain(&WITH).copied().collect();
@@ -112,7 +112,7 @@ fn a_run_that_two_logs_tell_otherwise_is_requeued() {
         }
         _ => mends(request),
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let jobs = Jobs::new();
     let words = ["--tasks", "failing-tests", "--task", "tests/test_names.py"];
     let mut job = jobs.command(&program, &project, "a", &words);
@@ -153,7 +153,7 @@ fn a_run_that_did_not_end_is_told_with_what_it_may_have_cost_and_not_merged() {
         tell.send(()).unwrap_or_default();
         Scripted::Hang
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let jobs = Jobs::new();
     let mut job = jobs.command(&program, &project, "a", &["--tasks", "tasks.yml", "--task", "one"]);
     let mut job = job.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
@@ -191,7 +191,7 @@ fn what_was_taken_back_is_not_proposed_with_the_rest() {
         }
         _ => Say::call("final_report", json!({ "summary": "done", "status": "done" })).into(),
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let jobs = Jobs::new();
     for task in ["one", "two"] {
         let said = jobs.run(&program, &project, task, &["--tasks", "tasks.yml", "--task", task]);
@@ -218,7 +218,7 @@ fn a_log_that_says_that_nothing_failed_is_not_believed() {
     other.write("shop/pair.py", "def one(): return 10\ndef two(): return 2\n");
     git(&other, &["commit", "--quiet", "--all", "--message=other"]);
     let server = ModelServer::start(|_request| Scripted::Hang);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let jobs = Jobs::new();
     let said = jobs.run(&program, &other, "a", &["--tasks", "tasks.yml", "--task", "one"]);
     assert!(said.code == 0 && server.requests().is_empty(), "{}", said.all());
