@@ -170,6 +170,13 @@ fn thousands(number: u64) -> String {
     grouped
 }
 
+/// The most iterations of a run: those of the ladder, where they are fewer than the cap.
+fn iterations_of(plan: &Plan) -> String {
+    let of_ladder: u64 = plan.tiers.iter().map(|tier| u64::from(tier.max_iterations)).sum();
+    let cap = plan.budget.max_iterations;
+    if of_ladder < u64::from(cap) { format!("{of_ladder} of the ladder, at most {cap}") } else { cap.to_string() }
+}
+
 fn budget(out: &mut String, plan: &Plan) {
     heading(out, "Budget");
     let mut rows = vec![
@@ -179,7 +186,7 @@ fn budget(out: &mut String, plan: &Plan) {
             human_duration(plan.budget.max_active_ms),
             origin_of(plan, "global.maxTotalDurationMinutes"),
         ],
-        ["iterations".to_owned(), plan.budget.max_iterations.to_string(), origin_of(plan, "global.maxTotalIterations")],
+        ["iterations".to_owned(), iterations_of(plan), origin_of(plan, "global.maxTotalIterations")],
         ["worst case".to_owned(), dollars(plan.worst_case), worst_case_reason(plan)],
     ];
     let shared = [

@@ -18,11 +18,13 @@ use crate::model::endpoint::{self, Endpoint};
 use crate::model::ollama::{self, Learnt};
 use crate::model::{Provider, Providers};
 use crate::streams::Streams;
+use crate::workspace::Workspace;
 
 /// The provider whose models are files.
 const CASSETTE: &str = "cassette";
 
-/// Makes a provider for every endpoint of the plan. Nothing is sent. `past` holds the events of the run so far.
+/// Makes a provider for every endpoint of the plan. Nothing is sent. `past` holds the events of the run so far. A tape is spared in the
+/// workspace, where it may lie.
 ///
 /// # Errors
 /// An address, key or cassette that cannot be used (exit 2).
@@ -30,7 +32,7 @@ pub(super) fn connect(
     plan: &Plan,
     setup: &Setup<'_>,
     past: &[Event],
-    streams: Option<&Arc<Streams>>,
+    (workspace, streams): (&Arc<Workspace>, Option<&Arc<Streams>>),
 ) -> anyhow::Result<Providers> {
     let http = http(setup.environment);
     let mut providers: BTreeMap<String, Box<dyn Provider>> = BTreeMap::new();
@@ -46,18 +48,19 @@ pub(super) fn connect(
         };
         providers.insert(name.clone(), provider);
     }
-    if let Some(tape) = tape(plan, setup, past)? {
+    if let Some(tape) = tape(plan, setup, past, Arc::clone(workspace))? {
         providers = providers.into_iter().map(|(name, provider)| (name, tape.wrap(provider))).collect();
     }
     Ok(Providers(providers))
 }
 
 /// The tape of a run that is recorded: a new one, or the one that the run's earlier processes began.
-fn tape(plan: &Plan, setup: &Setup<'_>, past: &[Event]) -> anyhow::Result<Option<Tape>> {
+fn tape(plan: &Plan, setup: &Setup<'_>, past: &[Event], workspace: Arc<Workspace>) -> anyhow::Result<Option<Tape>> {
     let Some(path) = &plan.record else { return Ok(None) };
     let (path, redactor) = (from_here(setup.checkout, path), Arc::clone(&setup.redactor));
     let begun = !past.is_empty() && path.exists();
-    let tape = if begun { Tape::reopen(&path, redactor) } else { Tape::create(&path, redactor) };
+    let told = move |tape: &Path| workspace.spare_own(tape);
+    let tape = if begun { Tape::reopen(&path, redactor, told) } else { Tape::create(&path, redactor, told) };
     tape.map(Some).map_err(|error| Failure::usage(error.to_string()))
 }
 

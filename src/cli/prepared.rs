@@ -85,7 +85,7 @@ impl Setup<'_> {
         // Recordings, a tape and agents lie in the checkout, or are put on a machine for the work.
         let is_at_work = only_hears.is_none();
         let providers = match is_at_work {
-            true => models::connect(&state.plan, self, past, streams.as_ref())?,
+            true => models::connect(&state.plan, self, past, (&workspace, streams.as_ref()))?,
             false => Providers::default(),
         };
         let writer = commenting::writer(self, state, outside.as_ref(), past);

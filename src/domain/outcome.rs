@@ -62,6 +62,12 @@ pub enum Outcome {
 /// The beginning of the reason of a run whose fix the outside did not take. What follows may be the outside's own words.
 pub const NOT_PUSHED: &str = "the fix could not be pushed: ";
 
+/// The beginning of the reason of a run that is asked for tests which nobody saw. What follows names them, in foreign words.
+pub const NOT_SEEN: &str = "not seen, so that nothing would prove it: ";
+
+/// The beginning of the reason of a run whose setup command failed. Its exit and its last line follow.
+pub const SETUP_FAILED: &str = "the setup command failed";
+
 /// The reason why a killed run ended whose files a later run put back: nobody goes on with it.
 pub const DISCARDED: &str = "discarded by a later run";
 

@@ -12,7 +12,7 @@ use super::{counted, failure, left_behind, leftovers, network, publish, red_ci};
 use crate::config::TestPlan;
 use crate::domain::event::{BaselineFinished, Event, TestMessage, TestPlace};
 use crate::domain::foreign::Foreign;
-use crate::domain::outcome::Outcome;
+use crate::domain::outcome::{NOT_SEEN, Outcome, SETUP_FAILED};
 use crate::domain::test_report::{RunKind, TestCase, TestReport};
 use crate::domain::verdict::{Exit, Verdict};
 use crate::files;
@@ -264,7 +264,7 @@ pub(super) async fn set_up(context: &Context<'_>) -> Result<Option<String>, Life
     }
     let output = String::from_utf8_lossy(&finished.output);
     let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
-    Ok(Some(format!("the setup command failed ({}): {}", finished.exit, last.trim())))
+    Ok(Some(format!("{SETUP_FAILED} ({}): {}", finished.exit, last.trim())))
 }
 
 /// Runs a broken command once more as it stands, if its runner was told to write a result file: that may be what it cannot do.
@@ -331,7 +331,7 @@ fn not_seen(plan: &TestPlan, first: &TestRun, verdict: &Verdict) -> Option<(Outc
         return None;
     }
     let why = Asked::new(&plan.only, &first.report).unproven(first.filed.report())?;
-    let reason = format!("not seen, so that nothing would prove it: {why}");
+    let reason = format!("{NOT_SEEN}{why}");
     Some((Outcome::Blocked { reason: reason.clone() }, reason))
 }
 

@@ -19,6 +19,12 @@ pub fn gist(message: &str) -> String {
         return lines.iter().take(COMPILER_LINES).copied().collect::<Vec<_>>().join(" ");
     }
     let name = first.split_once(": ").map_or(*first, |(name, _)| name).trim_end_matches(':');
+    // pytest marks them, and puts the place below.
+    let marked: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix("E ")).map(str::trim).collect();
+    if !marked.is_empty() {
+        let said = marked.into_iter().take(GIST_LINES).collect::<Vec<_>>().join(" ");
+        return if is_of_source(name) { said } else { format!("{name}: {said}") };
+    }
     let end = lines.iter().skip(lines.len() - GIST_LINES).copied().collect::<Vec<_>>().join(" ");
     if name == TRACEBACK { end } else { format!("{name}: {end}") }
 }
@@ -48,9 +54,14 @@ fn is_a_compilers(line: &str) -> bool {
     line.split(|c: char| !c.is_alphanumeric()).any(|word| word == "error")
 }
 
-/// Neither empty, nor advice of a runner's, nor a row of signs below a line of code.
+/// Whether a message begins with a line of code in the place of a test's name.
+fn is_of_source(first: &str) -> bool {
+    ["def ", "async def ", "> ", "self = "].iter().any(|start| first.starts_with(start))
+}
+
+/// Neither empty, nor advice of a runner's, nor a row of signs below a line of code or below a line of a difference.
 fn says_something(line: &str) -> bool {
-    let is_pointer = line.chars().all(|letter| matches!(letter, '^' | '~' | ' '));
+    let is_pointer = line.strip_prefix("? ").unwrap_or(line).chars().all(|letter| "^~+- ".contains(letter));
     !is_pointer && !line.starts_with("note: run with")
 }
 
@@ -88,6 +99,16 @@ mod tests {
         assert_eq!(gist("no model could be used"), "no model could be used");
         let pointed =
             "Traceback (most recent call last):\n  File \"t.py\", line 3, in test\n    f(1)\n    ~^^^\nValueError: 1\n";
+        let compared = "t (a.T): Traceback (most recent call last):\n  File \"t.py\", line 3\n    self.assertEqual(a, b)\n\
+                        AssertionError: 'sum: 18' != 'sum: 19'\n- sum: 18\n?      ^\n+ sum: 19\n?      ^\n";
+        assert_eq!(gist(compared), "t (a.T): AssertionError: 'sum: 18' != 'sum: 19' - sum: 18 + sum: 19");
+        let pytest = "tests/a.py::test_b: def test_b():\n>       assert total([10, 5], 3) == 12\nE       assert 18 == 12\n\
+                      E        +  where 18 = total([10, 5], 3)\n\ntests/a.py:7: AssertionError";
+        assert_eq!(gist(pytest), "tests/a.py::test_b: assert 18 == 12 +  where 18 = total([10, 5], 3)");
+        assert_eq!(
+            gist(pytest.trim_start_matches("tests/a.py::test_b: ")),
+            "assert 18 == 12 +  where 18 = total([10, 5], 3)"
+        );
         assert_eq!(gist(pointed), "File \"t.py\", line 3, in test f(1) ValueError: 1");
     }
 }

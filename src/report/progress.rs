@@ -313,10 +313,11 @@ impl Progress {
             vec![self.paint(Tone::Heading, &format!("◆ Tiered escalation mode enabled ({configured} configured)"))];
         lines.extend(table(&run.tiers));
         let budget = &run.budget;
+        let of_ladder = run.tiers.iter().map(|tier| u64::from(tier.max_iterations)).sum::<u64>();
         lines.push(format!(
             "◆ Budget: {}, {}, {}",
             budget.max_cost.exact(),
-            count(u64::from(budget.max_iterations), "iteration"),
+            count(of_ladder.min(u64::from(budget.max_iterations)), "iteration"),
             human_duration(budget.max_active_ms)
         ));
         lines.push(format!("◆ Test command: {}", plain::command(&run.test_command)));

@@ -37,7 +37,7 @@ pub use self::tool_failures::tool_failures;
 
 use crate::domain::attempt::{NOTHING_CHANGED, TierExit};
 use crate::domain::event::BaselineFinished;
-use crate::domain::outcome::{DISCARDED, Outcome};
+use crate::domain::outcome::{DISCARDED, NOT_SEEN, Outcome, SETUP_FAILED};
 use crate::domain::stop::signal_name;
 use crate::domain::test_report::RunKind;
 use crate::domain::units::{MicroUsd, human_duration};
@@ -84,6 +84,9 @@ fn verdict_of(outcome: &Outcome, view: &RunView) -> (Mark, Sentence) {
         Outcome::Blocked { reason } if view.is_stopped_by_comment() => {
             start("Stopped").at(view, " in ", ": ").speech(reason)
         }
+        Outcome::Blocked { reason } if view.is_unseen() => {
+            start("No test to fix: ").speech(reason.strip_prefix(NOT_SEEN).unwrap_or(reason))
+        }
         Outcome::Blocked { reason } if view.red_elsewhere() => {
             start("The tests pass here, but CI is red: ").speech(reason)
         }
@@ -97,6 +100,9 @@ fn verdict_of(outcome: &Outcome, view: &RunView) -> (Mark, Sentence) {
             start("No model could be used").at(view, " in ", ": ").speech(reason)
         }
         Outcome::Refused { reason } => start("Refused: ").speech(reason),
+        Outcome::Broken { reason } if reason.starts_with(SETUP_FAILED) => {
+            start("The setup command failed").speech(reason.strip_prefix(SETUP_FAILED).unwrap_or(reason))
+        }
         Outcome::Broken { reason } => start("The test command does not work: ").speech(reason),
         Outcome::Interrupted { .. } if view.stop_reason() == DISCARDED => {
             start("Killed").at(view, " during ", ", and discarded by a later run.")

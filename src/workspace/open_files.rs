@@ -58,6 +58,13 @@ impl OpenFiles {
         }
     }
 
+    /// Spares a file of this process's own as it is now. It must be said again whenever another file was put in its place.
+    pub(super) fn add_ours(&self, root: &Path, path: RelPath) {
+        if let Some(identity) = identity_at(&root.join(path.as_path())) {
+            let _replaced = self.files().insert(path, (identity, By::Us));
+        }
+    }
+
     /// Forgets those that other programs write.
     pub(super) fn only_ours(&self) {
         self.files().retain(|_, (_, by)| *by == By::Us);

@@ -1,7 +1,7 @@
 //! A workspace's knowledge of its files beside their contents: which are open somewhere, and when those that judge last changed.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::Workspace;
 use super::failure::WorkspaceError;
@@ -15,6 +15,17 @@ impl Workspace {
     /// those. The ones that were written when the run began are in its note.
     pub fn spare_only_own_output(&self) {
         self.states.open_files().only_ours();
+    }
+
+    /// Spares a file that upshift itself writes as it is now, if it lies in the checkout. It must be said again whenever another file was
+    /// put in its place.
+    pub fn spare_own(&self, file: &Path) {
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let at = folder.canonicalize().ok().zip(file.file_name()).map(|(folder, name)| folder.join(name));
+        let below = at.as_ref().and_then(|at| at.strip_prefix(self.root.path()).ok());
+        if let Some(path) = below.and_then(|path| RelPath::from_path(path).ok()) {
+            self.states.open_files().add_ours(self.root.path(), path);
+        }
     }
 
     /// Whether a file is being written by somebody.

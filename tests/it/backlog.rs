@@ -125,7 +125,7 @@ fn failing_tests_become_tasks_and_each_fix_a_commit() {
     let said =
         work_off(&program, &project, &["--tasks", "failing-tests", "--max-cost-usd", "0.30", "--format", "jsonl"]);
     assert_eq!(said.code, 0, "{}", said.all());
-    let wanted = BUGS.map(|(module, ..)| format!("fix: tests/test_{module}.py tests/test_{module}.py: 1 failing test"));
+    let wanted = BUGS.map(|(module, ..)| format!("fix: tests/test_{module}.py: 1 failing test"));
     assert_eq!(subjects(&project), wanted, "{}", said.all());
     assert_eq!(git(&project, &["status", "--porcelain"]), "", "nothing is left over");
     for (commit, (module, ..)) in git(&project, &["log", "--reverse", "--format=%H"]).lines().skip(1).zip(BUGS) {

@@ -151,7 +151,7 @@ impl Bench {
 
     async fn converse_at(&self, url: &str) -> (SessionEnd, Vec<Receipt>) {
         let http = Http::new(HttpSettings::default());
-        let tape = self.tape.as_ref().map(|path| Tape::create(path, Arc::new(Redactor::default())).unwrap());
+        let tape = self.tape.as_ref().map(|path| Tape::create(path, Arc::new(Redactor::default()), |_| ()).unwrap());
         let wires = [("anthropic", Wire::Anthropic), ("openai", Wire::OpenAi), ("gemini", Wire::Gemini)];
         let providers = wires.map(|(name, wire)| {
             let endpoint = Endpoint::new(name, wire, url).with_key(SecretString::from("sk-test-0123456789"), "K");

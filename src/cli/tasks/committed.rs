@@ -105,7 +105,9 @@ fn message(task: &Task, run: &RunId) -> String {
             .collect::<String>()
     };
     let title: String = task.title.chars().filter(|letter| !matches!(letter, '#' | '@')).collect();
-    let subject: String = plain(&format!("fix: {} {title}", task.id)).chars().take(SUBJECT_CHARS).collect();
+    // The title of a task that was made of failing tests begins with its id.
+    let named = if title.starts_with(&task.id) { title } else { format!("{} {title}", task.id) };
+    let subject: String = plain(&format!("fix: {named}")).chars().take(SUBJECT_CHARS).collect();
     format!("{}\n\n{RUN_TRAILER}: {run}\n{TASK_TRAILER}: {}\n", subject.trim_end(), plain(&task.id))
 }
 

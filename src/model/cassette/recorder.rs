@@ -1,5 +1,6 @@
 //! Recording: a [`Tape`] wraps every provider of a run and writes each finished call to one file.
 
+use std::fmt;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,11 +16,20 @@ use crate::redact::Redactor;
 #[derive(Debug, Clone)]
 pub struct Tape(Arc<Inner>);
 
-#[derive(Debug)]
+/// The one that is told of each file that is put at the tape's path.
+type Told = Box<dyn Fn(&Path) + Send + Sync>;
+
 struct Inner {
     path: PathBuf,
+    told: Told,
     redactor: Arc<Redactor>,
     state: Mutex<State>,
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tape").field("path", &self.path).finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug)]
@@ -31,29 +41,38 @@ struct State {
 }
 
 impl Tape {
-    /// Starts an empty cassette at a path where nothing stands yet.
+    /// Starts an empty cassette at a path where nothing stands yet. `told` hears of each file that is put there, now and later.
     ///
     /// # Errors
     /// [`CassetteError::Write`] when the file exists or cannot be made.
-    pub fn create(path: &Path, redactor: Arc<Redactor>) -> Result<Self, CassetteError> {
+    pub fn create(
+        path: &Path,
+        redactor: Arc<Redactor>,
+        told: impl Fn(&Path) + Send + Sync + 'static,
+    ) -> Result<Self, CassetteError> {
         let refuse = |source| CassetteError::Write { path: path.to_owned(), source };
         drop(std::fs::OpenOptions::new().write(true).create_new(true).open(path).map_err(refuse)?);
         let recording = Recording { cassette: FORMAT, models: std::collections::BTreeMap::new(), calls: Vec::new() };
         write(path, &recording).map_err(refuse)?;
-        Ok(Self::of(path, redactor, recording))
+        Ok(Self::of(path, redactor, (recording, Box::new(told))))
     }
 
     /// Goes on with a cassette that an earlier process of the same run began.
     ///
     /// # Errors
     /// [`CassetteError`] when it cannot be read or is no cassette.
-    pub fn reopen(path: &Path, redactor: Arc<Redactor>) -> Result<Self, CassetteError> {
-        Ok(Self::of(path, redactor, Cassette::open(path)?.recording))
+    pub fn reopen(
+        path: &Path,
+        redactor: Arc<Redactor>,
+        told: impl Fn(&Path) + Send + Sync + 'static,
+    ) -> Result<Self, CassetteError> {
+        Ok(Self::of(path, redactor, (Cassette::open(path)?.recording, Box::new(told))))
     }
 
-    fn of(path: &Path, redactor: Arc<Redactor>, recording: Recording) -> Self {
+    fn of(path: &Path, redactor: Arc<Redactor>, (recording, told): (Recording, Told)) -> Self {
+        told(path);
         let state = Mutex::new(State { recording, problem: None, told: false });
-        Self(Arc::new(Inner { path: path.to_owned(), redactor, state }))
+        Self(Arc::new(Inner { path: path.to_owned(), told, redactor, state }))
     }
 
     /// The same provider, recorded.
@@ -89,10 +108,13 @@ impl Tape {
         let call = Call { model: request.target.to_string(), request: Some(print), reply, failure };
         let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.recording.calls.push(call);
-        if let Err(error) = write(&self.0.path, &state.recording) {
-            let path = self.0.path.display();
-            state.problem =
-                Some(format!("the cassette `{path}` does not hold every call: it cannot be written: {error}"));
+        match write(&self.0.path, &state.recording) {
+            Ok(()) => (self.0.told)(&self.0.path),
+            Err(error) => {
+                let path = self.0.path.display();
+                state.problem =
+                    Some(format!("the cassette `{path}` does not hold every call: it cannot be written: {error}"));
+            }
         }
     }
 }

@@ -84,7 +84,7 @@ fn conversation(output: &str) -> Vec<Message> {
 }
 
 async fn recorded(path: &Path) {
-    let tape = Tape::create(path, Arc::new(Redactor::default())).unwrap();
+    let tape = Tape::create(path, Arc::new(Redactor::default()), |_| ()).unwrap();
     let provider = tape.wrap(Box::new(Counting::default()));
     provider.ask(&request("anthropic/claude-haiku-4-5", vec![user("mend it")])).await.unwrap();
     provider.ask(&request("anthropic/claude-haiku-4-5", vec![user("mend it")])).await.unwrap_err();
@@ -183,6 +183,6 @@ fn a_recording_never_overwrites_a_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("precious.json");
     std::fs::write(&path, "precious").unwrap();
-    assert!(matches!(Tape::create(&path, Arc::new(Redactor::default())), Err(CassetteError::Write { .. })));
+    assert!(matches!(Tape::create(&path, Arc::new(Redactor::default()), |_| ()), Err(CassetteError::Write { .. })));
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
 }

@@ -7,7 +7,7 @@ use crate::domain::attempt::AttemptStatus;
 use crate::domain::blocker::Blocker;
 use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::{BaselineFinished, DiffStat, KeptChange};
-use crate::domain::outcome::{BY_ITSELF, Outcome, STOPPED_BY_COMMENT};
+use crate::domain::outcome::{BY_ITSELF, NOT_SEEN, Outcome, STOPPED_BY_COMMENT};
 use crate::domain::units::{Charge, MicroUsd};
 use crate::domain::verdict::Verdict;
 
@@ -32,8 +32,17 @@ impl RunView {
     /// Whether the tests passed before any model was asked, and what failed in CI could not be made to fail here.
     #[must_use]
     pub fn red_elsewhere(&self) -> bool {
+        if self.is_unseen() {
+            return false;
+        }
         let is_red = |baseline: &BaselineFinished| matches!(baseline.verdict, Verdict::Red { .. });
         matches!(self.outcome(), Some(Outcome::Blocked { .. })) && self.baseline.as_ref().is_some_and(|of| !is_red(of))
+    }
+
+    /// Whether the run was asked for tests by names under which none was seen.
+    #[must_use]
+    pub fn is_unseen(&self) -> bool {
+        matches!(self.outcome(), Some(Outcome::Blocked { reason }) if reason.starts_with(NOT_SEEN))
     }
 
     /// The breakpoint at which something in the way is waited for, where the run stands at one.

@@ -5,13 +5,15 @@ use super::commands::{apply, resume};
 use super::sentence::{Sentence, without_advice};
 use crate::domain::attempt::TierExit;
 use crate::domain::budget::{OF_DAY, OF_PULL_REQUEST};
-use crate::domain::outcome::{DISCARDED, GOES_ON_BY_ITSELF, Outcome, PASSES_BY_NOW};
+use crate::domain::outcome::{DISCARDED, GOES_ON_BY_ITSELF, Outcome, PASSES_BY_NOW, SETUP_FAILED};
 use crate::domain::test_report::RunKind;
 use crate::report::view::{Ending, RunView, TierState, TierView};
 use crate::report::whereabouts::Whereabouts;
 
 /// The setting that bounds the pushes, as reasons and advice name it.
 const MAX_PUSHES: &str = "max-pushes";
+/// How many failing tests are named.
+const MOST_NAMED: usize = 5;
 
 /// The next steps for a person (S0-32).
 #[must_use]
@@ -106,6 +108,11 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
         Outcome::Budget => vec![over_budget(view)],
         Outcome::NoModel => no_model(view),
         Outcome::Refused { .. } => vec![refused(view)],
+        Outcome::Broken { reason } if reason.starts_with(SETUP_FAILED) => vec![
+            Sentence::plain("Run the setup command by hand until it succeeds, or change it with ")
+                .ours(setting(view, "setup-command"))
+                .ours(". In a run it has no keys, and its home is a private folder."),
+        ],
         Outcome::Broken { .. } => vec![
             Sentence::plain("Run the command yourself until it runs the tests: ").code(test_command(view)),
             Sentence::plain("If it is the wrong one, set ")
@@ -135,6 +142,9 @@ fn blocked_end(view: &RunView, reason: &str) -> Vec<Sentence> {
     if view.stop_reason() == PASSES_BY_NOW {
         return one("Begin a new run: it looks at the tests as they are now, and ends at once where nothing fails.");
     }
+    if view.is_unseen() {
+        return vec![unseen(view)];
+    }
     if view.red_elsewhere() {
         return vec![
             Sentence::plain("Read the failed jobs, and let upshift run what fails there: name its command under ")
@@ -149,6 +159,23 @@ fn blocked_end(view: &RunView, reason: &str) -> Vec<Sentence> {
         Some(advice) => Sentence::default().speech(&capitalised(advice)).ours("; or put the change in yourself."),
         None => Sentence::plain("Mend what kept the fix from going out, or put the change in yourself."),
     }]
+}
+
+/// The step left to do where a name was asked for that no test has: those that fail are told, as they are to be named.
+fn unseen(view: &RunView) -> Sentence {
+    let failing = view.baseline.iter().flat_map(|baseline| baseline.others.iter().chain(&baseline.failing));
+    let mut failing = failing.take(MOST_NAMED).peekable();
+    let only = setting(view, "only-tests");
+    if failing.peek().is_none() {
+        return Sentence::plain("No test fails. Leave out ")
+            .code(only)
+            .ours(", or name a test as its runner prints it.");
+    }
+    let start = Sentence::plain("Name tests with ").code(only).ours(" as their runner prints them. Failing: ");
+    let named = failing
+        .enumerate()
+        .fold(start, |sentence, (at, name)| sentence.ours(if at == 0 { "" } else { ", " }).code(name.clone()));
+    named.ours(".")
 }
 
 /// The way on for a run that a person ended: it does not go on, another may begin.

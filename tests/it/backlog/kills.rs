@@ -111,7 +111,7 @@ fn half_made_edits_of_a_killed_family_are_nobodys_tasks_and_nobodys_files() {
     is_killed.store(true, Ordering::SeqCst);
     let said = work_off(&program, &project, &WORK);
     assert_eq!(said.code, 0, "{}", said.all());
-    let wanted = BUGS.map(|(module, ..)| format!("fix: tests/test_{module}.py tests/test_{module}.py: 1 failing test"));
+    let wanted = BUGS.map(|(module, ..)| format!("fix: tests/test_{module}.py: 1 failing test"));
     assert_eq!(subjects(&project), wanted, "{}", said.all());
     let of_first = git(&project, &["show", "--format=", "--name-only", "HEAD~2"]);
     assert_eq!(of_first, "shop/first.py\nshop/names.py\n", "{}", said.all());

@@ -126,7 +126,7 @@ fn what_many_jobs_mended_is_merged_once() {
     let paid = server.requests().len();
     let (code, document) = merge(&program, &project, &jobs, &["--tasks", "failing-tests"]);
     assert_eq!((code, &document["merged"], &document["sum"]), (0, &json!(3), &json!("green")), "{document:#}");
-    let wanted = BUGS.map(|(module, ..)| format!("fix: tests/test_{module}.py tests/test_{module}.py: 1 failing test"));
+    let wanted = BUGS.map(|(module, ..)| format!("fix: tests/test_{module}.py: 1 failing test"));
     assert_eq!(subjects(&project), wanted, "{document:#}");
     assert_eq!(git(&project, &["status", "--porcelain"]), "");
     // The merged log holds every run, vouched for as where it came from, and its head.
@@ -153,7 +153,7 @@ fn what_many_jobs_mended_is_merged_once() {
 fn a_merge_that_is_killed_anywhere_goes_on_and_commits_nothing_twice() {
     let project = project();
     let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let jobs = mended(&program, &project);
     let logs = jobs.logs.to_str().expect("a path");
     for (word, times) in [("Change 1/3", 1), ("Change 2/3", 1), ("Change 3/3", 1), ("All changes together", 1)] {
@@ -185,7 +185,7 @@ fn a_merge_that_is_killed_anywhere_goes_on_and_commits_nothing_twice() {
 fn nothing_in_a_log_is_believed() {
     let project = project();
     let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let jobs = mended(&program, &project);
     // A row that is not what was written, a file that is none, one that was cut, one of a newer version, one that is gone.
     rusqlite::Connection::open(jobs.log("job-0"))
@@ -269,7 +269,7 @@ pub(super) fn mends_a_neighbour(request: &Request) -> Scripted {
 fn a_conflict_is_requeued_and_a_second_mend_of_the_same_is_dropped() {
     let project = neighbours();
     let server = ModelServer::start(mends_a_neighbour);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let jobs = Jobs::new();
     for (job, task) in [("a", "one"), ("b", "two"), ("c", "one")] {
         let said = jobs.run(&program, &project, job, &["--tasks", "tasks.yml", "--task", task]);
@@ -323,8 +323,12 @@ fn a_log_with_a_secret_of_the_machine_that_merges_is_not_taken() {
     let project = neighbours();
     let server = ModelServer::start(mends_a_neighbour);
     let jobs = Jobs::new();
-    let said =
-        jobs.run(&Program::with_anthropic(&server.url()), &project, "a", &["--tasks", "tasks.yml", "--task", "one"]);
+    let said = jobs.run(
+        &Program::with_anthropic(&server.url()).without_court(),
+        &project,
+        "a",
+        &["--tasks", "tasks.yml", "--task", "one"],
+    );
     assert_eq!(said.code, 0, "{}", said.all());
     // The text that the job wrote into its change is a secret here.
     let program = Program::new().with("DEPLOY_TOKEN", "def one(): return 10");

@@ -48,7 +48,7 @@ fn processes_of(text: &str) -> Vec<String> {
 fn workers_do_on_one_machine_what_jobs_do() {
     let project = project();
     let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let said = work_off(&program, &project, &["--tasks", "failing-tests", "--workers", "3", "--max-cost-usd", "0.30"]);
     assert_eq!(said.code, 0, "{}", said.all());
     assert_eq!(subjects(&project).len(), 3, "{}", said.all());
@@ -62,7 +62,7 @@ fn workers_do_on_one_machine_what_jobs_do() {
 fn workers_try_once_more_what_did_not_fit() {
     let project = neighbours();
     let server = ModelServer::start(mends_a_neighbour);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let said = work_off(&program, &project, &["--tasks", "tasks.yml", "--workers", "2"]);
     assert_eq!(said.code, 0, "{}", said.all());
     assert_eq!(project.read("shop/pair.py"), "def one(): return 10\ndef two(): return 20\n");
@@ -104,7 +104,7 @@ fn killed_workers_go_on_and_nothing_is_committed_twice() {
             tell.send(()).unwrap_or_default();
             mends(request)
         });
-        let program = Program::with_anthropic(&server.url());
+        let program = Program::with_anthropic(&server.url()).without_court();
         let mut child = start(&program, &project);
         match moment {
             Moment::Told(word) => {
@@ -117,8 +117,7 @@ fn killed_workers_go_on_and_nothing_is_committed_twice() {
         child.wait().expect("it ends");
         let said = go_on(&program, &project, &[]);
         assert_eq!(said.code, 0, "{moment:?}: {}", said.all());
-        let mut wanted =
-            BUGS.map(|(module, ..)| format!("fix: tests/test_{module}.py tests/test_{module}.py: 1 failing test"));
+        let mut wanted = BUGS.map(|(module, ..)| format!("fix: tests/test_{module}.py: 1 failing test"));
         wanted.sort();
         // One that had been proven before the kill is merged first.
         let mut found = subjects(&project);
@@ -145,7 +144,7 @@ fn what_was_under_way_in_killed_jobs_counts_to_the_cap() {
         tell.send(()).unwrap_or_default();
         if killed.load(Ordering::SeqCst) { mends(request) } else { Scripted::Hang }
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let mut child = start(&program, &project);
     called.recv().expect("a call");
     kill_family(&mut child);
@@ -173,7 +172,7 @@ fn workers_hear_no_orders_and_say_so() {
         tell.send(()).unwrap_or_default();
         Scripted::Hang
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let mut child = start(&program, &project);
     called.recv().expect("a call");
     let call = |words: &[&str]| program.run(project.path(), words);

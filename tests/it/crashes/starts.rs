@@ -57,3 +57,32 @@ fn a_recording_that_cannot_be_written_is_told_and_the_run_goes_on() {
     }
     server.finish();
 }
+
+/// The file lies where the tests run: what they leave behind is taken away, and the tape is not.
+#[test]
+fn a_tape_in_the_checkout_holds_every_call_and_can_be_played() {
+    let project = Project::python();
+    let (source, wrong, right) = (project.source, project.wrong, project.right);
+    let server = ModelServer::start(move |request| {
+        match request.turn() {
+            0 => Say::call("edit_file", json!({ "path": source, "old_text": wrong, "new_text": right })).usage(900, 40),
+            _ => Say::call("final_report", json!({ "summary": "mended", "status": "done" })).usage(900, 40),
+        }
+        .into()
+    });
+    let program = Program::with_anthropic(&server.url());
+    let with = ["--test-command", project.test_command];
+    let run = |ladder: &str, more: &[&str]| {
+        program.run(project.path(), &[&["run", "--tiers", ladder][..], &with, more].concat())
+    };
+    let said = run("claude-haiku-4-5 x1", &["--record", "tape.json"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let text = std::fs::read_to_string(project.path().join("tape.json")).expect("a tape");
+    let tape: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(tape["calls"].as_array().map(Vec::len), Some(2), "{text}");
+    assert!(!said.all().contains("+++ b/tape.json"), "it is no part of the change: {}", said.all());
+    project.write(source, &project.read(source).replace(right, wrong));
+    let said = run("cassette/tape.json x1", &[]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    server.finish();
+}

@@ -152,6 +152,7 @@ impl Reader {
         let taken = match line.as_bytes().first() {
             Some(b'=') => self.section_line(line),
             Some(b'!') => self.stop_line(line),
+            Some(b'-') => numbers::title(line, '-').is_some_and(|title| title.starts_with("generated xml file: ")),
             Some(b'I' | b'E' | b'F' | b'+') if self.part != Part::Short => self.starts_trouble(line),
             _ => false,
         };
