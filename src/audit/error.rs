@@ -85,7 +85,7 @@ pub enum AuditError {
         why: String,
     },
     /// No run has that id or prefix.
-    #[error("the audit log holds no run {prefix}\n  → Fix: `upshift report` without a run shows the latest")]
+    #[error("the audit log holds no run {prefix}\n  → Fix: `upshift runs` lists those that it holds")]
     NoSuchRun {
         /// The id or prefix that was asked for.
         prefix: String,

@@ -23,7 +23,7 @@ use super::form::Form;
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
 use super::{Failure, left_behind, place, retirement, work};
-use crate::config::{Plan, Sandbox};
+use crate::config::{NO_MODEL, Plan, Sandbox};
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
 use finding::Finding;
 pub(super) use forge::place;
@@ -47,7 +47,7 @@ pub(super) fn run(flags: Flags, online: bool, environment: &Environment) -> anyh
         }
         Err(error) => match error.downcast_ref::<Failure>() {
             Some(failure) => {
-                let mut findings = Finding::each_told("configuration", &failure.message);
+                let mut findings = without_ladder(failure, &flags, environment);
                 // What does not hang on the ladder can be looked at without one.
                 if let Ok(resolved) = plan::resolve_without_ladder(flags, environment) {
                     findings.extend(setup::block_on(examine(&resolved, environment))?);
@@ -65,6 +65,17 @@ pub(super) fn run(flags: Flags, online: bool, environment: &Environment) -> anyh
         Form::Json => super::print(&json::render(&findings))?,
     };
     Ok(if findings.iter().any(|finding| finding.fix.is_some()) { EXIT_NOT_FIXED } else { EXIT_SUCCESS })
+}
+
+/// The findings about a configuration that cannot be used. A key that a workflow hands over in its job is not missing on a laptop.
+fn without_ladder(failure: &Failure, flags: &Flags, environment: &Environment) -> Vec<Finding> {
+    const ABOUT: &str = "configuration";
+    let told = || Finding::each_told(ABOUT, &failure.message);
+    if environment.in_actions() || !failure.message.starts_with(NO_MODEL) {
+        return told();
+    }
+    let Ok(resolved) = plan::resolve_without_ladder(flags.clone(), environment) else { return told() };
+    workflows::keys(&top_of(&resolved.checkout)).map_or_else(told, |said| vec![Finding::open(ABOUT, said)])
 }
 
 async fn examine(resolved: &Resolved, environment: &Environment) -> anyhow::Result<Vec<Finding>> {

@@ -243,12 +243,13 @@ fn next_steps(options: Options) -> String {
          3. If the tests need something installed (`npm ci`, say), name the command there as `setup-command`.\n  \
          4. To have CI run on the fixes, and no job wait for it, put the token of an App or a fine-grained one there: \
          gh secret set UPSHIFT_PUSH_TOKEN\n  \
-         5. Look at what a run would do and cost: upshift check\n  \
+         5. Look at what a run would do and cost, and whether anything is missing: upshift check, upshift doctor\n  \
          6. Try it on this machine (nothing is committed or pushed): upshift run\n"
     );
     if options.schedule == Schedule::No {
         steps.push_str(
-            "  7. To have runs go on by themselves that wait for a rate limit, or for what blocks them: upshift init --schedule --force\n",
+            "  Before step 1, if runs that wait for a rate limit, or for what blocks them, are to go on by themselves: \
+             upshift init --schedule --force\n",
         );
     }
     steps

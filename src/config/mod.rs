@@ -58,7 +58,7 @@ pub use plan::{
 };
 pub use read::Entry;
 pub use reference::reference;
-pub use resolve::{audit_path, resolve};
+pub use resolve::{NO_MODEL, audit_path, resolve};
 pub use saved::UNCHECKED;
 pub use schema::schema;
 pub use sections::SEEN_TESTS;

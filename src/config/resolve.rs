@@ -357,9 +357,12 @@ fn built_in<'d>(
     })
 }
 
+/// The first words of the error where no ladder is configured and no key is set.
+pub const NO_MODEL: &str = "No model to use: ";
+
 fn nothing_to_run() -> SourceErrors {
     SourceErrors {
-        heading: "No model to use: no ladder and no model is configured, and no provider's key is set.".to_owned(),
+        heading: format!("{NO_MODEL}no ladder and no model is configured, and no provider's key is set."),
         problems: Vec::new(),
         fix: Some(
             "Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY (or OLLAMA_HOST for local models, \

@@ -25,7 +25,7 @@ pub struct Finding {
     pub pass_to_fail: Vec<String>,
     /// Tests that pass at the base and are not among the head's, by their names.
     pub removed: Vec<String>,
-    /// Tests that pass at the base and are skipped at the head.
+    /// Tests of the base that ran there and are skipped at the head.
     pub skipped: Vec<String>,
     /// Tests that expect less than they did, or something else.
     pub weakened: Vec<Weakened>,

@@ -108,7 +108,7 @@ pub(super) async fn run(
     if (!witnessed && author == Author::Model) || context.charter.plan.safety.on_remark == OnRemark::Refuse {
         judged.refuse_remarked(context.world.workspace.root());
     }
-    tell(recorder, climb, &judged);
+    tell(recorder, (climb, author), &judged);
     yours::tell(context, recorder);
     if let Some(Proven { evidence: proof, runs, duration_ms }) = proven {
         recorder.emit(&Event::EvidenceGathered { proof, runs, duration_ms });
@@ -133,13 +133,14 @@ fn demand(context: &Context<'_>, climb: &Climb, author: Author) -> Option<Demand
 }
 
 /// Tells reviewers what was put back, how the tests ended, and why a green was refused.
-fn tell(recorder: &mut Recorder<'_>, climb: &Climb, judged: &Judged) {
+fn tell(recorder: &mut Recorder<'_>, (climb, author): (&Climb, Author), judged: &Judged) {
     let verdict = &judged.judgement.verdict;
     let mut messages = judged.put_back.clone();
     if !judged.rewritten.is_empty() {
         messages.push(format!("code under test had rewritten test files, put back: {}", judged.rewritten.join(", ")));
     }
-    if let Verdict::Tampered { reason } = verdict {
+    // A person's change belongs to no tier, and its finding has the reason.
+    if let (Verdict::Tampered { reason }, Author::Model) = (verdict, author) {
         let (tier, iteration) = (climb.position.tier_index + 1, climb.iteration());
         messages.push(format!("the green of tier {tier}, iteration {iteration} was refused as tampered: {reason}"));
     }

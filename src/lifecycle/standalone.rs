@@ -20,13 +20,13 @@ use crate::domain::finding::{Finding, Standing};
 use crate::domain::outcome::Outcome;
 use crate::domain::proof::Evidence;
 use crate::domain::stop::StopCause;
-use crate::domain::test_report::{RunKind, TestReport, TestStatus};
+use crate::domain::test_report::RunKind;
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
 use crate::policy::guard::Guard;
 use crate::policy::verdict::Baseline;
-use crate::test_run;
-use crate::trial::{self, Judged};
+use crate::test_run::{self, TestRun};
+use crate::trial::{self, Judged, Side};
 
 /// The two ends of a change, as recorded states.
 #[derive(Debug, Clone)]
@@ -178,7 +178,7 @@ async fn measured(
         // The evidence is about tests that failed before; there are none.
         finding.proof.clear();
     }
-    compare_with_base(context, &climb.measured, ends, (over, &judged.run.report), &mut finding).await?;
+    compare_with_base(context, &climb.measured, ends, (over, &judged.run), &mut finding).await?;
     Ok(finding)
 }
 
@@ -340,19 +340,19 @@ fn conclude(finding: &mut Finding, judged: &Judged, tells_apart: bool) {
     };
 }
 
-/// The base's own tests over the base: what passed there has to pass at the head, or to be named.
+/// The base's own tests over the base: what ran there has to pass at the head, or to be named.
 async fn compare_with_base(
     context: &Context<'_>,
     measured: &Measured,
     ends: &Ends,
-    (over, head): (&TreeId, &TestReport),
+    (over, head): (&TreeId, &TestRun),
     finding: &mut Finding,
 ) -> Result<(), LifecycleError> {
     if finding.standing == Standing::Broken {
         return Ok(());
     }
-    let passing = if ends.base.0 == *over {
-        measured.baseline.passing.keys().cloned().collect()
+    let base = if ends.base.0 == *over {
+        Side::measured(&measured.baseline)
     } else {
         context.world.workspace.restore(&ends.base.0).await?;
         let run = test_run::run(&measured.setup.tests, None, &context.world.stop).await?;
@@ -362,33 +362,34 @@ async fn compare_with_base(
             );
             return Ok(());
         }
-        Baseline::from_report(&run.report, Vec::new(), true).passing.into_keys().collect::<BTreeSet<String>>()
+        Side::of(&run.report, run.filed.report())
     };
-    if head.kind != RunKind::Tests {
+    if head.report.kind != RunKind::Tests {
         finding
             .notes
             .push("the head's run did not come to its end, so that nothing is said of tests that are gone".to_owned());
         return Ok(());
     }
-    let now = Baseline::from_report(head, Vec::new(), true);
-    let names_none = now.passing.is_empty() && now.passed.is_some_and(|passed| passed > 0);
-    if names_none || passing.is_empty() {
-        let changes = context.world.workspace.changes(&ends.base.0, &ends.head.0).await?;
-        finding.removed = trial::changed_tests(&changes, &head.framework).gone;
-        finding.notes.push(
-            "the runner does not name tests that pass: those that are gone are told by the text of the changed files alone".to_owned(),
-        );
+    let found = trial::base_tests(&base, &Side::of(&head.report, head.filed.report()));
+    (finding.pass_to_pass, finding.skipped) = (found.pass_to_pass, found.skipped);
+    if found.are_named {
+        finding.removed = found.gone;
         return Ok(());
     }
-    for name in passing {
-        let skipped = head.tests.iter().any(|test| test.status == TestStatus::Skipped && test.name == name);
-        if now.passing.contains_key(&name) {
-            finding.pass_to_pass += 1;
-        } else if skipped || now.skipped.contains(&name) {
-            finding.skipped.push(name);
-        } else if !now.failing.contains(&name) {
-            finding.removed.push(name);
-        }
+    let changes = context.world.workspace.changes(&ends.base.0, &ends.head.0).await?;
+    finding.removed = trial::changed_tests(&changes, &head.report.framework).gone;
+    finding.notes.push(
+        "the runner does not name tests that pass: those that are gone are told by the text of the changed files alone"
+            .to_owned(),
+    );
+    if found.more_skipped > 0 {
+        let more = match found.more_skipped {
+            1 => "1 more test is skipped than at the base".to_owned(),
+            more => format!("{more} more tests are skipped than at the base"),
+        };
+        finding
+            .notes
+            .push(format!("{more}; the runner does not say which: run it with its verbose option (often `-v`)"));
     }
     Ok(())
 }

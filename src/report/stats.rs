@@ -383,13 +383,16 @@ fn advice(suggestion: &SuggestionStats, runs: usize, unknown: usize) -> String {
     let cost = MicroUsd::from_usd(suggestion.cost_usd).unwrap_or_default();
     let tasks = words::count(words::u64_of(suggestion.tasks), "task");
     let is_own = suggestion.basis == "history";
-    let from = if is_own {
-        match unknown {
-            0 => format!("from {tasks} of this log"),
-            unknown => format!("from {tasks} of this log ({unknown} left out, of whose cost a part is unknown)"),
+    let heading = match (is_own, unknown) {
+        (true, 0) => format!("Suggested ladder, from {tasks} of this log"),
+        (true, unknown) => {
+            format!("Suggested ladder, from {tasks} of this log ({unknown} left out, of whose cost a part is unknown)")
         }
-    } else {
-        "from a public benchmark, not from this log".to_owned()
+        (false, _) => {
+            "No ladder can be suggested from this log yet. For comparison, the best one of a public benchmark, \
+                       which does not hold every model of today"
+                .to_owned()
+        }
     };
     let basis = if is_own {
         format!(
@@ -409,10 +412,7 @@ fn advice(suggestion: &SuggestionStats, runs: usize, unknown: usize) -> String {
             suggestion.fixes / number(suggestion.tasks.max(1)) * 100.0
         )
     };
-    format!(
-        "\nSuggested ladder, {from}:\n  upshift{JOINT}run{JOINT}--tiers{JOINT}'{}'\n{basis}\n",
-        ladder.replace(' ', JOINT)
-    )
+    format!("\n{heading}:\n  upshift{JOINT}run{JOINT}--tiers{JOINT}'{}'\n{basis}\n", ladder.replace(' ', JOINT))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "numbers of tasks are far below 2^53")]

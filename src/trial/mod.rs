@@ -8,6 +8,7 @@
 //! is done, the files on disk are those of the tree that it returns.
 
 pub mod added;
+mod base_tests;
 mod belongings;
 mod bench;
 mod changed_tests;
@@ -22,6 +23,7 @@ mod set_aside;
 mod settle;
 mod weakened;
 
+pub use base_tests::{BaseTests, Side, base_tests};
 pub use bench::{Bench, TrialError};
 pub use foresight::Foresight;
 pub use judging::{Judged, candidate, describe, explained, failed, leave_out, passed, signature};

@@ -338,6 +338,30 @@ fn tests_that_are_gone_skipped_or_expect_less_are_named() {
     assert!(said.out.contains("\n  ⚠ 1 test expects less, or something else:\n    - CartTest > test_total in tests/test_cart.py: no longer 42\n"), "{}", said.out);
 }
 
+/// The commonest way to a green: the test that fails, or another one, is not run any more.
+#[test]
+fn a_skip_is_named_also_of_a_test_that_failed_and_counted_where_nothing_has_a_name() {
+    let tests = format!("{TESTS}{TEST_TOTAL}");
+    let repository = Repository::with(&[
+        ("shop/__init__.py", ""),
+        ("shop/cart.py", CART),
+        ("tests/__init__.py", ""),
+        ("tests/test_cart.py", &tests),
+    ]);
+    let skipped =
+        |name: &str| tests.replace(&format!("    def {name}"), &format!("    @unittest.skip('x')\n    def {name}"));
+    repository.write(&[("tests/test_cart.py", &skipped("test_total"))]);
+    let (finding, code) = python(&repository);
+    assert_eq!((finding["standing"].as_str(), code), (Some("nothing_to_prove"), 0), "{finding}");
+    assert_eq!(names(&finding, "skipped"), [TOTAL]);
+    let mended = CART.replace("prices[1:]", "prices");
+    repository.write(&[("tests/test_cart.py", &skipped("test_count")), ("shop/cart.py", &mended)]);
+    let (finding, code) = repository.finding(&["--test-command", "python3 -m unittest"]);
+    assert_eq!((finding["standing"].as_str(), code), (Some("proven"), 0), "{finding}");
+    let notes = names(&finding, "notes").concat();
+    assert!(notes.contains("1 more test is skipped than at the base"), "{finding}");
+}
+
 #[test]
 fn tests_inside_a_source_file_and_tests_that_do_not_compile_over_the_base_count() {
     let library = "pub fn add(a: i64, b: i64) -> i64 {\n    a - b\n}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn zero() {\n        \

@@ -166,6 +166,38 @@ pub(super) fn mends(step: &Value) -> bool {
     !judges && command(step).is_some_and(|command| command != "gate" && command != "resume")
 }
 
+/// Whether a step of upshift judges, and asks no model.
+fn judges_in(step: &Value) -> bool {
+    command(step).is_some() && step.get("with").and_then(|with| with.get("mode")?.as_str()) == Some("judge")
+}
+
+/// Whether a job of a workflow judges.
+pub(super) fn judges(workflow: &Value) -> bool {
+    steps(workflow).any(judges_in)
+}
+
+/// Whether a job of a workflow works on a run.
+pub(super) fn mends_somewhere(workflow: &Value) -> bool {
+    steps(workflow).any(mends)
+}
+
+/// The variables that its steps of upshift are given from secrets, but for the token: at the step, its job, or the workflow.
+pub(super) fn secrets_of_upshift(workflow: &Value) -> impl Iterator<Item = &str> {
+    let of_jobs = jobs(workflow).filter(|job| mends_in(job)).flat_map(move |job| {
+        let steps = job.get("steps").and_then(Value::as_sequence).into_iter().flatten().filter(|step| mends(step));
+        std::iter::once(job).chain(steps).chain(std::iter::once(workflow))
+    });
+    of_jobs.filter_map(|holder| holder.get("env")?.as_mapping()).flatten().filter_map(|(name, value)| {
+        let is_secret =
+            value.as_str().is_some_and(|value| value.contains("secrets.") && !value.contains("GITHUB_TOKEN"));
+        name.as_str().filter(|name| is_secret && name.ends_with("_API_KEY"))
+    })
+}
+
+fn steps(workflow: &Value) -> impl Iterator<Item = &Value> {
+    jobs(workflow).filter_map(|job| job.get("steps")?.as_sequence()).flatten()
+}
+
 /// The command of upshift that a step runs. `None` where the step does not use upshift.
 pub(super) fn command(step: &Value) -> Option<&str> {
     let action = action(step)?;

@@ -1,6 +1,7 @@
 //! The doctor's checks of the workflows in the checkout: whether the gate stands first, and whether anything else runs with upshift's
 //! rights.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_yaml::Value;
@@ -38,6 +39,23 @@ pub(super) fn examine(checkout: &Path, waits: Waits) -> Vec<Finding> {
 /// A line for each workflow in which no job would go on once the last of these checks, none of Actions, has ended.
 pub(super) fn deaf_to(checkout: &Path, outsiders: &[&str]) -> Vec<Finding> {
     all(checkout).iter().filter_map(|workflow| triggers::deaf_to(workflow, outsiders)).collect()
+}
+
+/// Where the keys of models come from that are not set here, in words. `None` where no workflow hands one over and one needs it.
+pub(super) fn keys(checkout: &Path) -> Option<String> {
+    let workflows = all(checkout);
+    let secrets = |workflow: &Workflow| {
+        let names: BTreeSet<String> = triggers::secrets_of_upshift(&workflow.text).map(str::to_owned).collect();
+        (!names.is_empty()).then(|| (workflow.file.clone(), names.into_iter().collect::<Vec<_>>().join(", ")))
+    };
+    if let Some((file, names)) = workflows.iter().find_map(secrets) {
+        return Some(format!(
+            "no model's key is set here, so that the ladder is not looked at; {file} hands {names} over in its job"
+        ));
+    }
+    let judges = workflows.iter().find(|workflow| triggers::judges(&workflow.text))?;
+    let mends = workflows.iter().any(|workflow| triggers::mends_somewhere(&workflow.text));
+    (!mends).then(|| format!("no model's key is set here, and {} needs none: it judges", judges.file))
 }
 
 fn all(checkout: &Path) -> Vec<Workflow> {
@@ -129,13 +147,27 @@ fn job(file: &str, steps: &[Value]) -> Vec<Finding> {
     findings
 }
 
-/// Whether it may start what the checkout holds: every script, and every action but those that fetch and unpack.
+/// Whether it may start what the checkout holds: every script but one that starts images alone, and every action but those that fetch and
+/// unpack.
 fn runs_foreign_code(step: &Value) -> bool {
     match action(step) {
-        None => step.get("run").is_some(),
+        None => step.get("run").is_some_and(|script| !script.as_str().is_some_and(starts_images_alone)),
         Some("actions/checkout") => false,
         Some(action) => command(step).is_none() && !action.starts_with("actions/setup-"),
     }
+}
+
+/// Whether a script only starts containers of published images, which are given nothing of the checkout.
+fn starts_images_alone(script: &str) -> bool {
+    let is_one = |line: &str| {
+        let shares = ["-v", "--volume", "--mount", "--volumes-from", "--env-file", "--privileged", "--label-file"];
+        let takes = |word: &str| shares.iter().any(|share| word == *share || word.starts_with(&format!("{share}=")));
+        line.strip_prefix("docker run ").is_some_and(|rest| {
+            !rest.contains(['$', '`', '&', ';', '|', '<', '>', '(']) && !rest.split_whitespace().any(takes)
+        })
+    };
+    let mut lines = script.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).peekable();
+    lines.peek().is_some() && lines.all(is_one)
 }
 
 fn name(step: &Value) -> String {

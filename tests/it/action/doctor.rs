@@ -318,6 +318,42 @@ fn the_workflow_that_init_writes_is_a_tick_and_each_step_before_upshift_is_named
     assert!(of_workflow(&from_elsewhere)[0].contains("does not start the program that the gate's step installed"));
 }
 
+/// As the pages tell it: the key stands in GitHub's secrets, and the doctor is asked on a laptop.
+#[test]
+fn a_key_that_the_job_is_given_is_not_missing_on_a_laptop() {
+    let asked = |workflow: &str| {
+        let project = Project::python();
+        project.write(".github/workflows/upshift.yml", &workflow.replace("YOUR-ACCOUNT", "acme"));
+        project.commit();
+        Program::new().run(project.path(), &["doctor", "--test-command", project.test_command])
+    };
+    let said = asked(upshift::cli::init::WORKFLOW);
+    let line = "configuration: no model's key is set here, so that the ladder is not looked at; upshift.yml hands ANTHROPIC_API_KEY";
+    assert!(said.out.contains(line) && !said.out.contains("No model to use"), "{}", said.all());
+    let said = asked(&upshift::cli::init::WORKFLOW.replace("secrets.", "vars."));
+    assert!(said.code == 1 && said.out.contains("✖ configuration: No model to use"), "{}", said.all());
+    let judges = "on: pull_request\njobs:\n  judge:\n    steps:\n      - uses: actions/checkout@v5\n      - uses: acme/upshift@v1\n        \
+                  with: { mode: judge }\n";
+    let said = asked(judges);
+    assert!(said.out.contains("no model's key is set here, and upshift.yml needs none: it judges"), "{}", said.all());
+}
+
+#[test]
+fn a_step_that_starts_images_alone_runs_nothing_of_the_checkout() {
+    let ours = upshift::cli::init::WORKFLOW;
+    let with = |script: &str| {
+        let step = format!("      - run: {script}\n      # No step here installs");
+        of_workflow(&ours.replace("      # No step here installs", &step))
+    };
+    let lines = with("docker run --detach --publish 5432:5432 --env POSTGRES_PASSWORD=test postgres:17");
+    assert!(lines[0].starts_with("✔ workflow"), "{lines:?}");
+    for script in
+        ["docker run -v .:/src postgres:17", "docker run x && make", "docker compose up", "docker run --mount=a x"]
+    {
+        assert!(with(script)[0].contains("runs before upshift"), "{script}");
+    }
+}
+
 #[test]
 fn a_workflow_of_the_old_shape_is_named_but_not_one_that_only_runs_what_was_merged() {
     let old = "on: { pull_request: { types: [labeled] } }\njobs:\n  fix:\n    steps:\n      - uses: actions/checkout@v5\n      \
