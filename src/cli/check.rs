@@ -174,7 +174,11 @@ fn thousands(number: u64) -> String {
 fn iterations_of(plan: &Plan) -> String {
     let of_ladder: u64 = plan.tiers.iter().map(|tier| u64::from(tier.max_iterations)).sum();
     let cap = plan.budget.max_iterations;
-    if of_ladder < u64::from(cap) { format!("{of_ladder} of the ladder, at most {cap}") } else { cap.to_string() }
+    if of_ladder < u64::from(cap) {
+        format!("{of_ladder} (the ladder's, below the cap of {cap})")
+    } else {
+        cap.to_string()
+    }
 }
 
 fn budget(out: &mut String, plan: &Plan) {
@@ -214,7 +218,7 @@ fn worst_case_reason(plan: &Plan) -> String {
     let of_tiers =
         plan.tiers.iter().zip(&plan.uncapped).map(|(tier, most)| format!("{} {}", tier.name, most.to_cents()));
     format!(
-        "the cap: no call is made that could pass it (without it, at the very most: {})",
+        "the cap: no call is made that could pass it (without it, if every call filled its window in every turn: {})",
         of_tiers.collect::<Vec<_>>().join(", ")
     )
 }

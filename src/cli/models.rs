@@ -44,7 +44,10 @@ pub(super) fn connect(
                 let clock: Arc<dyn Clock> = setup.clock.clone();
                 endpoint.connect(&http, clock).map_err(|error| Failure::usage(error.to_string()))?
             }
-            None => Box::new(played_cassettes(plan, setup, past)?),
+            None => {
+                recordings(plan).for_each(|path| workspace.spare_own(&from_here(setup.checkout, path)));
+                Box::new(played_cassettes(plan, setup, past)?)
+            }
         };
         providers.insert(name.clone(), provider);
     }
@@ -138,8 +141,7 @@ fn played(event: &Event) -> Option<&ModelId> {
 /// A cassette that cannot be used (exit 2).
 fn opened(plan: &Plan, checkout: &Path, may_be_absent: bool) -> anyhow::Result<Cassettes> {
     let mut cassettes = Cassettes::default();
-    for target in targets(plan).filter(|target| target.provider == CASSETTE) {
-        let (path, _) = cassette::split_target(&target.model);
+    for path in recordings(plan) {
         let file = from_here(checkout, path);
         if may_be_absent && !file.exists() {
             continue;
@@ -148,6 +150,11 @@ fn opened(plan: &Plan, checkout: &Path, may_be_absent: bool) -> anyhow::Result<C
         cassettes.insert(path, cassette);
     }
     Ok(cassettes)
+}
+
+/// The paths of the plan's recordings.
+fn recordings(plan: &Plan) -> impl Iterator<Item = &str> {
+    targets(plan).filter(|target| target.provider == CASSETTE).map(|target| cassette::split_target(&target.model).0)
 }
 
 /// Puts what cassettes know of their models (prices, above all) into the plan. Of a job that may have no checkout and only hear of a run,

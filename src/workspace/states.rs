@@ -68,8 +68,8 @@ pub(super) struct States {
 impl States {
     /// Prepares recording a tree. Files that other programs write are left out of it where they are not tracked and are no `judge`.
     pub(super) fn new(store: Store, root: &Path, is_judge: impl Fn(&Path) -> bool) -> Self {
-        let kept: BTreeSet<RelPath> =
-            git_index::tracked(root).iter().filter_map(|path| RelPath::from_path(path).ok()).collect();
+        let tracked = git_index::tracked(root);
+        let kept: BTreeSet<RelPath> = tracked.iter().filter_map(|path| RelPath::from_path(path).ok()).collect();
         let open = OpenFiles::look(root, |path| !kept.contains(path) && !is_judge(path.as_path()));
         let (memory, written, theirs) = (Memory { kept, ..Memory::default() }, Written::default(), Theirs::default());
         Self { store, memory: Mutex::new(memory), written, theirs, frozen: Frozen::default(), open }
@@ -107,6 +107,11 @@ impl States {
     /// The contents and manifests.
     pub(super) const fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// Whether a file is kept in every state: git tracked it, or it was recorded.
+    pub(super) fn is_kept(&self, path: &RelPath) -> bool {
+        self.memory().kept.contains(path)
     }
 
     /// Lets a file belong to every later state, whatever an ignore rule says.
@@ -359,8 +364,7 @@ impl States {
             None => find_nested(root.path()),
         };
         let top = root.path().to_owned();
-        let own = self.store.folder().to_owned();
-        let skipped = nested.clone();
+        let (own, skipped) = (self.store.folder().to_owned(), nested.clone());
         let walker = walker(root.path())
             .filter_entry(move |entry| {
                 !is_private(entry.file_name())

@@ -17,13 +17,14 @@ impl Workspace {
         self.states.open_files().only_ours();
     }
 
-    /// Spares a file that upshift itself writes as it is now, if it lies in the checkout. It must be said again whenever another file was
-    /// put in its place.
+    /// Spares an untracked file of upshift's own (a tape, a recording that is played) as it is now, if it lies in the checkout. It must be
+    /// said again whenever another file was put in its place.
     pub fn spare_own(&self, file: &Path) {
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let at = folder.canonicalize().ok().zip(file.file_name()).map(|(folder, name)| folder.join(name));
         let below = at.as_ref().and_then(|at| at.strip_prefix(self.root.path()).ok());
-        if let Some(path) = below.and_then(|path| RelPath::from_path(path).ok()) {
+        let path = below.and_then(|path| RelPath::from_path(path).ok());
+        if let Some(path) = path.filter(|path| !self.states.is_kept(path)) {
             self.states.open_files().add_ours(self.root.path(), path);
         }
     }

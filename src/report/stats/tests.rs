@@ -76,6 +76,11 @@ fn a_ladder_says_of_what_it_is_drawn_and_why_one_run_is_too_little() {
         spent_in_fact_usd: 900.0,
     });
     let prior = render(&stats, None);
-    assert!(prior.contains("No ladder can be suggested from this log yet. For comparison, the best one of a public benchmark"), "{prior}");
+    assert!(
+        prior.contains(
+            "No ladder can be suggested from this log yet. For comparison, the best one of a public benchmark"
+        ),
+        "{prior}"
+    );
     assert!(prior.contains("This log says too little yet: 1 run in this log, and a model"), "{prior}");
 }

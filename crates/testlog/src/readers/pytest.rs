@@ -132,7 +132,7 @@ impl Reader {
         }
     }
 
-    /// A result of a passing test, beyond doubt: nobody else need see it.
+    /// A result of a passing test: nobody else need see it.
     pub(super) fn express(&mut self, line: &str) -> bool {
         self.part == Part::Progress
             && self.seen
@@ -152,7 +152,7 @@ impl Reader {
         let taken = match line.as_bytes().first() {
             Some(b'=') => self.section_line(line),
             Some(b'!') => self.stop_line(line),
-            Some(b'-') => numbers::title(line, '-').is_some_and(|title| title.starts_with("generated xml file: ")),
+            Some(b'-') => numbers::title(line, '-').is_some_and(|title| title.starts_with("generated xml")),
             Some(b'I' | b'E' | b'F' | b'+') if self.part != Part::Short => self.starts_trouble(line),
             _ => false,
         };
@@ -238,9 +238,8 @@ impl Reader {
     fn ended_with(&mut self, found: Numbers) {
         self.seen = true;
         self.blocks.close();
-        let in_progress = self.part == Part::Progress;
         self.numbers = Some(found);
-        if !in_progress {
+        if self.part != Part::Progress {
             self.session_ends();
         }
     }
