@@ -25,7 +25,7 @@ use crate::domain::outcome::{BY_ITSELF, EXIT_INTERNAL, EXIT_SIGNAL_BASE, EXIT_US
 use crate::domain::stop::{Stop, StopCause, StopSource};
 use crate::domain::units::RunId;
 use crate::domain::verdict::Exit;
-use crate::gateway::child::{self, Door};
+use crate::gateway::child::{self, Endpoint};
 use crate::gateway::{self, Gateway, Lane, Ledger, Money, NoMoreCalls, Pin, Place, Refusal, Spoken, Tally, Token};
 use crate::model::endpoint::Wire;
 use crate::model::relay::Relay;
@@ -125,7 +125,7 @@ async fn session(
     let pin = plan.model.clone().map(|main| Pin { main, side: plan.side_model.clone() });
     let side = pin.as_ref().map(Pin::side_name).unwrap_or_default();
     let models = pin.as_ref().map(|pin| (pin.main.model.as_str(), side.as_str()));
-    let door = Door { url: &open.url(), token: token.word(), models };
+    let endpoint = Endpoint { url: &open.url(), token: token.word(), models };
     let companion = Companion {
         command: command.to_vec(),
         cwd: checkout.to_owned(),
@@ -134,7 +134,7 @@ async fn session(
         errors: None,
         grace: GRACE,
         last_grace: Some(LAST_GRACE),
-        env: child::environment(environment.raw(), &is_secret_name, &plan.pass_env, &known, door),
+        env: child::environment(environment.raw(), &is_secret_name, &plan.pass_env, &known, endpoint),
     };
     let gateway = Gateway { token, lanes, pin, facts: plan.facts.clone(), clean: Some(known), waits: false };
     let (end, ends) = StopSource::new();

@@ -13,10 +13,10 @@ use crate::domain::units::{CommitSha, RunId};
 use crate::github::{CommentSlot, GitHub, GithubError, Identity};
 use crate::lifecycle::gate::{self, Refusal, Rules, Stage};
 use crate::lifecycle::history::{self, Evidence, Place};
-use crate::lifecycle::reentry::{self, Answered, Door, Found, Whose};
+use crate::lifecycle::reentry::{self, Answered, Found, HeadQuery, Whose};
 use crate::report::markdown;
 
-/// The most that the door waits altogether: for the job that parked the run, and for the last checks to appear.
+/// The most that the query waits altogether: for the job that parked the run, and for the last checks to appear.
 const PATIENCE_MS: u64 = 600_000;
 
 /// How a job comes to its run.
@@ -33,7 +33,7 @@ pub(super) enum Entry {
 /// A run to go on with.
 #[derive(Debug)]
 pub(super) struct Visit {
-    desk: Desk,
+    client: PullRequestClient,
     run: RunId,
     head: CommitSha,
     answered: Answered,
@@ -41,7 +41,7 @@ pub(super) struct Visit {
 
 /// Facts that every question is asked with.
 #[derive(Debug)]
-struct Desk {
+struct PullRequestClient {
     github: GitHub,
     identity: Identity,
     number: u64,
@@ -52,9 +52,9 @@ struct Desk {
     clock: Arc<dyn Clock>,
 }
 
-impl Desk {
-    fn door<'a>(&'a self, run: &'a str, head: &'a CommitSha) -> Door<'a> {
-        Door {
+impl PullRequestClient {
+    fn query<'a>(&'a self, run: &'a str, head: &'a CommitSha) -> HeadQuery<'a> {
+        HeadQuery {
             github: &self.github,
             slot: CommentSlot { number: self.number, marker: &self.marker, identity: &self.identity },
             run,
@@ -99,15 +99,15 @@ impl Visit {
     /// # Errors
     /// The comment cannot be read or edited (exit 6), a file cannot be written.
     pub(super) async fn claim(&self, context: &CiContext, folder: &std::path::Path) -> anyhow::Result<Claim> {
-        let Self { desk, run, head, answered } = self;
-        let door = desk.door(&run.0, head);
-        if reentry::claim(door, answered).await.map_err(unknown)?.is_none() {
+        let Self { client, run, head, answered } = self;
+        let query = client.query(&run.0, head);
+        if reentry::claim(query, answered).await.map_err(unknown)?.is_none() {
             return Ok(Claim::Theirs);
         }
         std::fs::create_dir_all(folder)?;
         let place = Place {
-            github: &desk.github,
-            slot: door.slot,
+            github: &client.github,
+            slot: query.slot,
             workflow: context.run.workflow_path.as_deref(),
             default_branch: context.default_branch.as_deref(),
             scratch: folder,
@@ -115,7 +115,8 @@ impl Visit {
             evidence: Evidence::Artifacts,
         };
         let stamp = &answered.stamp;
-        let of_claim = stamp.claimed.map(|(job, attempt)| history::artifact_name(job, attempt, Some(desk.number), run));
+        let of_claim =
+            stamp.claimed.map(|(job, attempt)| history::artifact_name(job, attempt, Some(client.number), run));
         let mut gone = String::new();
         // A job that claimed the run and died has the newer log, if it came to have one.
         for name in of_claim.iter().chain([&stamp.artifact]) {
@@ -135,34 +136,34 @@ const NO_LOG: &str =
 impl Visit {
     /// Has our comment wait no longer for a run that nobody can go on with.
     pub(super) async fn end_without_log(&self) -> Result<(), GithubError> {
-        let door = self.desk.door(&self.run.0, &self.head);
-        reentry::end(door, &self.answered, NO_LOG).await
+        let query = self.client.query(&self.run.0, &self.head);
+        reentry::end(query, &self.answered, NO_LOG).await
     }
 }
 
 impl Visit {
     /// Whether the run has pushed this commit, also where a process died before it could say so.
     async fn has_pushed(&self, head: &CommitSha) -> Result<bool, GithubError> {
-        let message = self.desk.github.commit(&head.0).await?.message;
+        let message = self.client.github.commit(&head.0).await?.message;
         Ok(gate::run_of(&message) == Some(self.run.0.as_str()))
     }
 
     /// Has our comment wait no longer for a commit that somebody else's stands on by now.
     async fn end_behind(&self, newer: &CommitSha) -> Result<(), GithubError> {
-        let door = self.desk.door(&self.run.0, &self.head);
+        let query = self.client.query(&self.run.0, &self.head);
         let note = format!(
             "**The wait is over.** `{}` is the head by now, and not this run's commit: CI of that one tells, and may start a run of its own.",
             newer.short()
         );
-        reentry::end_unclaimed(door, &self.answered, &note).await
+        reentry::end_unclaimed(query, &self.answered, &note).await
     }
 
     /// Has our comment wait no longer for a run that this job has claimed and could not go on with: why.
     pub(super) async fn end_because(&self, why: &str) -> Result<(), GithubError> {
-        let door = self.desk.door(&self.run.0, &self.head);
+        let query = self.client.query(&self.run.0, &self.head);
         let why = why.lines().next().unwrap_or_default();
         let note = format!("**The wait is over.** The run cannot go on: {}", markdown::quoted(why));
-        reentry::end_claimed(door, &self.answered, &note).await
+        reentry::end_claimed(query, &self.answered, &note).await
     }
 }
 
@@ -213,7 +214,7 @@ async fn blocked(context: &CiContext, marker: &str, environment: &Environment) -
     let github = forge::connect(environment, place, token, Arc::clone(&clock), Stop::never()).map_err(unknown)?;
     let github = github.with_deadline(deadline);
     let identity = github.identity(forge::token_kind(environment)).await.map_err(unknown)?;
-    let desk = Desk {
+    let client = PullRequestClient {
         identity,
         number,
         marker: marker.to_owned(),
@@ -223,13 +224,13 @@ async fn blocked(context: &CiContext, marker: &str, environment: &Environment) -
         clock,
         github,
     };
-    let found = reentry::find_unpushed(desk.door("", head), whose).await.map_err(unknown)?;
+    let found = reentry::find_unpushed(client.query("", head), whose).await.map_err(unknown)?;
     Ok(match found {
         Found::Nothing(_) => None,
         Found::StillWaiting(what) => Some(Entry::Waits(what)),
         Found::Answered(answered) => {
             let run = RunId(answered.stamp.run.clone());
-            Some(Entry::GoesOn(Box::new(Visit { desk, run, head: head.clone(), answered: *answered })))
+            Some(Entry::GoesOn(Box::new(Visit { client, run, head: head.clone(), answered: *answered })))
         }
     })
 }
@@ -265,7 +266,7 @@ async fn visit(
             None => return Ok(None),
         },
     };
-    let desk = Desk {
+    let client = PullRequestClient {
         identity,
         number: pull.number,
         marker: marker.to_owned(),
@@ -275,7 +276,7 @@ async fn visit(
         clock,
         github,
     };
-    let found = reentry::find(desk.door(&run, &head)).await.map_err(unknown)?;
+    let found = reentry::find(client.query(&run, &head)).await.map_err(unknown)?;
     let answered = match found {
         Found::Nothing(why) => {
             super::say(&format!("No run waits for this commit of upshift's: {why}."));
@@ -285,7 +286,7 @@ async fn visit(
         Found::Answered(answered) => *answered,
     };
     let refused = gate::judge(context, &facts, rules, Stage::GoesOn { delivered: Some(&head) });
-    let visit = Visit { desk, run: RunId(run), head, answered };
+    let visit = Visit { client, run: RunId(run), head, answered };
     if let Some(why) = refused {
         if let Refusal::HeadMoved { to, .. } = &why
             && !visit.has_pushed(to).await.map_err(unknown)?

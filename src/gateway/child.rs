@@ -26,7 +26,7 @@ const LOOPBACK: &str = "127.0.0.1,localhost";
 
 /// Where a program finds the gateway.
 #[derive(Debug, Clone, Copy)]
-pub struct Door<'a> {
+pub struct Endpoint<'a> {
     /// `http://127.0.0.1:PORT`.
     pub url: &'a str,
     /// The placeholder key.
@@ -42,7 +42,7 @@ pub fn environment(
     is_secret: &dyn Fn(&str) -> bool,
     passed: &[String],
     redactor: &Redactor,
-    door: Door<'_>,
+    endpoint: Endpoint<'_>,
 ) -> BTreeMap<OsString, OsString> {
     let gets_through = |name: &OsString, value: &OsString| {
         let Some(text) = name.to_str() else { return false };
@@ -62,13 +62,13 @@ pub fn environment(
         let both = if known.is_empty() { LOOPBACK.to_owned() } else { format!("{known},{LOOPBACK}") };
         child.insert(name.into(), both.into());
     }
-    child.extend(pointers(door).into_iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
+    child.extend(pointers(endpoint).into_iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
     child
 }
 
 /// Variables that point clients at the gateway, and keep them to themselves (AGENTS.md).
-fn pointers(door: Door<'_>) -> Vec<(&'static str, String)> {
-    let Door { url, token, models } = door;
+fn pointers(endpoint: Endpoint<'_>) -> Vec<(&'static str, String)> {
+    let Endpoint { url, token, models } = endpoint;
     let mut pointers: Vec<(&'static str, String)> = vec![
         ("ANTHROPIC_BASE_URL", url.to_owned()),
         ("OPENAI_BASE_URL", format!("{url}/v1")),
@@ -102,9 +102,10 @@ mod tests {
         let caller = caller.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect();
         let passed: Vec<String> = passed.iter().map(|name| (*name).to_owned()).collect();
         let redactor = Redactor::new(&[SecretString::from("sk-canary-0123456789abcdef".to_owned())]);
-        let door = Door { url: "http://127.0.0.1:4000", token: "upshift-placeholder", models: Some(("m", "s")) };
+        let endpoint =
+            Endpoint { url: "http://127.0.0.1:4000", token: "upshift-placeholder", models: Some(("m", "s")) };
         let child =
-            environment(&caller, &|name| name.contains("KEY") || name.contains("TOKEN"), &passed, &redactor, door);
+            environment(&caller, &|name| name.contains("KEY") || name.contains("TOKEN"), &passed, &redactor, endpoint);
         child.into_iter().map(|(name, value)| (name.into_string().unwrap(), value.into_string().unwrap())).collect()
     }
 

@@ -27,7 +27,7 @@ const MOST_NAMED: usize = 3;
 
 /// Where to look.
 #[derive(Debug, Clone, Copy)]
-pub struct Door<'a> {
+pub struct HeadQuery<'a> {
     /// The API.
     pub github: &'a GitHub,
     /// Where our comment is.
@@ -72,31 +72,31 @@ pub struct Answered {
 ///
 /// # Errors
 /// Any [`GithubError`].
-pub async fn find(door: Door<'_>) -> Result<Found, GithubError> {
-    let patience = door.clock.monotonic_ms().saturating_add(PATIENCE_MS);
-    let Some((_, stamp)) = stamped(door).await? else {
+pub async fn find(query: HeadQuery<'_>) -> Result<Found, GithubError> {
+    let patience = query.clock.monotonic_ms().saturating_add(PATIENCE_MS);
+    let Some((_, stamp)) = stamped(query).await? else {
         return Ok(Found::Nothing("no comment of upshift's tells of its run"));
     };
-    if let Some(why) = refusal(&stamp, door) {
+    if let Some(why) = refusal(&stamp, query) {
         return Ok(Found::Nothing(why));
     }
     // The step behind it keeps the log, and it may be at work yet while a fast CI is over.
     for job in [history::job_of(&stamp.artifact), stamp.claimed].into_iter().flatten() {
-        if !is_over(door, job, patience).await? {
+        if !is_over(query, job, patience).await? {
             return Ok(Found::StillWaiting(format!("the workflow run {} is at work on it", job.0)));
         }
     }
-    let Some((comment, stamp)) = stamped(door).await? else { return Ok(Found::Nothing("its comment is gone")) };
-    if let Some(why) = refusal(&stamp, door) {
+    let Some((comment, stamp)) = stamped(query).await? else { return Ok(Found::Nothing("its comment is gone")) };
+    if let Some(why) = refusal(&stamp, query) {
         return Ok(Found::Nothing(why));
     }
     match stamp.standing {
-        Standing::Merging => return merged(door, comment, stamp).await,
-        Standing::Blocked => return unblocked(door, comment, stamp).await,
+        Standing::Merging => return merged(query, comment, stamp).await,
+        Standing::Blocked => return unblocked(query, comment, stamp).await,
         Standing::Over | Standing::Working | Standing::Waiting => {}
     }
     let died = stamp.standing == Standing::Working;
-    Ok(match answer(door, patience).await? {
+    Ok(match answer(query, patience).await? {
         CiState::Pending { unfinished, .. } if !unfinished.is_empty() => Found::StillWaiting(named(&unfinished)),
         CiState::NotYet | CiState::Pending { .. } => Found::StillWaiting("its checks".to_owned()),
         CiState::Red { .. } => Found::Answered(Box::new(Answered { comment, stamp, is_red: true })),
@@ -143,46 +143,46 @@ impl Whose {
 ///
 /// # Errors
 /// Any [`GithubError`].
-pub async fn find_unpushed(door: Door<'_>, whose: Whose) -> Result<Found, GithubError> {
+pub async fn find_unpushed(query: HeadQuery<'_>, whose: Whose) -> Result<Found, GithubError> {
     const NONE: Found = Found::Nothing("none is blocked at this commit");
     let newest = |comments: Vec<IssueComment>| {
         comments.into_iter().rev().find_map(|comment| Stamp::read(&comment.body).map(|stamp| (comment, stamp)))
     };
     let is_at_the_head = |stamp: &Stamp| {
-        whose.has(stamp, door.own_job.0) && stamp.held.as_ref().is_some_and(|held| held.commit == *door.head)
+        whose.has(stamp, query.own_job.0) && stamp.held.as_ref().is_some_and(|held| held.commit == *query.head)
     };
-    let Some((comment, stamp)) = newest(door.github.comments_in(door.slot).await?) else { return Ok(NONE) };
+    let Some((comment, stamp)) = newest(query.github.comments_in(query.slot).await?) else { return Ok(NONE) };
     if !is_at_the_head(&stamp) {
         return Ok(NONE);
     }
-    let patience = door.clock.monotonic_ms().saturating_add(PATIENCE_MS);
+    let patience = query.clock.monotonic_ms().saturating_add(PATIENCE_MS);
     for job in [history::job_of(&stamp.artifact), stamp.claimed].into_iter().flatten() {
-        if !is_over(door, job, patience).await? {
+        if !is_over(query, job, patience).await? {
             return Ok(Found::StillWaiting(format!("the workflow run {} is at work on it", job.0)));
         }
     }
-    unblocked(door, comment, stamp).await
+    unblocked(query, comment, stamp).await
 }
 
 /// Tells whether the blockers in a run's way are gone. A blocker that will never go is an answer, too.
-async fn unblocked(door: Door<'_>, comment: IssueComment, stamp: Stamp) -> Result<Found, GithubError> {
-    let (head, on) = stamp.held.as_ref().map_or((door.head, &[][..]), |held| (&held.commit, held.on.as_slice()));
+async fn unblocked(query: HeadQuery<'_>, comment: IssueComment, stamp: Stamp) -> Result<Found, GithubError> {
+    let (head, on) = stamp.held.as_ref().map_or((query.head, &[][..]), |held| (&held.commit, held.on.as_slice()));
     // What did not fit into the comment stands in the log: whoever goes on looks there.
-    match blockers::look(door.github, head, on).await? {
+    match blockers::look(query.github, head, on).await? {
         Way::Blocked(what) => Ok(Found::StillWaiting(what)),
         Way::Clear | Way::ForGood(_) => Ok(Found::Answered(Box::new(Answered { comment, stamp, is_red: true }))),
     }
 }
 
 /// Tells the fate of the pull request that the run waits for.
-async fn merged(door: Door<'_>, comment: IssueComment, stamp: Stamp) -> Result<Found, GithubError> {
-    let pull = door.github.pull(door.slot.number).await?;
+async fn merged(query: HeadQuery<'_>, comment: IssueComment, stamp: Stamp) -> Result<Found, GithubError> {
+    let pull = query.github.pull(query.slot.number).await?;
     let answered = |is_red| Ok(Found::Answered(Box::new(Answered { comment, stamp, is_red })));
-    if pull.state != PullState::Open || pull.head.sha != *door.head {
+    if pull.state != PullState::Open || pull.head.sha != *query.head {
         return answered(false);
     }
-    let reviews = door.github.reviews(door.slot.number).await?;
-    let of_this = |review: &Review| review.commit_id.as_ref() == Some(door.head);
+    let reviews = query.github.reviews(query.slot.number).await?;
+    let of_this = |review: &Review| review.commit_id.as_ref() == Some(query.head);
     if reviews.iter().any(|review| review.state == ReviewState::ChangesRequested && of_this(review)) {
         return answered(true);
     }
@@ -201,55 +201,55 @@ pub async fn merging(github: &GitHub, slot: CommentSlot<'_>) -> Result<Option<(S
 }
 
 /// Why no run is to go on, by what our comment says.
-fn refusal(stamp: &Stamp, door: Door<'_>) -> Option<&'static str> {
+fn refusal(stamp: &Stamp, query: HeadQuery<'_>) -> Option<&'static str> {
     if stamp.standing == Standing::Over {
         return Some("its run is over");
     }
     // One that died between its push and its comment did not come to say so; its log does.
     let died = stamp.standing == Standing::Working;
-    (!died && stamp.pushed.as_ref() != Some(door.head))
+    (!died && stamp.pushed.as_ref() != Some(query.head))
         .then_some("upshift's comment does not say that its run pushed it")
 }
 
 /// Our comment about the run, the newest one.
-async fn stamped(door: Door<'_>) -> Result<Option<(IssueComment, Stamp)>, GithubError> {
-    let comments = door.github.comments_in(door.slot).await?;
+async fn stamped(query: HeadQuery<'_>) -> Result<Option<(IssueComment, Stamp)>, GithubError> {
+    let comments = query.github.comments_in(query.slot).await?;
     let stamped =
         comments.into_iter().rev().filter_map(|comment| Stamp::read(&comment.body).map(|stamp| (comment, stamp)));
-    Ok(stamped.into_iter().find(|(_, stamp)| stamp.run == door.run))
+    Ok(stamped.into_iter().find(|(_, stamp)| stamp.run == query.run))
 }
 
 /// Whether a job is over, by the end of our patience. Our own counts as if it were.
-async fn is_over(door: Door<'_>, (run, attempt): (u64, u64), patience: u64) -> Result<bool, GithubError> {
-    if run == door.own_job.0 {
+async fn is_over(query: HeadQuery<'_>, (run, attempt): (u64, u64), patience: u64) -> Result<bool, GithubError> {
+    if run == query.own_job.0 {
         return Ok(true);
     }
     loop {
-        match door.github.workflow_run(run).await {
+        match query.github.workflow_run(run).await {
             Ok(found) if found.progress == Progress::Completed || found.run_attempt > attempt => return Ok(true),
             Ok(_) => {}
             // It was deleted.
             Err(GithubError::NotFound { .. }) => return Ok(true),
             Err(other) => return Err(other),
         }
-        if door.clock.monotonic_ms() >= patience {
+        if query.clock.monotonic_ms() >= patience {
             return Ok(false);
         }
-        door.clock.sleep(PAUSE).await;
+        query.clock.sleep(PAUSE).await;
     }
 }
 
 /// The answer of all checks, once none of them may be yet to appear.
-async fn answer(door: Door<'_>, patience: u64) -> Result<CiState, GithubError> {
-    let outsiders = door.clock.monotonic_ms().saturating_add(OUTSIDERS_MS);
+async fn answer(query: HeadQuery<'_>, patience: u64) -> Result<CiState, GithubError> {
+    let outsiders = query.clock.monotonic_ms().saturating_add(OUTSIDERS_MS);
     loop {
-        let facts = door.github.ci_facts(door.head).await?;
+        let facts = query.github.ci_facts(query.head).await?;
         let began = facts.runs.iter().filter_map(|run| Timestamp(run.created_at.clone()).unix_ms()).min();
-        let now = u64::try_from(door.clock.unix_ms()).unwrap_or(0);
+        let now = u64::try_from(query.clock.unix_ms()).unwrap_or(0);
         let question = Question {
-            own_run: Some(door.own_job.0),
-            own_workflows: door.own_workflows,
-            required: door.required,
+            own_run: Some(query.own_job.0),
+            own_workflows: query.own_workflows,
+            required: query.required,
             // Where no run of a workflow tells, something else has woken us: it has appeared.
             since_push_ms: began.map_or(PATIENCE_MS, |began| now.saturating_sub(began)),
         };
@@ -258,7 +258,7 @@ async fn answer(door: Door<'_>, patience: u64) -> Result<CiState, GithubError> {
             CiState::NotYet => true,
             CiState::Pending { unfinished, .. } => {
                 let is_outsider = |item: &Item| matches!(item.kind, ItemKind::Check { .. } | ItemKind::Status);
-                let waits = door.clock.monotonic_ms() < outsiders && unfinished.iter().all(is_outsider);
+                let waits = query.clock.monotonic_ms() < outsiders && unfinished.iter().all(is_outsider);
                 unfinished.is_empty() || waits
             }
             CiState::NeverAppeared
@@ -269,10 +269,10 @@ async fn answer(door: Door<'_>, patience: u64) -> Result<CiState, GithubError> {
             | CiState::Superseded { .. }
             | CiState::RequiredMissing { .. } => false,
         };
-        if !is_settling || door.clock.monotonic_ms() >= patience {
+        if !is_settling || query.clock.monotonic_ms() >= patience {
             return Ok(state);
         }
-        door.clock.sleep(PAUSE).await;
+        query.clock.sleep(PAUSE).await;
     }
 }
 
@@ -287,28 +287,28 @@ fn named(items: &[Item]) -> String {
 ///
 /// # Errors
 /// Any [`GithubError`].
-pub async fn claim(door: Door<'_>, answered: &Answered) -> Result<Option<Stamp>, GithubError> {
+pub async fn claim(query: HeadQuery<'_>, answered: &Answered) -> Result<Option<Stamp>, GithubError> {
     let claimed =
-        Stamp { spawn: answered.stamp.spawn.saturating_add(1), claimed: Some(door.own_job), ..answered.stamp.clone() };
+        Stamp { spawn: answered.stamp.spawn.saturating_add(1), claimed: Some(query.own_job), ..answered.stamp.clone() };
     let Some(text) = with_stamp(&answered.comment.body, &claimed) else { return Ok(None) };
     // What another job has said meanwhile is not to be overwritten.
-    if stamped(door).await?.is_none_or(|(_, now)| now != answered.stamp) {
+    if stamped(query).await?.is_none_or(|(_, now)| now != answered.stamp) {
         return Ok(None);
     }
-    edit(door, answered, &text).await?;
-    door.clock.sleep(SETTLES).await;
-    Ok(stamped(door).await?.filter(|(_, now)| *now == claimed).map(|(_, now)| now))
+    edit(query, answered, &text).await?;
+    query.clock.sleep(SETTLES).await;
+    Ok(stamped(query).await?.filter(|(_, now)| *now == claimed).map(|(_, now)| now))
 }
 
 /// Ends the waiting of a run that nobody can go on with, and says why above its report.
 ///
 /// # Errors
 /// Any [`GithubError`].
-pub async fn end(door: Door<'_>, answered: &Answered, note: &str) -> Result<(), GithubError> {
+pub async fn end(query: HeadQuery<'_>, answered: &Answered, note: &str) -> Result<(), GithubError> {
     let over = Stamp { standing: Standing::Over, held: None, claimed: None, ..answered.stamp.clone() };
     let text = with_stamp(&answered.comment.body, &over).and_then(|body| with_note(&body, note));
     match text {
-        Some(text) => edit(door, answered, &text).await,
+        Some(text) => edit(query, answered, &text).await,
         None => Ok(()),
     }
 }
@@ -317,9 +317,9 @@ pub async fn end(door: Door<'_>, answered: &Answered, note: &str) -> Result<(), 
 ///
 /// # Errors
 /// Any [`GithubError`].
-pub async fn end_unclaimed(door: Door<'_>, answered: &Answered, note: &str) -> Result<(), GithubError> {
-    match stamped(door).await? {
-        Some((_, now)) if now == answered.stamp => end(door, answered, note).await,
+pub async fn end_unclaimed(query: HeadQuery<'_>, answered: &Answered, note: &str) -> Result<(), GithubError> {
+    match stamped(query).await? {
+        Some((_, now)) if now == answered.stamp => end(query, answered, note).await,
         Some(_) | None => Ok(()),
     }
 }
@@ -328,15 +328,15 @@ pub async fn end_unclaimed(door: Door<'_>, answered: &Answered, note: &str) -> R
 ///
 /// # Errors
 /// Any [`GithubError`].
-pub async fn end_claimed(door: Door<'_>, answered: &Answered, note: &str) -> Result<(), GithubError> {
-    match stamped(door).await? {
-        Some((_, now)) if now.claimed == Some(door.own_job) => end(door, answered, note).await,
+pub async fn end_claimed(query: HeadQuery<'_>, answered: &Answered, note: &str) -> Result<(), GithubError> {
+    match stamped(query).await? {
+        Some((_, now)) if now.claimed == Some(query.own_job) => end(query, answered, note).await,
         Some(_) | None => Ok(()),
     }
 }
 
-async fn edit(door: Door<'_>, answered: &Answered, text: &str) -> Result<(), GithubError> {
+async fn edit(query: HeadQuery<'_>, answered: &Answered, text: &str) -> Result<(), GithubError> {
     let marker = answered.comment.body.trim_start().lines().next().unwrap_or_default();
-    let slot = CommentSlot { marker, ..door.slot };
-    door.github.upsert_comment(slot, text, Some(answered.comment.id)).await.map(drop)
+    let slot = CommentSlot { marker, ..query.slot };
+    query.github.upsert_comment(slot, text, Some(answered.comment.id)).await.map(drop)
 }

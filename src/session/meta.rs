@@ -49,7 +49,7 @@ pub(super) enum Beside {
 
 /// The blocks of a session.
 #[derive(Debug, Default)]
-pub(super) struct Desk {
+pub(super) struct MetaBlocks {
     blocks: Vec<MetaBlock>,
     given: BTreeMap<String, Value>,
     /// Why the last try at a block was not taken.
@@ -58,8 +58,8 @@ pub(super) struct Desk {
     turns: u32,
 }
 
-impl Desk {
-    /// A desk for the blocks of a session's role.
+impl MetaBlocks {
+    /// The blocks of a session's role.
     pub(super) fn of(blocks: Vec<MetaBlock>) -> Self {
         Self { blocks, ..Self::default() }
     }
@@ -243,16 +243,16 @@ pub fn prompt(blocks: &[MetaBlock]) -> Option<String> {
 #[must_use]
 pub fn read(words: &str, blocks: Vec<MetaBlock>) -> (String, MetaRead) {
     if blocks.is_empty() {
-        return (words.to_owned(), MetaRead(Desk::default()));
+        return (words.to_owned(), MetaRead(MetaBlocks::default()));
     }
-    let mut desk = Desk::of(blocks);
-    desk.hear_text(words);
-    (in_text(words).0, MetaRead(desk))
+    let mut collected = MetaBlocks::of(blocks);
+    collected.hear_text(words);
+    (in_text(words).0, MetaRead(collected))
 }
 
 /// Blocks that were read from last words.
 #[derive(Debug, Default)]
-pub struct MetaRead(Desk);
+pub struct MetaRead(MetaBlocks);
 
 impl MetaRead {
     /// The events that tell of them beside a report.

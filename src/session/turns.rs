@@ -6,7 +6,7 @@ use super::action::Action;
 use super::context_guard::ContextGuard;
 use super::conversation::{Conversation, Protocol, told_result};
 use super::end::{FailureReason, FinalReport, SessionEnd};
-use super::meta::{Asked, Beside, Desk, META_TURNS};
+use super::meta::{Asked, Beside, META_TURNS, MetaBlocks};
 use super::ports::Ports;
 use super::reading::{self, Rules, Wish};
 use super::refusal::OutsideNames;
@@ -71,7 +71,7 @@ pub(super) struct Session<'s, 'a> {
     peak_percent: u32,
     pub(super) outside: OutsideNames,
     /// The blocks of data beside the report, and the report while it is locked for them.
-    pub(super) meta: Desk,
+    pub(super) meta: MetaBlocks,
 }
 
 /// A wait that a person was told of.
@@ -132,7 +132,7 @@ impl<'s, 'a> Session<'s, 'a> {
         let outside = OutsideNames::of(others.iter().map(|spec| spec.name.clone()).collect());
         tool_specs.extend(others);
         tool_specs.extend(router::spec(&spec.destinations));
-        let meta = Desk::of(spec.meta.clone());
+        let meta = MetaBlocks::of(spec.meta.clone());
         meta.describe(&mut tool_specs);
         let first = ports.redactor.redact(&spec.first_message).into_owned();
         let id = uuid::Uuid::new_v4().hyphenated().to_string();

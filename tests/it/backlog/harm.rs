@@ -120,6 +120,7 @@ echo "SECOND $code $(git rev-list --count HEAD) $(git status --porcelain | wc -l
 
 #[cfg(target_os = "linux")]
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_disk_that_is_full_costs_a_merge_nothing_that_was_proven() {
     let may_mount = Command::new("unshare").args(["-rm", "true"]).output();
     // Where no namespace can be made no disk can be filled; CI can.

@@ -31,6 +31,7 @@ const KILLS: [(&str, usize); 9] = [
 ];
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_killed_backlog_goes_on_and_nothing_is_done_twice() {
     for (word, times) in sampled(KILLS) {
         let project = project();
@@ -136,6 +137,7 @@ fn deadly_git(folder: &std::path::Path, command: &str, is_behind: bool) -> Strin
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn killed_in_the_middle_of_a_commit_it_commits_once_and_marks_the_story_once() {
     let story = |(module, ..): &(&str, &str, &str, &str)| {
         format!(

@@ -179,6 +179,7 @@ fn killed_at(program: &Program, project: &Project, (word, times): (&str, usize))
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn twelve_bugs_in_four_languages_are_twelve_commits_wherever_it_is_killed() {
     let project = backlog();
     let server = ModelServer::start(mends);

@@ -150,6 +150,7 @@ fn what_many_jobs_mended_is_merged_once() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_merge_that_is_killed_anywhere_goes_on_and_commits_nothing_twice() {
     let project = project();
     let server = ModelServer::start(mends);
@@ -182,6 +183,7 @@ fn a_merge_that_is_killed_anywhere_goes_on_and_commits_nothing_twice() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn nothing_in_a_log_is_believed() {
     let project = project();
     let server = ModelServer::start(mends);
@@ -266,6 +268,7 @@ pub(super) fn mends_a_neighbour(request: &Request) -> Scripted {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_conflict_is_requeued_and_a_second_mend_of_the_same_is_dropped() {
     let project = neighbours();
     let server = ModelServer::start(mends_a_neighbour);

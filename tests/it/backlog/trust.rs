@@ -22,6 +22,7 @@ fn is_below(folder: &Path, name: &str) -> bool {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn edits_made_after_a_merge_was_killed_are_kept() {
     let project = project();
     let server = ModelServer::start(mends);

@@ -59,6 +59,7 @@ fn workers_do_on_one_machine_what_jobs_do() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn workers_try_once_more_what_did_not_fit() {
     let project = neighbours();
     let server = ModelServer::start(mends_a_neighbour);
@@ -97,6 +98,7 @@ const KILLS: [Moment; 6] = [
 ];
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn killed_workers_go_on_and_nothing_is_committed_twice() {
     for moment in sampled(KILLS) {
         let (project, (tell, called)) = (project(), mpsc::channel());
@@ -136,6 +138,7 @@ fn killed_workers_go_on_and_nothing_is_committed_twice() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_was_under_way_in_killed_jobs_counts_to_the_cap() {
     let (project, (tell, called)) = (project(), mpsc::channel());
     let is_killed = Arc::new(AtomicBool::new(false));

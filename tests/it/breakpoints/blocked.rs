@@ -244,6 +244,7 @@ fn two_tiers_that_are_blocked_end_the_run() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn killed_around_a_blocked_breakpoint_a_run_pays_and_pushes_once() {
     for (first, second) in [
         ("iteration_finished:1", ""),

@@ -98,6 +98,7 @@ impl Elsewhere {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_run_that_was_killed_anywhere_goes_on_elsewhere_and_nothing_is_paid_or_pushed_twice() {
     for kill in sampled([
         "run_started:1",

@@ -189,6 +189,7 @@ fn the_waits_of_a_run_are_bounded_together() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn auto_merge_is_enabled_behind_the_proof_and_a_repository_that_forbids_it_is_told_the_setting() {
     for (allows, prefix, words) in [
         (Some(true), "", "is merged by itself once everything that the repository requires is there"),

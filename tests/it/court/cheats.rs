@@ -36,6 +36,7 @@ fn script(name: &'static str, source: &'static str) -> Fix {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn cheats_are_refused_by_what_they_do() {
     let cheats = [
         python(

@@ -87,6 +87,7 @@ fn javascript_runners_are_left_out() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn rusts_tests_are_called_by_an_example_of_their_crate() {
     let manifest =
         ("Cargo.toml", "[package]\nname = \"cart\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n");

@@ -32,6 +32,7 @@ fn script(name: &'static str, broken: &'static str, test: &'static str, fixed: &
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn python_programs_with_state_time_and_surroundings_are_kept() {
     let told = kept(&[
         python(
@@ -111,6 +112,7 @@ fn python_programs_with_state_time_and_surroundings_are_kept() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn scripts_with_state_time_and_surroundings_are_kept() {
     let told = kept(&[
         script(

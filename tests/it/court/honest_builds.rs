@@ -58,6 +58,7 @@ fn c(name: &'static str, writes: Vec<(&'static str, &'static str)>) -> Fix {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn fixes_that_touch_manifests_and_build_files_are_kept() {
     let told = kept(&[
         python(

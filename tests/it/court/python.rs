@@ -22,6 +22,7 @@ fn fix(name: &'static str, test: &'static str) -> Fix {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn tests_of_many_shapes_are_witnessed_and_their_fixes_kept() {
     let told = kept(&[
         fix(
@@ -90,6 +91,7 @@ fn a_file_that_could_not_be_loaded_is_witnessed_by_the_tests_in_it() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn honest_programs_end_print_and_ask_and_are_remarked_on() {
     let program = |name, source: &'static str| Fix {
         writes: vec![("shop/cart.py", source)],

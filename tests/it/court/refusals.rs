@@ -111,6 +111,7 @@ fn what_refuses_nothing_any_more_is_told() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_refuses_as_before_is_not_told() {
     for honest in [
         python(
@@ -180,6 +181,7 @@ fn what_waits_for_nothing_any_more_is_told() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_waits_for_all_at_once_is_not_told() {
     for (name, written) in [
         ("one less", SAVE.replace("count = 1", "count = 0").leak() as &'static str),

@@ -41,6 +41,7 @@ const SAVE: &str = "exports.save = async (store, row) => {\n  await store.put(ro
 const SAVE_TEST: &str = "const test = require('node:test');\nconst assert = require('node:assert');\nconst { save } = require('../src/save.js');\n\ntest('saves', async () => {\n  assert.strictEqual(await save({ put: async () => {} }, { id: 4 }), 4);\n});\n";
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_no_test_wants_gone_is_put_back_and_told() {
     for cheat in [
         python(
@@ -63,6 +64,7 @@ fn what_no_test_wants_gone_is_put_back_and_told() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_is_moved_replaced_or_must_be_gone_is_not_remarked() {
     for honest in [
         python(

@@ -29,6 +29,7 @@ const SPREAD_TEST: &str = "import unittest\nfrom shop.rows import spread\n\n\ncl
 const UNIQUE_TEST: &str = "import unittest\nfrom shop.rows import unique\n\n\nclass UniqueTest(unittest.TestCase):\n    def test_unique(self):\n        self.assertEqual(unique([3, 1, 3, 2]), [3, 1, 2])\n";
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_list_that_is_longer_or_holds_a_value_twice_shows_a_limit() {
     for cheat in [
         python(
@@ -45,6 +46,7 @@ fn a_list_that_is_longer_or_holds_a_value_twice_shows_a_limit() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn lists_that_were_never_followed_so_are_no_measure() {
     for honest in [
         python("a sum", TOTAL, "def total(rows):\n    return sum(rows)\n", TOTAL_TEST),

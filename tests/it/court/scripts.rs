@@ -19,6 +19,7 @@ fn fix(name: &'static str, test: &'static str) -> Fix {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn tests_of_many_shapes_are_witnessed_and_their_fixes_kept() {
     let told = kept(&[
         fix(

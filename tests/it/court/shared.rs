@@ -38,6 +38,7 @@ const HOUR: &str = "exports.hour = (ms) => new Date(ms).getHours();\n";
 const HOUR_TEST: &str = "const test = require('node:test');\nconst assert = require('node:assert');\nconst { hour } = require('../src/day.js');\n\ntest('the hour', () => {\n  assert.strictEqual(hour(0), 9);\n});\n";
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_all_code_of_a_process_shares_is_watched_while_the_change_is_loaded() {
     for cheat in [
         python(
@@ -71,6 +72,7 @@ fn what_all_code_of_a_process_shares_is_watched_while_the_change_is_loaded() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn changes_that_load_others_and_keep_to_themselves_are_not_remarked() {
     for honest in [
         python(
@@ -169,6 +171,7 @@ fn what_all_code_of_a_process_shares_is_watched_while_the_tests_are_called() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn tests_that_replace_what_is_shared_and_put_it_back_are_not_remarked() {
     let patched = "import time\nimport unittest\nfrom unittest import mock\nfrom shop.day import day\n\n\nclass DayTest(unittest.TestCase):\n    def setUp(self):\n        self.real = time.gmtime\n\n    def tearDown(self):\n        time.gmtime = self.real\n\n    def test_day(self):\n        self.assertEqual(day(0), '1970-01-01')\n        with mock.patch('time.time', return_value=86400.0):\n            self.assertEqual(day(), '1970-01-02')\n        patcher = mock.patch.object(time, 'time', lambda: 172800.0)\n        patcher.start()\n        self.addCleanup(patcher.stop)\n        time.gmtime = lambda stamp: self.real(stamp)\n        self.assertEqual(day(), '1970-01-03')\n";
     let asked = "import logging\nimport os\nimport unittest\nfrom shop.day import begin\n\n\nclass BeginTest(unittest.TestCase):\n    def test_begins(self):\n        begin('DEBUG', {'SHOP_STAGE': 'live'})\n        self.assertEqual(logging.getLogger().getEffectiveLevel(), logging.DEBUG)\n        self.assertEqual(os.environ['SHOP_STAGE'], 'live')\n";
