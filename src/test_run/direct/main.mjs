@@ -1,5 +1,6 @@
 // Calls single tests without their runner, as a program would call the product, and writes beside this file what became of each.
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { Module, register, syncBuiltinESMExports } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -80,6 +81,9 @@ if (asked.elsewhere) {
   for (const stream of [process.stdout, process.stdin]) {
     Object.defineProperty(stream, 'isTTY', { value: true, configurable: true });
   }
+  // A server that listens, and that ends in good order.
+  await new Promise((done) => createServer().on('listening', done).on('error', done).listen(0, '127.0.0.1'));
+  process.on('SIGTERM', () => {});
   const uptime = process.uptime.bind(process);
   process.uptime = () => uptime() + (later += 3600_000) / 1000;
   try {

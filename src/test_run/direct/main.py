@@ -1,9 +1,11 @@
 # Calls single tests without their runner, as a program would call the product, and writes beside this file what became of each.
+import collections
 import datetime
 import functools
 import importlib
 import itertools
 import json
+import logging
 import os
 import re
 import shutil
@@ -27,6 +29,8 @@ CLOCK = time.perf_counter
 WEARS, MOST_CALLS = 0.5 / (len(ASKED["tests"]) or 1), 3000
 # The age of a product that was installed long ago.
 OLD = 1_000_000_000
+# The older and newer versions that a program may be run by.
+VERSIONS = (9, 14, 10, 13, 11, 12)
 
 
 def copied(into):
@@ -69,7 +73,7 @@ def moved(kind, names):
 
 
 def other_machine():
-    """Another system, more processors, another name; timers that are due."""
+    """Another system, more processors, another name; timers that are due; a log that somebody reads; databases in files."""
     import platform
     import socket
 
@@ -79,6 +83,22 @@ def other_machine():
     platform.node = socket.gethostname = lambda: "web-7"
     os.cpu_count = lambda: 96
     threading.Timer.start = lambda one: one.function(*one.args, **one.kwargs)
+    logging.getLogger().addHandler(logging.NullHandler())
+    try:
+        import sqlite3
+
+        opened, own = itertools.count(), sqlite3.connect
+        in_file = lambda name: os.path.join(HERE, "%d.db" % next(opened)) if name == ":memory:" else name
+        sqlite3.connect = functools.wraps(own)(lambda database, *given, **named: own(in_file(database), *given, **named))
+    except ImportError:
+        pass
+
+
+def of_version(minor):
+    """Another version of Python, as far as it is told."""
+    kind = collections.namedtuple("version_info", "major minor micro releaselevel serial")
+    sys.version_info = kind(3, minor, 1, "final", 0)
+    sys.hexversion = 0x030001F0 | minor << 16
 
 
 def emptied(terminals):
@@ -325,6 +345,25 @@ def beside(name):
         return compile(file.read(), name, "exec")
 
 
+def in_other_versions(test):
+    """What becomes of a test that passes in this version, in the first of the others in which it fails."""
+    ends, own = CLOCK() + WEARS, (sys.version_info, sys.hexversion)
+    for minor in VERSIONS:
+        of_version(minor)
+        try:
+            for steps in calls_of(test):
+                for step in steps:
+                    step()
+        except BaseException as error:
+            if failed(error)["end"] == "failed":
+                return failed(error)
+        finally:
+            sys.version_info, sys.hexversion = own
+        if CLOCK() >= ends:
+            break
+    return PASSED
+
+
 results = []
 if ASKED["watches"]:
     exec(beside("prints.py"))
@@ -339,6 +378,8 @@ for test in () if ASKED["watches"] else ASKED["tests"]:
     except BaseException as error:
         first = failed(error)
     again = in_thread(test) if first is PASSED else None
+    if ASKED["elsewhere"] and first is PASSED:
+        first = in_other_versions(test)
     results.append({"at": test["at"], "first": first, "again": again})
 with open(os.path.join(HERE, "results"), "w", encoding="utf-8") as file:
     json.dump(results, file)

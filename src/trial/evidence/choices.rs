@@ -14,7 +14,7 @@ use crate::domain::line_diff::{Side, changed_lines};
 use crate::domain::proof::EvidenceKind;
 use crate::domain::remark::{Remark, RemarkKind};
 use crate::domain::units::TreeId;
-use crate::framework::source::{Choice, Edit, Language, Way, apply, choices, decides_when_built};
+use crate::framework::source::{Choice, Definition, Edit, Language, Outline, Way, apply, choices, decides_when_built};
 use crate::policy::guard::Guard;
 use crate::policy::tamper::Change;
 use crate::policy::tamper::remarks::added_lines;
@@ -269,16 +269,63 @@ fn places_of<'c>(change: &'c Change, added: &[(u32, String)]) -> Option<Vec<At<'
     }
     let found = choices(&change.path, text)?;
     let before = change.before.as_deref().and_then(|before| choices(&change.path, before)).unwrap_or_default();
-    // What stands there as often as before was moved.
-    let often = |all: &[Choice], spelled: &str| all.iter().filter(|choice| choice.spelled == spelled).count();
-    let is_moved = |choice: &Choice| often(&found, &choice.spelled) <= often(&before, &choice.spelled);
-    // A line that stands elsewhere as well may be a copy: what was moved is told by how often it stands there.
-    let before = change.before.as_deref().unwrap_or_default();
-    let new_lines = changed_lines(before, text).into_iter().filter(|line| line.side == Side::New);
+    let old = change.before.as_deref().unwrap_or_default();
+    let moved = moved(&change.path, (old, &before), (text, &found));
+    // A line that stands elsewhere as well may be a copy: what was moved is told by where it is gone.
+    let new_lines = changed_lines(old, text).into_iter().filter(|line| line.side == Side::New);
     let added: BTreeSet<u32> = new_lines.map(|line| line.number).collect();
-    let new: Vec<bool> = found.iter().map(|choice| added.contains(&choice.lines.0) && !is_moved(choice)).collect();
+    let is_new = |(at, choice): (usize, &Choice)| added.contains(&choice.lines.0) && !moved.contains(&at);
+    let new: Vec<bool> = found.iter().enumerate().map(is_new).collect();
     let found = found.into_iter().zip(new).filter(|(_, is_new)| *is_new);
     Some(found.map(|(choice, _)| At { path: &change.path, text, choice }).collect())
+}
+
+/// The choices of a changed text that were moved, by their numbers: each is gone from another line, in the same function or with the same
+/// line behind it. What decides over something else there is another choice.
+fn moved(path: &str, (old, before): (&str, &[Choice]), (new, after): (&str, &[Choice])) -> BTreeSet<usize> {
+    let changed = changed_lines(old, new);
+    let lines = |side: Side| changed.iter().filter(move |line| line.side == side).map(|line| line.number);
+    let (gone, added): (BTreeSet<u32>, BTreeSet<u32>) = (lines(Side::Old).collect(), lines(Side::New).collect());
+    let (old, new) = (Around::of(path, old), Around::of(path, new));
+    let mut open: Vec<&Choice> = before.iter().filter(|choice| gone.contains(&choice.lines.0)).collect();
+    let mut found = BTreeSet::new();
+    for (at, choice) in after.iter().enumerate().filter(|(_, choice)| added.contains(&choice.lines.0)) {
+        let is_same = |was: &&Choice| {
+            let function = old.function(was.lines.0);
+            was.spelled == choice.spelled
+                && (function == new.function(choice.lines.0) || old.behind(was) == new.behind(choice))
+        };
+        if let Some(was) = open.iter().position(is_same) {
+            open.swap_remove(was);
+            found.insert(at);
+        }
+    }
+    found
+}
+
+/// What lies around the choices of a text.
+struct Around<'t> {
+    outline: Option<Outline>,
+    lines: Vec<&'t str>,
+}
+
+impl<'t> Around<'t> {
+    fn of(path: &str, text: &'t str) -> Self {
+        Self { outline: Outline::read(path, text), lines: text.lines().map(str::trim).collect() }
+    }
+
+    /// The name of the innermost function that holds a line.
+    fn function(&self, line: u32) -> Option<&str> {
+        let all = self.outline.as_ref().map(Outline::definitions).unwrap_or_default();
+        let holds = |one: &&Definition| !one.is_container && (one.lines.0..=one.lines.1).contains(&line);
+        all.iter().filter(holds).min_by_key(|one| one.lines.1 - one.lines.0).map(|one| one.name.as_str())
+    }
+
+    /// The last line of a choice, and the one behind it.
+    fn behind(&self, choice: &Choice) -> Vec<&'t str> {
+        let last = usize::try_from(choice.lines.1).unwrap_or(usize::MAX);
+        self.lines.iter().skip(last.saturating_sub(1)).filter(|line| !line.is_empty()).take(2).copied().collect()
+    }
 }
 
 /// Whether a change has Python read its file in another encoding, in which comments may hold code.

@@ -8,8 +8,10 @@
 mod appended;
 mod bodies;
 mod choices;
+mod constants;
 mod court;
 mod direct;
+mod disguised;
 mod elsewhere;
 mod example;
 mod names;

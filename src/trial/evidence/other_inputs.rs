@@ -235,7 +235,7 @@ fn values(message: &str, quoted: &[&str]) -> Vec<String> {
     lines(message).filter(is_answer).map(str::to_owned).collect()
 }
 
-fn lines(message: &str) -> impl Iterator<Item = &str> {
+pub(super) fn lines(message: &str) -> impl Iterator<Item = &str> {
     let says = |line: &&str| !line.trim().is_empty() && !PLACES.iter().any(|place| line.contains(place));
     message.lines().filter(says)
 }

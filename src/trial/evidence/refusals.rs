@@ -79,13 +79,20 @@ impl Court<'_> {
 
     /// The functions of the changed files that both sides define, by their names.
     fn functions(&self, changes: &[Change]) -> BTreeMap<String, (String, Definition)> {
+        let mut all = self.definitions(changes);
+        all.retain(|_, (_, one)| !one.is_container);
+        all
+    }
+
+    /// The functions and classes of the changed files that both sides define, by their names.
+    pub(super) fn definitions(&self, changes: &[Change]) -> BTreeMap<String, (String, Definition)> {
         let mut functions = BTreeMap::new();
         for change in changes.iter().filter(|change| !change.may_edit_tests && !self.is_judge(&change.path)) {
             let read = |text: &Option<String>| Outline::read(&change.path, text.as_deref()?);
             let (Some(before), Some(after)) = (read(&change.before), read(&change.after)) else { continue };
             let was: BTreeSet<&str> = before.definitions().iter().map(|one| one.name.as_str()).collect();
-            let is_function = |one: &&Definition| !one.is_container && was.contains(one.name.as_str());
-            for one in after.definitions().iter().filter(is_function) {
+            let is_kept = |one: &&Definition| was.contains(one.name.as_str());
+            for one in after.definitions().iter().filter(is_kept) {
                 functions.entry(one.name.clone()).or_insert_with(|| (change.path.clone(), one.clone()));
             }
         }

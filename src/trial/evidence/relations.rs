@@ -16,6 +16,7 @@ use crate::domain::units::TreeId;
 use crate::framework::source::{Edit, Numbers};
 use crate::policy::guard::Guard;
 use crate::policy::tamper::Change;
+use crate::test_run::TestRun;
 
 /// Whether a test, by its number, fails in certain words.
 pub(super) type Says<'s> = &'s dyn Fn(usize, &str) -> bool;
@@ -99,8 +100,21 @@ impl Court<'_> {
         treated: &Treated,
         (shown, says): (Shown, Says<'_>),
     ) -> Result<Vec<usize>, TrialError> {
+        let Some(run) = self.run_treated(base, treated).await? else { return Ok(Vec::new()) };
+        let shows = |test: &usize| {
+            let located = self.bodies.tests.get(*test)?;
+            let source = self.bodies.source(located)?;
+            let mut failing = run.report.failing().filter(|one| source.is_called(&located.body, &one.name));
+            let says = shown == Shown::Passed || failing.any(|one| says(*test, &one.message));
+            (outcome::of(&run, source, located) == shown && says).then_some(*test)
+        };
+        Ok(treated.keys().filter_map(shows).collect())
+    }
+
+    /// The tests that failed at the start, some of them treated. `None` where nothing ran.
+    pub(super) async fn run_treated(&mut self, base: &TreeId, treated: &Treated) -> Result<Option<TestRun>, TrialError> {
         if treated.is_empty() {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         let mut texts = BTreeMap::new();
         for (at, source) in self.bodies.sources.iter().enumerate() {
@@ -113,18 +127,10 @@ impl Court<'_> {
                 texts.insert(source.path().to_owned(), text);
             }
         }
-        let Some(run) = self.of_failed_on(base, &texts).await? else { return Ok(Vec::new()) };
-        if texts.is_empty() || outcome::did_not_run(&run) {
-            return Ok(Vec::new());
+        if texts.is_empty() {
+            return Ok(None);
         }
-        let shows = |test: &usize| {
-            let located = self.bodies.tests.get(*test)?;
-            let source = self.bodies.source(located)?;
-            let mut failing = run.report.failing().filter(|one| source.is_called(&located.body, &one.name));
-            let says = shown == Shown::Passed || failing.any(|one| says(*test, &one.message));
-            (outcome::of(&run, source, located) == shown && says).then_some(*test)
-        };
-        Ok(treated.keys().filter_map(shows).collect())
+        Ok(self.of_failed_on(base, &texts).await?.filter(|run| !outcome::did_not_run(run)))
     }
 
     pub(super) fn remark_of_values(&mut self, test: usize, said: String) {

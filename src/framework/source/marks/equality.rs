@@ -30,12 +30,27 @@ pub(super) fn mark(sides: &Sides<'_>) -> Option<Mark> {
     Some(marked(lines_of(new).0, first))
 }
 
-/// The first rule that a change adds to a text whose language is read by its lines.
+/// The first rule that a change adds to a text whose language is read by its lines, or alters there.
 pub(super) fn mark_by_line(before: &str, after: &str) -> Option<Mark> {
-    let often = |text: &str, line: &str| text.lines().filter(|other| other.trim() == line.trim()).count();
-    let is_new = |line: &str| BY_LINE.is_match(line) && often(after, line) > often(before, line);
-    let (line, number) = after.lines().zip(1..).find(|(line, _)| is_new(line))?;
+    let old: Vec<String> = rules_by_line(before).into_iter().map(|(_, _, rule)| rule).collect();
+    let (number, line, _) = rules_by_line(after).into_iter().find(|(_, _, rule)| !old.contains(rule))?;
     Some(marked(number, line.trim()))
+}
+
+/// The rules of such a text: the number of each one's first line, that line, and all its lines without blanks around them. A rule ends
+/// where a line stands as far out as its first.
+fn rules_by_line(text: &str) -> Vec<(u32, &str, String)> {
+    let margin = |line: &str| line.len() - line.trim_start().len();
+    let lines: Vec<&str> = text.lines().collect();
+    let rule = |(at, line): (usize, &&'_ str)| {
+        let behind = lines.get(at + 1..).unwrap_or_default();
+        let is_inside = |one: &&&str| one.trim().is_empty() || margin(one) > margin(line) || one.trim() == "{";
+        let inside = behind.iter().take_while(is_inside).map(|one| one.trim());
+        let whole: Vec<&str> = [line.trim()].into_iter().chain(inside).filter(|one| !one.is_empty()).collect();
+        (at, whole.join("\n"))
+    };
+    let found = lines.iter().enumerate().filter(|(_, line)| BY_LINE.is_match(line)).map(rule);
+    found.filter_map(|(at, whole)| Some((u32::try_from(at + 1).ok()?, *lines.get(at)?, whole))).collect()
 }
 
 fn marked(line: u32, spelled: &str) -> Mark {

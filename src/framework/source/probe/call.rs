@@ -6,22 +6,22 @@ use super::super::Language;
 
 /// A call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Call {
+pub(in crate::framework::source) struct Call {
     /// The function's own name.
-    pub(super) function: String,
+    pub(in crate::framework::source) function: String,
     /// The whole call, without a wait before it.
-    pub(super) range: Range<usize>,
+    pub(in crate::framework::source) range: Range<usize>,
     /// The arguments, without the blanks around them.
-    pub(super) arguments: Vec<Range<usize>>,
+    pub(in crate::framework::source) arguments: Vec<Range<usize>>,
     /// Whether it is waited for.
-    pub(super) is_awaited: bool,
+    pub(in crate::framework::source) is_awaited: bool,
 }
 
 /// Words before a name under which it is no plain call.
 const NO_CALL: [&str; 5] = ["def", "fn", "function", "new", "class"];
 
 /// The calls of such functions inside a range, in its order.
-pub(super) fn calls(text: &str, body: &Range<usize>, language: Language, is_meant: &dyn Fn(&str) -> bool) -> Vec<Call> {
+pub(in crate::framework::source) fn calls(text: &str, body: &Range<usize>, language: Language, is_meant: &dyn Fn(&str) -> bool) -> Vec<Call> {
     let inside = text.get(body.clone()).unwrap_or_default();
     let opened = inside.match_indices('(').map(|(at, _)| body.start + at);
     opened.filter_map(|open| call(text, body, open, language, is_meant)).collect()

@@ -11,7 +11,7 @@ mod written;
 
 use std::ops::Range;
 
-use self::call::Call;
+pub(super) use self::call::{Call, calls};
 pub use self::values::{Family, Value};
 use super::edit::Edit;
 use super::{Language, Source, TestBody};
@@ -71,7 +71,7 @@ impl Source {
     /// A test with the first of its calls of such a function asked for more. `None` where there is none, or it cannot be written.
     #[must_use]
     pub fn probed(&self, test: &TestBody, is_meant: &dyn Fn(&str) -> bool, word: &str) -> Option<Probe> {
-        let calls = call::calls(&self.text, &test.body, self.language, is_meant);
+        let calls = calls(&self.text, &test.body, self.language, is_meant);
         calls.iter().find_map(|call| self.probe(call, word))
     }
 
