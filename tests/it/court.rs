@@ -7,6 +7,7 @@ mod cheats;
 mod checks;
 mod compiled;
 mod direct;
+mod disguised;
 mod honest;
 mod honest_builds;
 mod honest_ledger;

@@ -180,12 +180,12 @@ impl<'b> Court<'b> {
         self.choices(green, changes).await?;
         self.other_inputs().await?;
         self.refusals(changes).await?;
-        self.relations(changes).await?;
-        self.repeated(changes).await?;
         if self.has(Guard::Direct) {
             self.disguised(changes).await?;
         }
         self.constants(green, changes).await?;
+        self.relations(changes).await?;
+        self.repeated(changes).await?;
         self.numbers(green, changes).await?;
         self.removals(green, changes).await?;
         if self.has(Guard::Direct) {
