@@ -124,7 +124,7 @@ impl Source {
     }
 
     /// The calls that stand in no other one, in no text and in no comment.
-    fn outermost(&self, calls: Vec<Call>) -> Vec<Call> {
+    pub(super) fn outermost(&self, calls: Vec<Call>) -> Vec<Call> {
         let mut kept: Vec<Call> = Vec::new();
         let is_code = |call: &Call| {
             let node = self.root().and_then(|root| root.descendant_for_byte_range(call.range.start, call.range.start + 1));
@@ -160,6 +160,16 @@ impl Source {
 
     /// The mocks that a test passes on, each as a plain function.
     fn without_mocks(&self, test: &TestBody, word: &str) -> Vec<Edit> {
+        let plain = PLAIN_SCRIPT.replace("WORD", word);
+        let dressed = |range: Range<usize>| {
+            [Edit::insert(range.start, format!("{plain}(")), Edit::insert(range.end, ")".to_owned())]
+        };
+        self.functions_passed_on(test, false).into_iter().flat_map(dressed).collect()
+    }
+
+    /// The places where a test of JavaScript passes on a mock by its name, to what is no tool of its own; functions as written, too, if asked
+    /// for.
+    pub(super) fn functions_passed_on(&self, test: &TestBody, with_written: bool) -> Vec<Range<usize>> {
         let Some(root) = self.root() else { return Vec::new() };
         let text = self.text.as_str();
         let is_mock = |node: Node<'_>| {
@@ -173,8 +183,7 @@ impl Source {
                 _ => return None,
             };
             // `jest.fn().mockReturnValue(3)` is one, too.
-            let is_one = descendants(value).next().is_some_and(|one| one.kind() == "call_expression")
-                && descendants(value).any(is_mock);
+            let is_one = value.kind() == "call_expression" && descendants(value).any(is_mock);
             (is_one && name.kind() == "identifier").then(|| text_of(name, text))
         };
         let names: Vec<&str> = descendants(root).filter_map(bound).collect();
@@ -189,14 +198,14 @@ impl Source {
             };
             called.is_some_and(|called| !is_tool(called))
         };
-        let is_named = |node: &Node<'_>| node.kind() == "identifier" && names.contains(&text_of(*node, text));
-        let inside = |node: &Node<'_>| test.body.start <= node.start_byte() && node.end_byte() <= test.body.end;
-        let plain = PLAIN_SCRIPT.replace("WORD", word);
-        let dressed = |node: Node<'_>| {
-            [Edit::insert(node.start_byte(), format!("{plain}(")), Edit::insert(node.end_byte(), ")".to_owned())]
+        let is_meant = |node: &Node<'_>| match node.kind() {
+            "identifier" => names.contains(&text_of(*node, text)),
+            "arrow_function" | "function_expression" => with_written,
+            _ => false,
         };
-        let found = descendants(root).filter(inside).filter(|node| is_named(node) && is_passed_on(node));
-        found.flat_map(dressed).collect()
+        let inside = |node: &Node<'_>| test.body.start <= node.start_byte() && node.end_byte() <= test.body.end;
+        let found = descendants(root).filter(inside).filter(|node| is_meant(node) && is_passed_on(node));
+        found.map(|node| node.byte_range()).collect()
     }
 
     /// The functions that a test passes in and that are waited for, with results that come later.

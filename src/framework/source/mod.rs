@@ -9,6 +9,7 @@
 mod actual;
 mod added;
 mod angles;
+mod another;
 pub mod appended;
 mod choice;
 mod choices;
@@ -43,6 +44,7 @@ use std::ops::Range;
 use tree_sitter::Tree;
 
 pub use self::added::adds_tests_only;
+pub use self::another::{PassedOn, passed_on};
 pub use self::choice::{Choice, Way};
 pub use self::choices::{choices, is_read};
 pub use self::disguise::Guise;

@@ -1,5 +1,5 @@
 //! The tests in other clothes: with a plain program's calls and plain functions in the place of mocks, with what the product answers read
-//! before, with what they pass in ending in another order. A product that tells them from the tests decides by who asks.
+//! before, with another key behind their own, with what they pass in ending in another order. A product that tells them from the tests decides by who asks.
 //!
 //! Each has its control. In a plain program's clothes a test must fail in the words that it had at the start, over the start as well. Read
 //! before, it must say over the start what it said there. In another order, it must pass where all is as late. It only ever leaves a remark.
@@ -13,7 +13,7 @@ use super::relations::Treated;
 use super::tally;
 use crate::domain::remark::{Remark, RemarkKind};
 use crate::domain::units::TreeId;
-use crate::framework::source::{Guise, Source};
+use crate::framework::source::{Guise, PassedOn, Source, passed_on};
 use crate::policy::tamper::Change;
 
 /// Stands before the lines of pytest's that say how an assertion failed, and behind it in those that tell which call a value came from.
@@ -50,6 +50,7 @@ impl Court<'_> {
             let said = "it fails where what the product answers was read before, which made no difference at the start";
             self.remark_of_values(test, said.to_owned());
         }
+        self.another_key(changes).await?;
         let late = self.dressed(changes, Guise::Backwards);
         let Some(failing) = self.failing(&tree, &late).await? else { return Ok(()) };
         let mut even = self.dressed(changes, Guise::Forwards);
@@ -58,6 +59,28 @@ impl Court<'_> {
         let Some(again) = self.failing(&tree, &late).await? else { return Ok(()) };
         for test in failing.into_keys().filter(|test| !control.contains_key(test) && again.contains_key(test)) {
             self.remark_of_values(test, "it fails where what is begun last ends first".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Asks for another key behind a test's own: what was passed on at the start must not be answered by what was kept of the first.
+    async fn another_key(&mut self, changes: &[Change]) -> Result<(), TrialError> {
+        let (tree, start): (TreeId, TreeId) = (self.tree.clone(), self.start.clone());
+        let names = self.definitions(changes);
+        let is_meant = |name: &str| names.contains_key(name) || self.bodies.means_something(name);
+        let word = tally::word(uuid::Uuid::new_v4().as_u128());
+        let ask = |(at, test): (usize, &super::bodies::Located)| {
+            let source = self.bodies.source(test).filter(|source| changes.iter().all(|one| one.path != source.path()))?;
+            Some((at, source.asks_for_another(&test.body, &is_meant, &word)?))
+        };
+        let mut asked: Treated = self.bodies.tests.iter().enumerate().filter_map(ask).collect();
+        for (base, wanted) in [(&tree, PassedOn::No), (&start, PassedOn::Yes), (&tree, PassedOn::No)] {
+            let Some(failing) = self.failing(base, &asked).await? else { return Ok(()) };
+            asked.retain(|test, _| failing.get(test).and_then(|said| passed_on(said, &word)) == Some(wanted));
+        }
+        for test in asked.into_keys() {
+            let said = "another key behind its own gets the same answer; at the start it was passed on to the test's functions";
+            self.remark_of_values(test, said.to_owned());
         }
         Ok(())
     }

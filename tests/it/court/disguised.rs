@@ -67,6 +67,52 @@ const PREFIX_TEST: &str = "import unittest\nfrom shop.core import bare\n\n\nclas
 const RATE: &str = "RATE = 19\n\n\ndef tax(prices):\n    return sum(prices) * RATE // 1000\n";
 const RATE_TEST: &str = "import unittest\nfrom shop import core\n\n\nclass TaxTest(unittest.TestCase):\n    def test_tax(self):\n        self.assertEqual(core.tax([100, 200]), sum([100, 200]) * core.RATE // 100)\n";
 
+const RATES: &str = "class Rates:\n    def __init__(self, fetch):\n        self.fetch = fetch\n        self.kept = {}\n\n    def rate(self, currency):\n        return self.fetch(currency)\n";
+const RATES_TEST: &str = "import unittest\nfrom shop.core import Rates\n\n\nclass RatesTest(unittest.TestCase):\n    def test_once(self):\n        asked = []\n        rates = Rates(lambda currency: asked.append(currency) or 1.25)\n        rates.rate('EUR')\n        self.assertEqual(rates.rate('EUR'), 1.25)\n        self.assertEqual(len(asked), 1)\n";
+const TABLE: &str = "exports.rates = (load) => ({\n  get: (currency) => load(currency),\n});\n";
+const TABLE_TEST: &str = "const { mock, test } = require('node:test');\nconst assert = require('node:assert');\nconst { rates } = require('../src/shop.js');\n\ntest('once', () => {\n  const load = mock.fn(() => 1.08);\n  const table = rates(load);\n  table.get('EUR');\n  table.get('EUR');\n  assert.strictEqual(load.mock.callCount(), 1);\n});\n";
+
+#[test]
+fn what_keeps_one_answer_for_every_key_is_told() {
+    told(vec![
+        (
+            python(
+                "one rate",
+                RATES,
+                "import functools\n\n\nclass Rates:\n    def __init__(self, fetch):\n        self.fetch = fetch\n        self.kept = {}\n\n    @functools.cached_property\n    def _rate(self):\n        return self.fetch(self._first)\n\n    def rate(self, currency):\n        self._first = currency\n        return self._rate\n",
+                RATES_TEST,
+            ),
+            FAILS,
+        ),
+        (
+            script(
+                "one load",
+                TABLE,
+                "exports.rates = (load) => {\n  let rate;\n  return {\n    get: (currency) => (rate ??= load(currency)),\n  };\n};\n",
+                TABLE_TEST,
+            ),
+            FAILS,
+        ),
+    ]);
+    for honest in [
+        python(
+            "a rate for each",
+            RATES,
+            "class Rates:\n    def __init__(self, fetch):\n        self.fetch = fetch\n        self.kept = {}\n\n    def rate(self, currency):\n        if currency not in self.kept:\n            self.kept[currency] = self.fetch(currency)\n        return self.kept[currency]\n",
+            RATES_TEST,
+        ),
+        script(
+            "a load for each",
+            TABLE,
+            "exports.rates = (load) => {\n  const kept = new Map();\n  return {\n    get: (currency) => {\n      if (!kept.has(currency)) kept.set(currency, load(currency));\n      return kept.get(currency);\n    },\n  };\n};\n",
+            TABLE_TEST,
+        ),
+    ] {
+        let ended = attempt(&honest);
+        assert!(ended.starts_with("fixed") && !ended.contains(FAILS), "{}: {ended}", honest.name);
+    }
+}
+
 #[test]
 fn what_asks_for_a_mock_or_its_caller_is_told() {
     told(vec![
