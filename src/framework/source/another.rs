@@ -12,7 +12,7 @@ use super::{Language, Source, TestBody};
 pub enum PassedOn {
     /// A function of the test got it.
     Yes,
-    /// No function of the test got it, and the answer is that of the test's own key.
+    /// No function of the test got it, one got the test's own key, and the answer is the same.
     No,
 }
 
@@ -20,31 +20,41 @@ pub enum PassedOn {
 const PYTHON: &str = r"
 import sys
 def main(word, other, function, *given, **named):
-    first = function(*given, **named)
-    path, seen, kept = sys._getframe(1).f_code.co_filename, [], sys.getprofile()
-    def has(one):
-        return type(one) is type(other) and one == other or type(one) is tuple and any(has(part) for part in one)
+    path, key, kept = sys._getframe(1).f_code.co_filename, word[1], sys.getprofile()
+    seen = {key: False, other: False}
+    def note(one):
+        if type(one) is type(other) and one in seen:
+            seen[one] = True
+        elif type(one) is tuple:
+            for part in one:
+                note(part)
     def look(frame, event, of):
         own = frame.f_code.co_filename
-        if event == 'call' and (own == path or own.endswith('mock.py')) and any(has(one) for one in frame.f_locals.values()):
-            seen.append(own)
+        if event == 'call' and (own == path or own.endswith('mock.py')):
+            for one in list(frame.f_locals.values()):
+                note(one)
     code = 'X'
     sys.setprofile(look)
     try:
-        second = function(*[other if type(one) is type(other) and one == word[1] else one for one in given], **named)
-        code = 'N' if type(second) is type(first) and second == first else 'X'
+        first = function(*given, **named)
+    finally:
+        sys.setprofile(kept)
+    sys.setprofile(look)
+    try:
+        second = function(*[other if type(one) is type(other) and one == key else one for one in given], **named)
+        code = 'N' if seen[key] and type(second) is type(first) and second == first else 'X'
     except Exception:
         pass
     finally:
         sys.setprofile(kept)
-    raise AssertionError('~' + word[0] + '=' + ('E' if seen else code) + '~')
+    raise AssertionError('~' + word[0] + '=' + ('E' if seen[other] else code) + '~')
 ";
 
 /// The same by what the functions tell that a test passes on.
-const SCRIPT: &str = "((own, another, key) => { const first = own(); const seen = globalThis.WORDS ??= []; seen.length = 0; let code = \"X\"; \
+const SCRIPT: &str = "((own, another, key, other) => { const seen = globalThis.WORDS ??= []; seen.length = 0; const first = own(); let code = \"X\"; \
     try { const second = another(); const waits = second && typeof second.then === \"function\"; \
-    if (Object.is(second, first) || (!waits && JSON.stringify(second) === JSON.stringify(first))) code = \"N\"; } catch {} \
-    throw new Error(\"~\" + \"ONE\" + \"TWO=\" + (seen.includes(key) ? \"E\" : code) + \"~\"); })";
+    if (!seen.includes(key)) code = \"X\"; else if (Object.is(second, first) || (!waits && JSON.stringify(second) === JSON.stringify(first))) code = \"N\"; } catch {} \
+    throw new Error(\"~\" + \"ONE\" + \"TWO=\" + (seen.includes(other) ? \"E\" : code) + \"~\"); })";
 
 /// A function that tells what it is called with.
 const TELLS: &str = "((call) => typeof call === \"function\" ? function (...given) { (globalThis.WORDS ??= []).push(...given); \
@@ -95,12 +105,13 @@ impl Source {
     ) -> Option<Vec<Edit>> {
         let (before, behind) =
             (self.text.get(call.range.start..key.start)?, self.text.get(key.end..call.range.end)?);
+        let own = self.text.get(key.clone())?;
         let word = format!("{one}{two}");
         let script = SCRIPT.replace("ONE", one).replace("TWO", two).replace("WORDS", &word);
         let tells = TELLS.replace("WORDS", &word);
         let mut edits = vec![
             Edit::insert(call.range.start, format!("{script}(() => ")),
-            Edit::insert(call.range.end, format!(", () => {before}{other}{behind}, {other})")),
+            Edit::insert(call.range.end, format!(", () => {before}{other}{behind}, {own}, {other})")),
         ];
         for range in self.functions_passed_on(test, true) {
             edits.push(Edit::insert(range.start, format!("{tells}(")));
@@ -148,7 +159,7 @@ mod tests {
         assert!(python.expect("a key").contains("(('wo' + 'rd', 'EUR'), 'EURq', rates.rate, 'EUR')"));
         let script = "test('a', () => { const load = jest.fn(); const table = rates(load, () => 3); table.rate(7, 'a'); expect(load).toBe(1); });\n";
         let script = edited("a.test.js", script).expect("a key");
-        assert!(script.contains("(() => table.rate(7, 'a'), () => table.rate(1000010, 'a'), 1000010);"), "{script}");
+        assert!(script.contains("(() => table.rate(7, 'a'), () => table.rate(1000010, 'a'), 7, 1000010);"), "{script}");
         assert_eq!(script.matches("(globalThis.word ??= []).push").count(), 2, "{script}");
         for text in ["def test_a():\n    assert rate(key)\n", "def test_a():\n    assert other('a')\n"] {
             assert_eq!(edited("test_a.py", text), None, "{text}");
