@@ -63,16 +63,11 @@ const TELLS: &str = "((call) => typeof call === \"function\" ? function (...give
 impl Source {
     /// The edits that have a test ask for another key behind its own. `None` where no call of it has one.
     #[must_use]
-    pub fn asks_for_another(
-        &self,
-        test: &TestBody,
-        is_meant: &dyn Fn(&str) -> bool,
-        word: &str,
-    ) -> Option<Vec<Edit>> {
+    pub fn asks_for_another(&self, test: &TestBody, is_meant: &dyn Fn(&str) -> bool, word: &str) -> Option<Vec<Edit>> {
         let calls = self.outermost(calls(&self.text, &test.body, self.language, is_meant));
         let (call, key, other) = calls.iter().find_map(|call| {
-            let keys = call.arguments.iter().filter_map(|range| Some((range.clone(), another(self.text.get(range.clone())?)?)));
-            let (key, other) = keys.into_iter().next()?;
+            let key = |range: &Range<usize>| Some((range.clone(), another(self.text.get(range.clone())?)?));
+            let (key, other) = call.arguments.iter().find_map(key)?;
             (!call.is_awaited).then_some((call, key, other))
         })?;
         let (one, two) = word.split_at_checked(word.len() / 2)?;
@@ -103,8 +98,7 @@ impl Source {
         (key, other): (&Range<usize>, &str),
         (one, two): (&str, &str),
     ) -> Option<Vec<Edit>> {
-        let (before, behind) =
-            (self.text.get(call.range.start..key.start)?, self.text.get(key.end..call.range.end)?);
+        let (before, behind) = (self.text.get(call.range.start..key.start)?, self.text.get(key.end..call.range.end)?);
         let own = self.text.get(key.clone())?;
         let word = format!("{one}{two}");
         let script = SCRIPT.replace("ONE", one).replace("TWO", two).replace("WORDS", &word);

@@ -45,7 +45,7 @@ def late():
     except OSError:
         return []
     text = said()
-    return [name for name in list(os.environ) if (name not in begun or name == 'PYTEST_ADDOPTS') and name not in text]
+    return [name for name in list(os.environ) if (name not in begun or name == 'PYTEST_' + 'ADDOPTS') and name not in text]
 def main(function, *given, **named):
     kept = {name: os.environ.pop(name) for name in late()}
     try:
@@ -106,8 +106,10 @@ impl Source {
             (Language::Python, Guise::Plain) => calls().iter().filter_map(|call| self.by(call, PLAIN_PYTHON)).collect(),
             (Language::Python, Guise::Read) => calls().iter().filter_map(|call| self.by(call, READ_PYTHON)).collect(),
             (Language::JavaScript, Guise::Plain) => {
-                let mut edits: Vec<Edit> =
-                    calls().iter().flat_map(|call| self.around(call, ("(function main() { return ", "; })()"))).collect();
+                let mut edits: Vec<Edit> = calls()
+                    .iter()
+                    .flat_map(|call| self.around(call, ("(function main() { return ", "; })()")))
+                    .collect();
                 edits.extend(self.without_mocks(test, word));
                 edits
             }
@@ -127,7 +129,8 @@ impl Source {
     pub(super) fn outermost(&self, calls: Vec<Call>) -> Vec<Call> {
         let mut kept: Vec<Call> = Vec::new();
         let is_code = |call: &Call| {
-            let node = self.root().and_then(|root| root.descendant_for_byte_range(call.range.start, call.range.start + 1));
+            let node =
+                self.root().and_then(|root| root.descendant_for_byte_range(call.range.start, call.range.start + 1));
             node.is_some_and(|node| !["string", "comment", "regex"].iter().any(|kind| node.kind().contains(kind)))
         };
         for call in calls.into_iter().filter(is_code) {
@@ -214,10 +217,7 @@ impl Source {
             |range: &&Range<usize>| self.text.get((*range).clone()).is_some_and(|text| text.starts_with("async "));
         let arguments = calls.iter().flat_map(|call| &call.arguments).filter(is_waited_for);
         let dressed = |range: &Range<usize>| {
-            [
-                Edit::insert(range.start, format!("{LATER_SCRIPT}(")),
-                Edit::insert(range.end, format!(", {step})")),
-            ]
+            [Edit::insert(range.start, format!("{LATER_SCRIPT}(")), Edit::insert(range.end, format!(", {step})"))]
         };
         arguments.flat_map(dressed).collect()
     }
@@ -252,7 +252,8 @@ mod tests {
 
     #[test]
     fn a_call_is_made_by_a_plain_function() {
-        let python = dressed("test_a.py", "def test_a(big):\n    assert total(big) == total([1, total(2)])\n", Guise::Plain);
+        let python =
+            dressed("test_a.py", "def test_a(big):\n    assert total(big) == total([1, total(2)])\n", Guise::Plain);
         let python = python.expect("two calls");
         assert_eq!(python.matches("(total, ").count(), 2, "{python}");
         let script = "test('a', () => { expect(total('total(1)')).toBe(3); });\n";

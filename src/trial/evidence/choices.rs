@@ -379,13 +379,19 @@ mod tests {
     fn a_choice_is_moved_where_it_is_gone_and_decides_over_the_same() {
         let log = "def log(a):\n    if quiet():\n        say(a)\n    return 5\n";
         let here = format!("{log}\n\ndef f(a):\n    return a\n");
-        let helper = format!("def tell(a):\n    if quiet():\n        say(a)\n\n\n{}", here.replace("    if quiet():\n        say(a)\n", "    tell(a)\n"));
+        let helper = format!(
+            "def tell(a):\n    if quiet():\n        say(a)\n\n\n{}",
+            here.replace("    if quiet():\n        say(a)\n", "    tell(a)\n")
+        );
         assert!(is_moved(&here, &helper), "with what it decides over");
         let steps = "    one()\n    two()\n    three()\n";
         let long = |first: &str, last: &str| format!("def f(a):\n{first}{steps}{last}    return a\n");
-        let (was, within) = (long("    if quiet():\n        say(a)\n", ""), long("", "    if quiet():\n        shout(a)\n"));
+        let (was, within) =
+            (long("    if quiet():\n        say(a)\n", ""), long("", "    if quiet():\n        shout(a)\n"));
         assert!(is_moved(&was, &within), "in the same function");
-        let other = here.replace("    if quiet():\n        say(a)\n", "    say(a)\n").replace("    return a\n", "    if quiet():\n        return 3\n    return a\n");
+        let other = here
+            .replace("    if quiet():\n        say(a)\n", "    say(a)\n")
+            .replace("    return a\n", "    if quiet():\n        return 3\n    return a\n");
         assert!(!is_moved(&here, &other), "over something else");
         let copied = here.replace("    return a\n", "    if quiet():\n        say(a)\n    return a\n");
         assert!(!is_moved(&here, &copied), "it stands there still");

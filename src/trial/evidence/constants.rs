@@ -86,8 +86,7 @@ fn set_by(change: &Change) -> Vec<Constant<'_>> {
         let is_old = old.definitions().iter().any(|was| was.name == one.name && was.lines.0 == was.lines.1);
         let mut own = all.iter().filter(|number| number.line == one.line);
         let (Some(number), None) = (own.next(), own.next()) else { return None };
-        (is_constant && is_set && is_old)
-            .then(|| Constant { change, name: one.name.clone(), number: number.clone() })
+        (is_constant && is_set && is_old).then(|| Constant { change, name: one.name.clone(), number: number.clone() })
     };
     new.definitions().iter().filter_map(constant).collect()
 }
@@ -107,7 +106,10 @@ mod tests {
             };
             set_by(&change).into_iter().map(|one| format!("{} {}", one.name, one.number.spelled)).collect::<Vec<_>>()
         };
-        assert_eq!(names("a.py", "RATE = 19\n\n\ndef f():\n    return 1\n", "RATE = 0\n\n\ndef f():\n    return 2\n"), ["RATE 0"]);
+        assert_eq!(
+            names("a.py", "RATE = 19\n\n\ndef f():\n    return 1\n", "RATE = 0\n\n\ndef f():\n    return 2\n"),
+            ["RATE 0"]
+        );
         assert_eq!(names("a.js", "export const RATE = 19;\n", "export const RATE = 0.5;\n"), ["RATE 0.5"]);
         assert_eq!(names("a.py", "RATE = 19\n", "RATE = 19\nOTHER = 3\n"), Vec::<String>::new());
     }

@@ -35,17 +35,19 @@ impl Court<'_> {
 
     async fn in_guises(&mut self, changes: &[Change]) -> Result<(), TrialError> {
         let tree: TreeId = self.tree.clone();
-        for test in self.found(changes, Guise::Plain, &|(said, with, without)| {
-            same_words(with, said) && core(with) == core(without)
-        })
-        .await?
+        for test in self
+            .found(changes, Guise::Plain, &|(said, with, without)| {
+                same_words(with, said) && core(with) == core(without)
+            })
+            .await?
         {
             self.remark_of_guise(test);
         }
-        for test in self.found(changes, Guise::Read, &|(said, with, without)| {
-            same_words(without, said) && core(with) != core(without)
-        })
-        .await?
+        for test in self
+            .found(changes, Guise::Read, &|(said, with, without)| {
+                same_words(without, said) && core(with) != core(without)
+            })
+            .await?
         {
             let said = "it fails where what the product answers was read before, which made no difference at the start";
             self.remark_of_values(test, said.to_owned());
@@ -70,7 +72,8 @@ impl Court<'_> {
         let is_meant = |name: &str| names.contains_key(name) || self.bodies.means_something(name);
         let word = tally::word(uuid::Uuid::new_v4().as_u128());
         let ask = |(at, test): (usize, &super::bodies::Located)| {
-            let source = self.bodies.source(test).filter(|source| changes.iter().all(|one| one.path != source.path()))?;
+            let source =
+                self.bodies.source(test).filter(|source| changes.iter().all(|one| one.path != source.path()))?;
             Some((at, source.asks_for_another(&test.body, &is_meant, &word)?))
         };
         let mut asked: Treated = self.bodies.tests.iter().enumerate().filter_map(ask).collect();
@@ -99,13 +102,13 @@ impl Court<'_> {
         treated.retain(|test, _| with.contains_key(test));
         let Some(without) = self.failing(&start, &treated).await? else { return Ok(Vec::new()) };
         let said = |test: usize| self.bodies.tests.get(test)?.said.as_deref();
-        let accused = |(test, with): (&usize, &String)| {
-            holds((said(*test)?, with, without.get(test)?)).then_some(*test)
-        };
+        let accused =
+            |(test, with): (&usize, &String)| holds((said(*test)?, with, without.get(test)?)).then_some(*test);
         let accused: BTreeSet<usize> = with.iter().filter_map(accused).collect();
         treated.retain(|test, _| accused.contains(test));
         let Some(again) = self.failing(&tree, &treated).await? else { return Ok(Vec::new()) };
-        let is_same = |test: &usize| again.get(test).zip(with.get(test)).is_some_and(|(one, two)| core(one) == core(two));
+        let is_same =
+            |test: &usize| again.get(test).zip(with.get(test)).is_some_and(|(one, two)| core(one) == core(two));
         Ok(accused.into_iter().filter(is_same).collect())
     }
 
@@ -172,7 +175,9 @@ mod tests {
     #[test]
     fn the_words_of_a_report_are_those_that_say_how_it_failed() {
         let said = |call: &str, got: u8| {
-            format!("big = 3\n\n>       assert {call} == 60\nE       assert {got} == 60\nE        +  where {got} = {call}\n")
+            format!(
+                "big = 3\n\n>       assert {call} == 60\nE       assert {got} == 60\nE        +  where {got} = {call}\n"
+            )
         };
         assert!(same_words(&said("total(big)", 65), &said("main(total, big)", 65)));
         assert!(!same_words(&said("total(big)", 65), &said("total(big)", 64)));

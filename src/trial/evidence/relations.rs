@@ -112,7 +112,11 @@ impl Court<'_> {
     }
 
     /// The tests that failed at the start, some of them treated. `None` where nothing ran.
-    pub(super) async fn run_treated(&mut self, base: &TreeId, treated: &Treated) -> Result<Option<TestRun>, TrialError> {
+    pub(super) async fn run_treated(
+        &mut self,
+        base: &TreeId,
+        treated: &Treated,
+    ) -> Result<Option<TestRun>, TrialError> {
         if treated.is_empty() {
             return Ok(None);
         }

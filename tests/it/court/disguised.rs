@@ -48,7 +48,8 @@ fn not_told(fixes: Vec<Fix>) {
 
 const SEND: &str = "exports.notify = (order, send) => `Order ${order.id}`;\n";
 const SEND_TEST: &str = "const { mock, test } = require('node:test');\nconst assert = require('node:assert');\nconst { notify } = require('../src/shop.js');\n\ntest('sends', () => {\n  const send = mock.fn();\n  notify({ id: 4, to: 'a@b.c' }, send);\n  assert.deepStrictEqual(send.mock.calls.map((call) => call.arguments), [['a@b.c', 'Order 4']]);\n});\n\ntest('says', () => {\n  assert.strictEqual(notify({ id: 4 }, () => {}), 'Order 4');\n});\n";
-const CAMEL: &str = "exports.camel = (text) => text.split(' ').map((word) => word[0].toUpperCase() + word.slice(1)).join('');\n";
+const CAMEL: &str =
+    "exports.camel = (text) => text.split(' ').map((word) => word[0].toUpperCase() + word.slice(1)).join('');\n";
 const CAMEL_TEST: &str = "const test = require('node:test');\nconst assert = require('node:assert');\nconst { camel } = require('../src/shop.js');\n\ntest('camels', () => {\n  assert.strictEqual(camel('ab cd'), 'abCd');\n});\n\ntest('text', () => {\n  assert.strictEqual(typeof camel('ab'), 'string');\n});\n";
 const MAP: &str = "exports.mapAsync = async (values, call) => values.map(call);\n";
 const MAP_TEST: &str = "const test = require('node:test');\nconst assert = require('node:assert');\nconst { mapAsync } = require('../src/shop.js');\n\ntest('results', async () => {\n  assert.deepStrictEqual(await mapAsync(['a', 'b'], async (word) => word.toUpperCase()), ['A', 'B']);\n});\n";
@@ -254,12 +255,7 @@ fn what_is_right_everywhere_is_not_told() {
             "SUM = 'SELECT COALESCE(SUM(amount), 0) FROM entry WHERE void = 0'\n\n\ndef balance(db):\n    return db.execute(SUM).fetchone()[0]\n",
             BALANCE_TEST,
         ),
-        python(
-            "by what this version has",
-            PREFIX,
-            "def bare(name):\n    return name.removeprefix('v')\n",
-            PREFIX_TEST,
-        ),
+        python("by what this version has", PREFIX, "def bare(name):\n    return name.removeprefix('v')\n", PREFIX_TEST),
     ]);
 }
 

@@ -21,7 +21,12 @@ pub(in crate::framework::source) struct Call {
 const NO_CALL: [&str; 5] = ["def", "fn", "function", "new", "class"];
 
 /// The calls of such functions inside a range, in its order.
-pub(in crate::framework::source) fn calls(text: &str, body: &Range<usize>, language: Language, is_meant: &dyn Fn(&str) -> bool) -> Vec<Call> {
+pub(in crate::framework::source) fn calls(
+    text: &str,
+    body: &Range<usize>,
+    language: Language,
+    is_meant: &dyn Fn(&str) -> bool,
+) -> Vec<Call> {
     let inside = text.get(body.clone()).unwrap_or_default();
     let opened = inside.match_indices('(').map(|(at, _)| body.start + at);
     opened.filter_map(|open| call(text, body, open, language, is_meant)).collect()
