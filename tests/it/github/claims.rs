@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use upshift::domain::clock::{Clock, SystemClock};
 use upshift::github::{CommentSlot, Identity};
-use upshift::lifecycle::reentry::{Answered, Door, claim};
+use upshift::lifecycle::reentry::{Answered, HeadQuery, claim};
 use upshift::report::markdown::{Stamp, Standing, marker};
 
 use super::{BOT, client, head, world};
@@ -52,7 +52,7 @@ async fn of_two_jobs_that_claim_a_run_one_goes_on_with_the_next_spawn_number() {
         let (client, us, head, clock) =
             (client(&github), Identity::Login(BOT.to_owned()), head(), Fast(SystemClock::new()));
         let slot = CommentSlot { number: 7, marker: &marker, identity: &us };
-        let door = |job: u64| Door {
+        let query = |job: u64| HeadQuery {
             github: &client,
             slot,
             run: "7f3a9b1c",
@@ -68,9 +68,9 @@ async fn of_two_jobs_that_claim_a_run_one_goes_on_with_the_next_spawn_number() {
             for _ in 0..late {
                 tokio::task::yield_now().await;
             }
-            claim(door(62), &answered).await
+            claim(query(62), &answered).await
         };
-        let (first, second) = tokio::join!(claim(door(61), &answered), second);
+        let (first, second) = tokio::join!(claim(query(61), &answered), second);
         let claims: Vec<Stamp> = [first, second].into_iter().filter_map(|claim| claim.unwrap()).collect();
         let [claimed] = claims.as_slice() else { panic!("{late}: {claims:?}") };
         assert_eq!(claimed.spawn, 5, "{late}");
