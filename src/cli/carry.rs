@@ -66,8 +66,9 @@ impl Setup<'_> {
             journal.emit(&Event::Warning { message });
         }
         let lacks = journal.settle_up();
+        let kept = details::change_at_the_end(&journal, &run_id);
         if let Some(writer) = writer
-            && let Some(message) = writer.finish(&prepared.stops.signals).await
+            && let Some(message) = writer.finish(&prepared.stops.signals, &kept).await
         {
             journal.emit(&Event::Warning { message });
         }
@@ -82,6 +83,7 @@ impl Setup<'_> {
         let events = journal.events().to_vec();
         let kept_in = self.kept_in(&run_id, audit.as_deref());
         let view = RunView::from_events(&events, Liveness::Ended).kept_in(kept_in).lacking(lacks);
+        let patch = if view.is_change_here_alone() && patch.is_empty() { kept } else { patch };
         let step = Step::of(self.environment);
         let page = step.map(|_| details::page_at_the_end(&journal, &view, &self.redactor));
         // How the log stands was told above.

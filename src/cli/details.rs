@@ -121,6 +121,11 @@ pub(super) fn page_at_the_end(journal: &Journal, view: &RunView, redactor: &Reda
     page(&journal.store().snapshots(&run), view, journal.events(), redactor)
 }
 
+/// The change with which a run just ended. Empty where there is none, or where the log cannot give it.
+pub(super) fn change_at_the_end(journal: &Journal, run: &RunId) -> String {
+    last_patch(&journal.store().snapshots(run), run).ok().flatten().unwrap_or_default()
+}
+
 /// The run as a page. Where the log cannot give the details of an iteration, that is said in their place.
 pub(super) fn page(log: &impl Snapshots, view: &RunView, events: &[Event], redactor: &Redactor) -> String {
     let run = run_of(view);

@@ -43,7 +43,7 @@ pub(super) struct Step<'a> {
 pub(super) struct Ended<'e> {
     /// The run.
     pub(super) view: &'e RunView,
-    /// Its change, if it is fixed.
+    /// Its change, if it is fixed or no branch holds it.
     pub(super) patch: &'e str,
     /// The report as a page for a browser.
     pub(super) page: &'e str,

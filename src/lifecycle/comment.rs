@@ -84,6 +84,7 @@ struct Told {
     lacks: u64,
     news: News,
     closing: bool,
+    patch: String,
     reactions: VecDeque<(u64, Reaction)>,
     trouble: Option<String>,
 }
@@ -183,8 +184,13 @@ impl Writer {
     }
 
     /// Has the last report written, and waits for it: not for long, and hardly at all once a signal came. Returns a fault as a warning.
-    pub async fn finish(mut self, signals: &Stop) -> Option<String> {
-        self.queue.told().closing = true;
+    /// `patch` is the run's change, redacted, which the report shows where no branch holds it.
+    pub async fn finish(mut self, signals: &Stop, patch: &str) -> Option<String> {
+        {
+            let mut told = self.queue.told();
+            told.closing = true;
+            patch.clone_into(&mut told.patch);
+        }
         self.queue.bell.notify_one();
         let hurried = async {
             signals.wait().await;
@@ -261,14 +267,15 @@ struct Task {
 
 impl Task {
     async fn write(&mut self, queue: &Queue, moment: Moment) {
-        let (view, head) = {
+        let (view, head, patch) = {
             let mut told = queue.told();
             told.news = News::None;
             let liveness = if moment == Moment::Last { Liveness::Ended } else { Liveness::Alive };
             let view = RunView::from_events(&told.events, liveness)
                 .kept_in(self.assignment.kept_in.clone())
                 .lacking(told.lacks);
-            (view, told.head.clone())
+            let patch = if view.is_change_here_alone() { told.patch.clone() } else { String::new() };
+            (view, told.head.clone(), patch)
         };
         let number = self.assignment.pull_request.or(view.delivery.pull_request.as_ref().map(|pull| pull.number));
         let (Some(number), false) = (number, self.pace.has_given_up()) else { return };
@@ -277,7 +284,7 @@ impl Task {
         if making == Making::Left || waits {
             return;
         }
-        let text = self.text(&view, head);
+        let text = self.text(&view, head, &patch);
         if text == self.said {
             return;
         }
@@ -298,7 +305,7 @@ impl Task {
         }
     }
 
-    fn text(&self, view: &RunView, head: String) -> String {
+    fn text(&self, view: &RunView, head: String, patch: &str) -> String {
         let Assignment { key, job_url, artifact, attempt, heard, run, redactor, .. } = &self.assignment;
         let heard = view.commands.iter().map(|given| given.comment).fold(*heard, u64::max);
         let stamp = Stamp {
@@ -314,7 +321,7 @@ impl Task {
             held: held(view, self.assignment.commit.as_ref()),
             claimed: None,
         };
-        let page = Page { key, stamp: &stamp, number: *attempt, job_url: job_url.as_deref() };
+        let page = Page { key, stamp: &stamp, number: *attempt, job_url: job_url.as_deref(), patch };
         redactor.redact(&markdown::comment(view, &page)).into_owned()
     }
 

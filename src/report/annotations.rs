@@ -18,7 +18,9 @@ const MAX_TITLE: usize = 200;
 pub fn of_run(view: &RunView) -> Vec<String> {
     let (mark, sentence) = words::headline(view);
     let said = sentence.render(|piece| match piece {
-        Piece::Ours(text) | Piece::Name(text) | Piece::Code(text) | Piece::Speech(text) => plain::line(text),
+        Piece::Ours(text) | Piece::Name(text) | Piece::Code(text) | Piece::Speech(text) | Piece::Advice(text) => {
+            plain::line(text)
+        }
     });
     let kind = match mark {
         Mark::Good => Annotation::Notice,

@@ -13,6 +13,7 @@ use super::view::{RunView, TierView};
 use super::whereabouts::Whereabouts;
 use super::words::{self, Mark, Piece, Sentence};
 use fence::{break_comments, fence, longest_backtick_run};
+use prose::prose;
 
 /// The place where the Markdown is shown. It decides how long the text may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -167,6 +168,7 @@ pub(super) fn say(sentence: &Sentence) -> String {
         Piece::Name(name) => code(name, MAX_NAME),
         Piece::Code(command) => code(command, MAX_SPEECH),
         Piece::Speech(speech) => code(speech, MAX_SPEECH),
+        Piece::Advice(advice) => prose(advice, MAX_SPEECH),
     })
 }
 
@@ -245,7 +247,7 @@ fn row(tier: &TierView) -> String {
     };
     let why = words::why_it_ended(tier).render(|piece| match piece {
         Piece::Ours(text) => text.clone(),
-        Piece::Name(text) | Piece::Code(text) | Piece::Speech(text) => cell(text, MAX_REASON),
+        Piece::Name(text) | Piece::Code(text) | Piece::Speech(text) | Piece::Advice(text) => cell(text, MAX_REASON),
     });
     let iterations = format!("{} of {}", tier.iterations, tier.tier.max_iterations);
     format!("| {name} | {models} | {iterations} | {} | {label} | {why} |", tier.cost)
@@ -464,6 +466,7 @@ mod comment;
 mod fence;
 mod held;
 mod patch;
+mod prose;
 #[cfg(test)]
 mod tests;
 

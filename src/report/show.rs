@@ -92,7 +92,7 @@ pub fn heading(view: &RunView, step: &Step, style: Style) -> String {
         }
     }
     let shown = |piece: &Piece| match piece {
-        Piece::Ours(text) | Piece::Name(text) | Piece::Code(text) | Piece::Speech(text) => {
+        Piece::Ours(text) | Piece::Name(text) | Piece::Code(text) | Piece::Speech(text) | Piece::Advice(text) => {
             plain::clipped_line(text, MAX_LINE)
         }
     };

@@ -85,7 +85,7 @@ fn joined(sentence: &Sentence) -> String {
         Piece::Name(name) => plain::clipped_line(name, MAX_NAME),
         Piece::Code(code) if last.is_some_and(|last| std::ptr::eq(last, piece)) => command(code),
         Piece::Code(code) => format!("`{}`", command(code)),
-        Piece::Speech(speech) => plain::clipped_line(speech, MAX_SPEECH),
+        Piece::Speech(speech) | Piece::Advice(speech) => plain::clipped_line(speech, MAX_SPEECH),
     })
 }
 

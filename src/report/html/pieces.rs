@@ -19,6 +19,7 @@ pub(super) fn say(sentence: &Sentence) -> Markup {
                 Piece::Name(name) => b { (plain::clipped_line(name, MAX_NAME)) },
                 Piece::Code(code) => code { (plain::command(code)) },
                 Piece::Speech(speech) => q { (plain::clipped_line(speech, MAX_SPEECH)) },
+                Piece::Advice(advice) => (plain::clipped_line(advice, MAX_SPEECH)),
             }
         }
     }

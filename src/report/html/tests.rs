@@ -20,7 +20,9 @@ fn a_page_says_first_what_the_first_line_of_every_report_says() {
         let (mark, sentence) = words::headline(&view);
         let ours = sentence.0.first().map(|piece| match piece {
             words::Piece::Ours(text) => text.clone(),
-            words::Piece::Name(_) | words::Piece::Code(_) | words::Piece::Speech(_) => String::new(),
+            words::Piece::Name(_) | words::Piece::Code(_) | words::Piece::Speech(_) | words::Piece::Advice(_) => {
+                String::new()
+            }
         });
         assert!(text.contains(&format!("{} {}", mark.sign(), ours.unwrap_or_default())), "{name}: {text}");
     }

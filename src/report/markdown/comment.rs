@@ -164,6 +164,8 @@ pub struct Page<'a> {
     pub number: u32,
     /// The page of the job that works on it, an address of the forge's.
     pub job_url: Option<&'a str>,
+    /// The change, where no branch of the forge holds it. Empty else.
+    pub patch: &'a str,
 }
 
 /// The comment of a run, under way or ended.
@@ -175,7 +177,7 @@ pub fn comment(view: &RunView, page: &Page<'_>) -> String {
     };
     let first = format!("{}\n{}\n{title}", marker(page.key), page.stamp.line());
     let mut blocks = vec![Block { text: first, optional: None }];
-    blocks.extend(body(view, Surface::Comment, ""));
+    blocks.extend(body(view, Surface::Comment, page.patch));
     blocks.push(Block { text: footer(page), optional: None });
     assemble(blocks, Surface::Comment.max_bytes() - NOTE_BYTES)
 }
@@ -268,7 +270,7 @@ mod tests {
 
     fn page(view: &RunView) -> String {
         let job_url = Some("https://example.com/o/r/actions/runs/5");
-        comment(view, &Page { key: "ci/fix", stamp: &stamp(), number: 2, job_url })
+        comment(view, &Page { key: "ci/fix", stamp: &stamp(), number: 2, job_url, patch: "" })
     }
 
     #[test]

@@ -125,6 +125,13 @@ impl RunView {
         self.is_pushed() && self.kept().is_some_and(|kept| kept.pushed || kept.green && !self.delivery.went_on)
     }
 
+    /// Whether the run ended with a green change that no branch of the forge holds, so that a reader finds it in the report alone.
+    #[must_use]
+    pub fn is_change_here_alone(&self) -> bool {
+        let unpushed = !self.is_pushed() || self.is_kept_green() && !self.is_kept_pushed();
+        matches!(self.ending, Ending::Finished(_)) && self.passes_with_change() && unpushed
+    }
+
     /// Whether a person ended the run by a comment.
     #[must_use]
     pub fn is_stopped_by_comment(&self) -> bool {

@@ -82,7 +82,9 @@ mod tests {
         let blocks = [(name.to_owned(), value)].into();
         let told = MetaReported { role: Role::Artisan, session_id: String::new(), blocks, missing: Vec::new() };
         let shown = |piece: &Piece| match piece {
-            Piece::Ours(text) | Piece::Name(text) | Piece::Code(text) | Piece::Speech(text) => text.clone(),
+            Piece::Ours(text) | Piece::Name(text) | Piece::Code(text) | Piece::Speech(text) | Piece::Advice(text) => {
+                text.clone()
+            }
         };
         meta_of(&[told]).iter().map(|sentence| sentence.render(shown)).collect()
     }

@@ -156,7 +156,7 @@ fn blocked_end(view: &RunView, reason: &str) -> Vec<Sentence> {
         return one("Settle what the model asks for, then run upshift again.");
     }
     vec![match without_advice(reason).1 {
-        Some(advice) => Sentence::default().speech(&capitalised(advice)).ours("; or put the change in yourself."),
+        Some(advice) => Sentence::default().advice(&capitalised(advice)).ours("; or put the change in yourself."),
         None => Sentence::plain("Mend what kept the fix from going out, or put the change in yourself."),
     }]
 }
@@ -218,7 +218,7 @@ fn pushed(view: &RunView, outcome: &Outcome) -> Option<Vec<Sentence>> {
 fn pushed_and_blocked(view: &RunView, reason: &str) -> Sentence {
     let last = view.position.and_then(|position| view.tier(position.tier_index)).and_then(|tier| tier.exit);
     if let Some(advice) = without_advice(reason).1 {
-        return Sentence::default().speech(&capitalised(advice)).ours(".");
+        return Sentence::default().advice(&capitalised(advice)).ours(".");
     }
     if view.delivery.went_on && last == Some(TierExit::Blocked) {
         return Sentence::plain("Settle what the model asks for, then run upshift again.");
@@ -255,7 +255,7 @@ fn goes_on_by_itself(view: &RunView) -> bool {
 /// The steps left to do where no model answered: the reason's own advice first.
 fn no_model(view: &RunView) -> Vec<Sentence> {
     let advice = without_advice(view.stop_reason()).1;
-    let mut steps: Vec<Sentence> = advice.map(|advice| Sentence::plain("Fix: ").speech(advice)).into_iter().collect();
+    let mut steps: Vec<Sentence> = advice.map(|advice| Sentence::plain("Fix: ").advice(advice)).into_iter().collect();
     let is_down = |tier: &TierView| matches!(tier.state, TierState::Outage | TierState::RateLimited);
     if view.tiers.iter().any(is_down) {
         steps.push(Sentence::plain(

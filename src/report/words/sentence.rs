@@ -23,6 +23,8 @@ pub enum Piece {
     Code(String),
     /// Speech that is not ours (a model's reason, an error): to be escaped and clipped.
     Speech(String),
+    /// Advice that an error brought along: a sentence for a person, which may hold foreign words.
+    Advice(String),
 }
 
 /// A sentence made of pieces.
@@ -60,6 +62,11 @@ impl Sentence {
         if text.trim().is_empty() { self.ours("no reason given") } else { self.with(Piece::Speech(text.to_owned())) }
     }
 
+    /// Adds advice that an error brought along.
+    pub(super) fn advice(self, text: &str) -> Self {
+        self.with(Piece::Advice(text.to_owned()))
+    }
+
     /// Adds the reason why a person is needed: our own beginning as it is, the rest as somebody's words.
     pub(super) fn reason(self, text: &str) -> Self {
         match text.strip_prefix(NOT_PUSHED) {
@@ -88,7 +95,7 @@ impl Sentence {
             .iter()
             .map(|piece| match piece {
                 Piece::Ours(text) => text.clone(),
-                Piece::Name(_) | Piece::Code(_) | Piece::Speech(_) => escape(piece),
+                Piece::Name(_) | Piece::Code(_) | Piece::Speech(_) | Piece::Advice(_) => escape(piece),
             })
             .collect()
     }
