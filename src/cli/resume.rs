@@ -83,7 +83,9 @@ async fn go_on(args: Args, source: Source<'_>, environment: &Environment) -> any
         look(&args, &path, &checkout, environment).map_err(|error| setup::audit_failure(&error))?;
     let run_id = loaded.run_id.clone();
     may_go_on(&loaded, is_joined)?;
-    let mut state = lifecycle::load(&loaded).map_err(|error| Failure::usage(error.to_string()))?;
+    let other = || killed_before(&args, &path, &checkout, environment);
+    let mut state = lifecycle::load(&loaded)
+        .map_err(|error| Failure::usage(other().map_or_else(|| error.to_string(), |other| format!("{error}{other}"))))?;
     let refused = |why: String| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}"));
     let mut context = context::read(environment).map_err(|error| refused(error.to_string()))?;
     if let Some(why) = gate::refusal(context.as_ref()) {
@@ -222,6 +224,15 @@ fn look(args: &Args, path: &str, checkout: &Path, environment: &Environment) -> 
         None => reader.latest_run()?,
     };
     Ok((reader.load_run(&run_id)?, reader.is_joined(&run_id)?))
+}
+
+/// What else there is to go on with, where no run was named and the latest does not go on: the last one that was killed.
+fn killed_before(args: &Args, path: &str, checkout: &Path, environment: &Environment) -> Option<String> {
+    let unnamed = args.run.is_none().then(|| setup::locate(path, checkout, environment))?;
+    let runs = Reader::open(&unnamed).ok()?.list_runs().ok()?;
+    let killed = runs.iter().find(|run| run.status == RunStatus::Interrupted)?;
+    let id = killed.run_id.short();
+    Some(format!("\n→ Fix: run {id} was killed before it: `upshift resume {id}` goes on with that one"))
 }
 
 /// Records the start anew where the folder of recorded trees is gone, as in the next job of a hosted runner: a tree's name tells whether

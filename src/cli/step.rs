@@ -26,6 +26,8 @@ use crate::report::workflow_command::{self, Annotation};
 
 /// The variable that names the file for a step's outputs.
 const OUTPUT: &str = "GITHUB_OUTPUT";
+/// The variable that names the file for the summary of a step.
+const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 /// Set by `action.yml`: upshift is the step itself, not a part of somebody's script whose output may go elsewhere.
 const IN_THE_ACTION: &str = "UPSHIFT_ACTION";
 /// The report's files in the run's own folder.
@@ -92,7 +94,10 @@ impl<'a> Step<'a> {
         }
         let report = markdown::render_with_patch(ended.view, Surface::Summary, "summary", ended.patch);
         let report = ended.redactor.redact(&report);
-        warnings.extend(self.append("GITHUB_STEP_SUMMARY", &report));
+        let written = self.environment.get(SUMMARY).and_then(|path| std::fs::metadata(path).ok());
+        let written = written.map_or(0, |file| usize::try_from(file.len()).unwrap_or(usize::MAX));
+        let summary = markdown::summary_behind(ended.view, ended.patch, written);
+        warnings.extend(self.append(SUMMARY, &ended.redactor.redact(&summary)));
         let mut kept = |name: &str, text: &str| {
             let run = ended.view.run.as_ref()?;
             keep(&ended.state_home.join(run.run_id.short()).join(name), text)
@@ -122,7 +127,7 @@ impl<'a> Step<'a> {
         command(&workflow_command::annotation(kind, "upshift", &message));
         let refused = (*code == EXIT_REFUSED).then(|| Outcome::Refused { reason: message.clone() });
         let warnings =
-            [self.append("GITHUB_STEP_SUMMARY", &summary), self.tell(&outputs::of_nothing(refused.as_ref()))];
+            [self.append(SUMMARY, &summary), self.tell(&outputs::of_nothing(refused.as_ref()))];
         warnings.into_iter().flatten().for_each(|warning| super::say(&format!("⚠ {warning}")));
         // The configuration may not even have been read; what fails a step may be named in the variable all the same.
         let words = self.environment.get("UPSHIFT_FAIL_ON");
@@ -139,7 +144,7 @@ impl<'a> Step<'a> {
     pub(super) fn judged(self, summary: &str, standing: Standing) -> Vec<String> {
         let word = serde_json::to_value(standing).ok().and_then(|word| word.as_str().map(str::to_owned));
         let values = [(outputs::OF_JUDGE, word.unwrap_or_default())];
-        self.append("GITHUB_STEP_SUMMARY", summary).into_iter().chain(self.tell(&values)).collect()
+        self.append(SUMMARY, summary).into_iter().chain(self.tell(&values)).collect()
     }
 
     /// Tells the runner early under which name the audit log is to be kept: the step may be killed.

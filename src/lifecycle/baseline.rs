@@ -139,7 +139,7 @@ async fn look(
         framework: first.report.framework.clone(),
         exit: first.exit,
         kind: first.report.kind,
-        verdict: trial::explained(&verdict, &first.report),
+        verdict: context.verdict_beneath(&trial::explained(&verdict, &first.report)),
         failing: baseline.failing.clone(),
         flaky,
         environment,
@@ -151,7 +151,7 @@ async fn look(
         messages: messages(context, &first.report),
     };
     measuring.origin = Some(origin.clone());
-    Ok(Some(Seen { origin, first, verdict, baseline, not_seen, finished }))
+    Ok(Some(Seen { origin, first, verdict: context.verdict_beneath(&verdict), baseline, not_seen, finished }))
 }
 
 /// The jobs that failed in CI and of which nothing is run here.
@@ -264,7 +264,7 @@ pub(super) async fn set_up(context: &Context<'_>) -> Result<Option<String>, Life
     }
     let output = String::from_utf8_lossy(&finished.output);
     let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
-    Ok(Some(format!("{SETUP_FAILED} ({}): {}", finished.exit, last.trim())))
+    Ok(Some(format!("{SETUP_FAILED} ({}): {}", finished.exit, context.beneath(last.trim()))))
 }
 
 /// Runs a broken command once more as it stands, if its runner was told to write a result file: that may be what it cannot do.

@@ -331,6 +331,7 @@ fn again(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, mut cl
         fixed: climb.trees.current.fixed.clone(),
         lost: false,
         ran: true,
+        green: false,
         failing: work.failing,
         failures: Foreign::new(&context.redact(&failures)),
         named: work.named,

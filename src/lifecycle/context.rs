@@ -1,7 +1,7 @@
 //! The context that every phase reads and none changes: the request of the run, the world it acts on, and the clock of its active time.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -19,6 +19,7 @@ use crate::domain::ladder::Tier;
 use crate::domain::outcome::Outcome;
 use crate::domain::stop::{Stop, StopCause, WrapUp, signal_name};
 use crate::domain::units::RunId;
+use crate::domain::verdict::Verdict;
 use crate::domain::waiting::Waiting;
 use crate::hosted::Hosting;
 use crate::model::Providers;
@@ -26,6 +27,7 @@ use crate::policy::guard::Guards;
 use crate::process::confine::Arranged;
 use crate::process::{ProcessError, Spec};
 use crate::redact::Redactor;
+use crate::report::elsewhere::Elsewhere;
 use crate::test_run::TestCommand;
 use crate::trial::TrialError;
 use crate::workspace::{Workspace, WorkspaceError};
@@ -216,10 +218,27 @@ impl<'a> Context<'a> {
         self.started.day(self.world.clock)
     }
 
-    /// The text with paths of the checkout as the repository names them: a reader elsewhere has no such folder.
+    /// The text with paths of the checkout as the repository names them, and those of homes and temporary folders as a shell does: a reader
+    /// elsewhere has no such folder.
     pub(super) fn beneath(&self, text: &str) -> String {
         let root = self.world.workspace.root().display().to_string();
-        if root.len() < 2 { text.to_owned() } else { text.replace(&format!("{root}/"), "") }
+        let own = [("HOME", "~"), ("TMPDIR", "$TMPDIR"), ("RUNNER_TEMP", "$RUNNER_TEMP")];
+        let of = |env: &BTreeMap<OsString, OsString>, (variable, name)| {
+            Some((env.get(OsStr::new(variable))?.to_str()?.to_owned(), name))
+        };
+        let folders = [&self.world.tests.env, self.world.environment].into_iter();
+        let folders = folders.flat_map(|env| own.into_iter().filter_map(move |one| of(env, one)));
+        Elsewhere::new(&root, folders.chain(of(self.world.environment, ("GITHUB_WORKSPACE", "$GITHUB_WORKSPACE")))).told(text)
+    }
+
+    /// A verdict whose reason is told elsewhere.
+    pub(super) fn verdict_beneath(&self, verdict: &Verdict) -> Verdict {
+        match verdict {
+            Verdict::Green | Verdict::Red { reason: None } => verdict.clone(),
+            Verdict::Red { reason: Some(reason) } => Verdict::Red { reason: Some(self.beneath(reason)) },
+            Verdict::Broken { reason } => Verdict::Broken { reason: self.beneath(reason) },
+            Verdict::Tampered { reason } => Verdict::Tampered { reason: self.beneath(reason) },
+        }
     }
 
     /// The text without secrets.

@@ -60,7 +60,7 @@ pub(super) async fn run(
     Ok(Event::RunFinished(RunFinished {
         outcome: outcome.clone(),
         stop_reason: ending.stop_reason.clone(),
-        recent_errors: climb.filter(|_| !mended).map(|climb| recent_errors(&climb.rows)).unwrap_or_default(),
+        recent_errors: climb.filter(|_| !mended).map(|climb| recent_errors(&climb.rows, &ending.stop_reason)).unwrap_or_default(),
         still_failing,
         diff_stat: if fixed { diff.stat } else { DiffStat::default() },
         kept,
@@ -137,12 +137,13 @@ fn is_green(ending: &Ending) -> bool {
     }
 }
 
-/// Whether the tests were judged green with the run's last change, be it left in the files or not.
+/// Whether the tests were judged green with the run's last change, be it left in the files, and be it reviewed, or not.
 fn passes_with_change(ending: &Ending) -> bool {
     let last = ending.climb().and_then(|climb| climb.rows.all().next_back());
     is_green(ending)
         || ending.outcome == Outcome::Objected
         || last.is_some_and(|row| row.test_status == AttemptStatus::Passed)
+        || ending.climb().is_some_and(|climb| climb.trees.current.green)
 }
 
 /// The change of the best tree. The change of the last one where that is wanted, or when none was better than the start.
@@ -211,10 +212,13 @@ pub(super) fn keep(context: &Context<'_>, recorder: &mut Recorder<'_>, name: &st
     }
 }
 
-/// The errors of the last iterations, the latest first, each once, and the last one alone of each test.
-fn recent_errors(rows: &Rows) -> Vec<String> {
+/// The errors of the last iterations, the latest first, each once, and the last one alone of each test. The reason why the run ended is told
+/// for itself.
+fn recent_errors(rows: &Rows, reason: &str) -> Vec<String> {
     let mut errors: Vec<String> = Vec::new();
-    let messages = latest_errors(rows.all().rev()).into_iter().filter(|message| !is_closing_line(message));
+    let is_told = |message: &str| !reason.is_empty() && message.ends_with(reason);
+    let messages = latest_errors(rows.all().rev()).into_iter();
+    let messages = messages.filter(|message| !is_closing_line(message) && !is_told(message));
     for message in messages.map(gist::gist) {
         if !errors.contains(&message) && errors.len() < RECENT_ERRORS {
             errors.push(message);

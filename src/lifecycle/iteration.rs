@@ -280,7 +280,8 @@ fn remember(context: &Context<'_>, climb: &mut Climb, work: &Work, objections: V
     // A judging run that was cut short says nothing: a resumed run does the iteration's work anew, from where it began,
     // or the next artisan would find its change already made and leave it unjudged.
     let Some(judged) = work.judged.as_ref().filter(|judged| judged.run.stopped.is_none()) else { return };
-    let (candidate, trees) = (judged.candidate.clone(), &mut climb.trees);
+    let green = judged.judgement.verdict == Verdict::Green;
+    let (candidate, trees) = (Candidate { green, ..judged.candidate.clone() }, &mut climb.trees);
     if candidate.beats(&trees.best) {
         trees.best = candidate.clone();
     }

@@ -81,6 +81,7 @@ pub(super) async fn run(
     author: Author,
 ) -> Result<Judged, LifecycleError> {
     let mut judged = trial::judge(&bench(context, climb), tree).await?;
+    judged.cut_off(context.world.workspace.root());
     if judged.judgement.verdict == Verdict::Green {
         // The experiments begin with a clean tree: what this change left is named before it is gone.
         leftovers::collect(context, recorder);
@@ -108,7 +109,7 @@ pub(super) async fn run(
     if (!witnessed && author == Author::Model) || context.charter.plan.safety.on_remark == OnRemark::Refuse {
         judged.refuse_remarked(context.world.workspace.root());
     }
-    tell(recorder, (climb, author), &judged);
+    tell((context, recorder), (climb, author), &judged);
     yours::tell(context, recorder);
     if let Some(Proven { evidence: proof, runs, duration_ms }) = proven {
         recorder.emit(&Event::EvidenceGathered { proof, runs, duration_ms });
@@ -133,7 +134,7 @@ fn demand(context: &Context<'_>, climb: &Climb, author: Author) -> Option<Demand
 }
 
 /// Tells reviewers what was put back, how the tests ended, and why a green was refused.
-fn tell(recorder: &mut Recorder<'_>, (climb, author): (&Climb, Author), judged: &Judged) {
+fn tell((context, recorder): (&Context<'_>, &mut Recorder<'_>), (climb, author): (&Climb, Author), judged: &Judged) {
     let verdict = &judged.judgement.verdict;
     let mut messages = judged.put_back.clone();
     if !judged.rewritten.is_empty() {
@@ -151,7 +152,7 @@ fn tell(recorder: &mut Recorder<'_>, (climb, author): (&Climb, Author), judged: 
     recorder.emit(&Event::TestsFinished {
         exit: run.exit,
         kind: run.report.kind,
-        verdict: trial::explained(verdict, &run.report),
+        verdict: context.verdict_beneath(&trial::explained(verdict, &run.report)),
         passed: trial::passed(&run.report),
         failed: trial::failed(&run.report),
         duration_ms: run.duration_ms,

@@ -19,7 +19,7 @@ use crate::domain::event::Event;
 use crate::domain::finding::{Finding, Standing};
 use crate::domain::outcome::Outcome;
 use crate::domain::proof::Evidence;
-use crate::domain::stop::StopCause;
+use crate::domain::stop::{StopCause, signal_name};
 use crate::domain::test_report::RunKind;
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
@@ -408,7 +408,7 @@ fn broken(finding: Finding, reason: String) -> Finding {
 
 fn stopped(cause: StopCause) -> String {
     match cause {
-        StopCause::Signal(signal) => format!("stopped by signal {signal}"),
+        StopCause::Signal(signal) => format!("stopped by {}", signal_name(signal)),
         StopCause::Asked => "somebody asked for it".to_owned(),
         StopCause::TimeUp => "the time was up: raise --max-duration-minutes".to_owned(),
         StopCause::OwnTime(seconds) => format!("its {seconds} s are over"),

@@ -7,6 +7,7 @@ use reqwest::header::HeaderMap;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
+use crate::domain::outcome::WAIT_AND_RUN_AGAIN;
 use crate::domain::receipt::CallStatus;
 
 use super::{CallFailure, retry_after};
@@ -301,7 +302,7 @@ impl Blamed {
                 "add credit or raise the limit at the vendor, or name a model of another provider".to_owned()
             }
             Fix::Shorten => "name a model with a larger window, or set its contextWindow under `models`".to_owned(),
-            Fix::Wait => "wait and run again, or name a second target for this tier".to_owned(),
+            Fix::Wait => WAIT_AND_RUN_AGAIN.to_owned(),
             Fix::Name => "check the model's name and the base URL".to_owned(),
             Fix::BaseUrl => {
                 "set the base URL to the final address; redirects to other hosts are not followed".to_owned()

@@ -19,6 +19,9 @@ pub struct Candidate {
     /// Whether its tests ran at all. Without that (it does not compile) none can be seen passing.
     #[serde(default)]
     pub ran: bool,
+    /// Whether it was judged green, whatever a reviewer said of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub green: bool,
     /// Its failing tests by name.
     pub failing: Vec<String>,
     /// Its failures as a model is shown them.

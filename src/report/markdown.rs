@@ -14,6 +14,7 @@ use super::whereabouts::Whereabouts;
 use super::words::{self, Mark, Piece, Sentence};
 use fence::{break_comments, fence, longest_backtick_run};
 use prose::prose;
+use room::{Block, assemble, whole};
 
 /// The place where the Markdown is shown. It decides how long the text may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,13 +76,6 @@ pub fn marker(key: &str) -> String {
     format!("{MARKER}{safe} -->")
 }
 
-/// A piece of the page that is shown whole or not at all.
-struct Block {
-    text: String,
-    /// The block's name in the note of what was left out. `None` for a block that always stays.
-    optional: Option<&'static str>,
-}
-
 /// Renders the report for a surface. `key` tells this report's comment from others on the same pull request.
 #[must_use]
 pub fn render(view: &RunView, surface: Surface, key: &str) -> String {
@@ -91,9 +85,19 @@ pub fn render(view: &RunView, surface: Surface, key: &str) -> String {
 /// The same with the change itself, file by file as far as they fit.
 #[must_use]
 pub fn render_with_patch(view: &RunView, surface: Surface, key: &str, patch: &str) -> String {
+    render_behind(view, surface, key, patch, 0)
+}
+
+/// The job summary behind what others wrote into it already, in bytes: GitHub drops the whole of one that is too long.
+#[must_use]
+pub fn summary_behind(view: &RunView, patch: &str, written: usize) -> String {
+    render_behind(view, Surface::Summary, "summary", patch, written)
+}
+
+fn render_behind(view: &RunView, surface: Surface, key: &str, patch: &str, written: usize) -> String {
     let mut blocks = vec![Block { text: format!("{}\n{}", marker(key), headline(view)), optional: None }];
     blocks.extend(body(view, surface, patch));
-    assemble(blocks, surface.max_bytes())
+    assemble(blocks, surface.max_bytes().saturating_sub(written), &whole(view))
 }
 
 /// The blocks below the first lines.
@@ -135,24 +139,6 @@ pub fn no_run(message: &str) -> String {
 #[must_use]
 pub fn not_needed(message: &str) -> String {
     format!("### upshift was not needed here\n\n{}\n", fence(&plain::clip(message, MAX_MESSAGE), "text"))
-}
-
-/// Joins the blocks. While they are too long, leaves out the longest optional one and says so at the end.
-fn assemble(mut blocks: Vec<Block>, max_bytes: usize) -> String {
-    let mut left_out: Vec<&'static str> = Vec::new();
-    loop {
-        let mut parts: Vec<&str> = blocks.iter().map(|block| block.text.as_str()).collect();
-        let note = format!("_Left out to stay within GitHub's size limit: {}._", left_out.join(", "));
-        if !left_out.is_empty() {
-            parts.push(&note);
-        }
-        let text = parts.join("\n\n") + "\n";
-        let longest = blocks.iter().enumerate().filter(|(_, block)| block.optional.is_some());
-        match longest.max_by_key(|(_, block)| block.text.len()).map(|(index, _)| index) {
-            Some(index) if text.len() > max_bytes => left_out.extend(blocks.remove(index).optional),
-            _ => return text,
-        }
-    }
 }
 
 /// The first line, and who fixed it.
@@ -209,7 +195,7 @@ fn table(view: &RunView, surface: Surface) -> Option<String> {
     let mut table =
         "| Tier | Model | Iterations | Cost | Outcome | Why it ended |\n|---|---|---:|---:|---|---|".to_owned();
     for (index, tier) in view.tiers.iter().enumerate() {
-        let row = row(tier);
+        let row = row(view, tier);
         if table.len() + row.len() > surface.list_bytes() {
             let more = words::u64_of(view.tiers.len() - index);
             table.push_str(&format!("\n| {} | | | | | |", words::count(more, "more tier")));
@@ -229,7 +215,7 @@ fn table(view: &RunView, surface: Surface) -> Option<String> {
     Some(table + &total)
 }
 
-fn row(tier: &TierView) -> String {
+fn row(view: &RunView, tier: &TierView) -> String {
     let name = format!("{} {} ({})", tier.number, cell(&tier.tier.name, MAX_NAME), tier.tier.mode.as_str());
     let models: Vec<String> = match tier.models().as_slice() {
         [(_, _only)] => vec![cell(&tier.model(), MAX_NAME)],
@@ -245,7 +231,10 @@ fn row(tier: &TierView) -> String {
     let Some(label) = words::state_label(tier.state) else {
         return format!("| {name} | {models} | — | — | not reached | |");
     };
-    let why = words::why_it_ended(tier).render(|piece| match piece {
+    // The cap that was hit has a line of its own.
+    let is_capped = view.budget_cap_hit() && tier.reason.as_deref() == Some(view.stop_reason());
+    let why = if is_capped { words::Sentence::default() } else { words::why_it_ended_beside(view, tier) };
+    let why = why.render(|piece| match piece {
         Piece::Ours(text) => text.clone(),
         Piece::Name(text) | Piece::Code(text) | Piece::Speech(text) | Piece::Advice(text) => cell(text, MAX_REASON),
     });
@@ -467,6 +456,7 @@ mod fence;
 mod held;
 mod patch;
 mod prose;
+mod room;
 #[cfg(test)]
 mod tests;
 

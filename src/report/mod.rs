@@ -8,6 +8,7 @@
 pub mod annotations;
 mod columns;
 mod conversation;
+pub mod elsewhere;
 pub mod finding;
 #[cfg(test)]
 mod fixtures;

@@ -4,7 +4,7 @@ use super::conversation::{Entry, Kept};
 use super::gist::short_gist;
 use super::plain;
 use super::style::{Style, Tone};
-use super::view::RunView;
+use super::view::{Ending, RunView};
 use super::words::Piece;
 use super::{patch, words};
 use crate::domain::attempt::Attempt;
@@ -76,6 +76,7 @@ pub fn heading(view: &RunView, step: &Step, style: Style) -> String {
     let title = format!("Tier {} ({tier}), iteration {}", step.tier_index.saturating_add(1), step.iteration);
     let mut lines = vec![style.paint(Tone::Heading, &title)];
     match &step.attempt {
+        None if view.ending == Ending::Running => lines.push("  it is under way".to_owned()),
         None => lines.push("  it did not come to its end".to_owned()),
         Some(attempt) => {
             let tests = words::tests_of(attempt);

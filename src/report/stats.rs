@@ -363,7 +363,9 @@ fn tables(stats: &Stats, columns: Option<usize>) -> String {
             model.charge.to_string(),
         ]
     }));
-    format!("\n{}\n{}", columns::render_within(&tiers, columns), columns::render_within(&models, columns))
+    // A head alone says nothing.
+    let filled = [tiers, models].into_iter().filter(|table| table.len() > 1);
+    filled.map(|table| format!("\n{}", columns::render_within(&table, columns))).collect()
 }
 
 /// Why the log itself is no ground for a ladder.

@@ -214,6 +214,20 @@ pub fn why_it_ended(tier: &TierView) -> Sentence {
     }
 }
 
+/// Why a tier ended, without a reason that the first line gives in full.
+#[must_use]
+pub fn why_it_ended_beside(view: &RunView, tier: &TierView) -> Sentence {
+    let first = crate::report::text::say(&headline(view).1);
+    let is_told = |reason: &str| {
+        let said = without_advice(reason).0;
+        !said.is_empty() && first.contains(&super::plain::line(said))
+    };
+    if tier.reason.as_deref().is_some_and(is_told) {
+        return why_it_ended(&TierView { reason: None, ..tier.clone() });
+    }
+    why_it_ended(tier)
+}
+
 /// The rest of the budget, in one line: `$1.9992 of $2.00, 23 of 30 iterations, 12m 46s of 15m 0s`.
 #[must_use]
 pub fn budget_left(view: &RunView) -> String {

@@ -9,7 +9,7 @@ use crate::domain::chat::Usage;
 use crate::domain::model_id::ModelId;
 use crate::domain::receipt::BELOW;
 use crate::domain::session_exit::SessionExit;
-use crate::domain::stop::StopCause;
+use crate::domain::stop::{StopCause, signal_name};
 use crate::domain::units::Charge;
 use crate::policy::rotation::GiveUp;
 
@@ -217,7 +217,7 @@ impl fmt::Display for FailureReason {
             Self::ContextFull => f.write_str("the conversation no longer fits into the model's context window"),
             Self::NoReport => f.write_str("the turns were used up without a final report"),
             Self::ToolFailed { message } => write!(f, "a tool failed: {message}"),
-            Self::Stopped { cause: StopCause::Signal(number) } => write!(f, "stopped by signal {number}"),
+            Self::Stopped { cause: StopCause::Signal(number) } => write!(f, "stopped by {}", signal_name(*number)),
             Self::Stopped { cause: StopCause::Asked } => f.write_str("stopped: somebody asked for it"),
             Self::Stopped { cause: StopCause::TimeUp } => f.write_str("stopped: the run's time is up"),
             Self::Stopped { cause: StopCause::OwnTime(seconds) } => write!(f, "its {seconds} s are over"),

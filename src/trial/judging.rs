@@ -110,6 +110,19 @@ impl Judged {
         self.refuse(Verdict::Red { reason: Some(reason) }, root);
     }
 
+    /// Says of tests that we ended before their time that it was us, not the code.
+    pub fn cut_off(&mut self, root: &Path) {
+        let Some(cause) = self.run.stopped.filter(|_| self.judgement.verdict != Verdict::Green) else { return };
+        let reason = match cause {
+            StopCause::Signal(signal) => format!("{} came while they ran", signal_name(signal)),
+            StopCause::Asked => "somebody stopped the run while they ran".to_owned(),
+            StopCause::TimeUp => "the run's time was up while they ran".to_owned(),
+            StopCause::OwnTime(seconds) => format!("the {seconds} s that they have were over"),
+        };
+        self.run.report.kind = RunKind::Tests;
+        self.refuse(Verdict::Red { reason: Some(reason) }, root);
+    }
+
     /// Refuses a green.
     pub(super) fn refuse(&mut self, verdict: Verdict, root: &Path) {
         self.candidate.lost |= is_unsound(&verdict);
@@ -229,6 +242,7 @@ pub fn candidate(tree: TreeId, run: &TestRun, failures: &str) -> Candidate {
         fixed: BTreeSet::new(),
         lost: false,
         ran: run.report.kind == RunKind::Tests,
+        green: false,
         failing: run.report.failing().map(|test| test.name.clone()).collect(),
         failures: Foreign::new(failures),
         named: named_places(&run.report),

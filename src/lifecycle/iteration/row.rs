@@ -104,7 +104,8 @@ fn summary(work: &Work) -> String {
 fn errors(work: &Work, objections: &[Foreign]) -> (Vec<String>, Vec<String>) {
     let mut messages: Vec<String> = Vec::new();
     let mut failing = Vec::new();
-    if let Some(judged) = &work.judged {
+    // What a run says that we ended before its time is our own doing.
+    if let Some(judged) = work.judged.as_ref().filter(|judged| judged.run.stopped.is_none()) {
         let report = &judged.run.report;
         failing.clone_from(&judged.candidate.failing);
         let reason =
@@ -113,8 +114,12 @@ fn errors(work: &Work, objections: &[Foreign]) -> (Vec<String>, Vec<String>) {
         messages.extend(report.problems.iter().map(|problem| problem.message.trim().to_owned()));
         messages.extend(report.failing().map(|test| format!("{}: {}", test.name, test.message.trim())));
     }
-    messages.extend(objections.iter().map(|objection| format!("reviewer: {}", objection.as_str())));
-    messages.extend(halt_words(work.halt.as_ref()));
+    let halt = halt_words(work.halt.as_ref());
+    // A review that was not made for the same reason is not told beside it.
+    let is_halt = |objection: &&Foreign| halt.as_ref().is_some_and(|halt| objection.as_str().ends_with(halt.as_str()));
+    let objections = objections.iter().filter(|objection| !is_halt(objection));
+    messages.extend(objections.map(|objection| format!("reviewer: {}", objection.as_str())));
+    messages.extend(halt);
     if messages.is_empty() && !work.changed {
         messages.push("the artisan changed nothing".to_owned());
     }

@@ -8,6 +8,7 @@ fn candidate(named: &[(&str, u32)]) -> Candidate {
         tree: crate::domain::units::TreeId("t".to_owned()),
         fixed: BTreeSet::new(),
         lost: false,
+        green: false,
         failing: Vec::new(),
         failures: Foreign::default(),
         named: named.iter().map(|(path, line)| ((*path).to_owned(), Some(*line))).collect(),

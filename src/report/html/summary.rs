@@ -103,7 +103,7 @@ pub(super) fn ladder(view: &RunView) -> Markup {
             div.wide {
                 table {
                     thead { tr { th { "Tier" } th { "Model" } th.number { "Iterations" } th.number { "Cost" } th { "Outcome" } } }
-                    tbody { @for tier in &view.tiers { (row(tier)) } }
+                    tbody { @for tier in &view.tiers { (row(view, tier)) } }
                 }
             }
         }
@@ -111,7 +111,7 @@ pub(super) fn ladder(view: &RunView) -> Markup {
     section("ladder", "Ladder", table)
 }
 
-fn row(tier: &TierView) -> Markup {
+fn row(view: &RunView, tier: &TierView) -> Markup {
     let models = tier.models();
     html! {
         tr class=(state_class(tier.state)) {
@@ -129,7 +129,7 @@ fn row(tier: &TierView) -> Markup {
                 Some(label) => {
                     td.number data-label="Iterations" { (tier.iterations) " of " (tier.tier.max_iterations) }
                     td.number data-label="Cost" { (tier.cost.to_string()) }
-                    td { (label) " " span.faint { (say(&words::why_it_ended(tier))) } }
+                    td { (label) " " span.faint { (say(&words::why_it_ended_beside(view, tier))) } }
                 },
             }
         }
@@ -178,9 +178,11 @@ pub(super) fn tests(view: &RunView) -> Markup {
 
 /// Pushes and waits, commands of people, leftovers and warnings.
 pub(super) fn facts(view: &RunView) -> Markup {
-    let warnings = (!view.warnings.is_empty()).then(|| {
+    let unsettled = words::unsettled(view);
+    let warnings = (!view.warnings.is_empty() || unsettled.is_some()).then(|| {
         html! { ul {
             @for warning in view.warnings.iter().take(MAX_LINES) { li { (plain::line(warning)) } }
+            @if let Some(sentence) = &unsettled { li { (sentence) } }
             @if view.warnings.len() > MAX_LINES { li { "… and " (view.warnings.len() - MAX_LINES) " more in the audit log" } }
         } }
     });

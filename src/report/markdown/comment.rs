@@ -4,7 +4,8 @@
 //! spans and fences, where a comment's beginning is broken.
 
 use super::held::Held;
-use super::{Block, Surface, assemble, body, code, marker, say};
+use super::room::{Block, assemble, whole};
+use super::{Surface, body, code, marker, say};
 use crate::domain::units::CommitSha;
 use crate::report::view::{Ending, RunView};
 use crate::report::words;
@@ -179,7 +180,7 @@ pub fn comment(view: &RunView, page: &Page<'_>) -> String {
     let mut blocks = vec![Block { text: first, optional: None }];
     blocks.extend(body(view, Surface::Comment, page.patch));
     blocks.push(Block { text: footer(page), optional: None });
-    assemble(blocks, Surface::Comment.max_bytes() - NOTE_BYTES)
+    assemble(blocks, Surface::Comment.max_bytes() - NOTE_BYTES, &whole(view))
 }
 
 /// A comment that keeps its report under a note on why no run followed it. Nothing waits for a time any more. `None` where the comment has

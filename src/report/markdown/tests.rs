@@ -69,7 +69,7 @@ fn a_huge_run_stays_within_the_caps_and_says_what_was_left_out() {
 #[test]
 fn blocks_that_do_not_fit_are_left_out_whole_and_named() {
     let block = |length: usize, optional| Block { text: "x".repeat(length), optional };
-    let text = assemble(vec![block(10, None), block(500, Some("the tests")), block(20, Some("the budget"))], 120);
+    let text = assemble(vec![block(10, None), block(500, Some("the tests")), block(20, Some("the budget"))], 120, "");
     let expected = format!(
         "{}\n\n{}\n\n_Left out to stay within GitHub's size limit: the tests._\n",
         "x".repeat(10),

@@ -5,7 +5,9 @@ use super::commands::{apply, resume};
 use super::sentence::{Sentence, without_advice};
 use crate::domain::attempt::TierExit;
 use crate::domain::budget::{OF_DAY, OF_PULL_REQUEST};
-use crate::domain::outcome::{DISCARDED, GOES_ON_BY_ITSELF, Outcome, PASSES_BY_NOW, SETUP_FAILED};
+use crate::domain::outcome::{
+    DISCARDED, GOES_ON_BY_ITSELF, Outcome, PASSES_BY_NOW, SETUP_FAILED, WAIT_AND_RUN_AGAIN,
+};
 use crate::domain::test_report::RunKind;
 use crate::report::view::{Ending, RunView, TierState, TierView};
 use crate::report::whereabouts::Whereabouts;
@@ -101,12 +103,8 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
                                  the test itself), no model will fix it. Else add a stronger tier."),
         Outcome::Blocked { reason } => blocked_end(view, reason),
         Outcome::Objected => one("Read the critic's objections and decide: take the change as it is, or leave it."),
-        Outcome::Budget if view.passes_with_change() => vec![
-            Sentence::plain("Review the change: the tests pass with it, and nobody has reviewed it."),
-            over_budget(view),
-        ],
-        Outcome::Budget => vec![over_budget(view)],
-        Outcome::NoModel => no_model(view),
+        Outcome::Budget => unreviewed(view).chain([over_budget(view)]).collect(),
+        Outcome::NoModel => unreviewed(view).chain(no_model(view)).collect(),
         Outcome::Refused { .. } => vec![refused(view)],
         Outcome::Broken { reason } if reason.starts_with(SETUP_FAILED) => vec![
             Sentence::plain("Run the setup command by hand until it succeeds, or change it with ")
@@ -176,6 +174,12 @@ fn unseen(view: &RunView) -> Sentence {
         .enumerate()
         .fold(start, |sentence, (at, name)| sentence.ours(if at == 0 { "" } else { ", " }).code(name.clone()));
     named.ours(".")
+}
+
+/// The step left to do about a green change that no critic came to.
+fn unreviewed(view: &RunView) -> impl Iterator<Item = Sentence> {
+    let review = "Review the change: the tests pass with it, and nobody has reviewed it.";
+    view.passes_with_change().then(|| Sentence::plain(review)).into_iter()
 }
 
 /// The way on for a run that a person ended: it does not go on, another may begin.
@@ -254,7 +258,8 @@ fn goes_on_by_itself(view: &RunView) -> bool {
 
 /// The steps left to do where no model answered: the reason's own advice first.
 fn no_model(view: &RunView) -> Vec<Sentence> {
-    let advice = without_advice(view.stop_reason()).1;
+    // What is told below says the same and more.
+    let advice = without_advice(view.stop_reason()).1.filter(|advice| *advice != WAIT_AND_RUN_AGAIN);
     let mut steps: Vec<Sentence> = advice.map(|advice| Sentence::plain("Fix: ").advice(advice)).into_iter().collect();
     let is_down = |tier: &TierView| matches!(tier.state, TierState::Outage | TierState::RateLimited);
     if view.tiers.iter().any(is_down) {
