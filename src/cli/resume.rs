@@ -84,8 +84,9 @@ async fn go_on(args: Args, source: Source<'_>, environment: &Environment) -> any
     let run_id = loaded.run_id.clone();
     may_go_on(&loaded, is_joined)?;
     let other = || killed_before(&args, &path, &checkout, environment);
-    let mut state = lifecycle::load(&loaded)
-        .map_err(|error| Failure::usage(other().map_or_else(|| error.to_string(), |other| format!("{error}{other}"))))?;
+    let mut state = lifecycle::load(&loaded).map_err(|error| {
+        Failure::usage(other().map_or_else(|| error.to_string(), |other| format!("{error}{other}")))
+    })?;
     let refused = |why: String| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}"));
     let mut context = context::read(environment).map_err(|error| refused(error.to_string()))?;
     if let Some(why) = gate::refusal(context.as_ref()) {

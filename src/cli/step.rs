@@ -126,8 +126,7 @@ impl<'a> Step<'a> {
         };
         command(&workflow_command::annotation(kind, "upshift", &message));
         let refused = (*code == EXIT_REFUSED).then(|| Outcome::Refused { reason: message.clone() });
-        let warnings =
-            [self.append(SUMMARY, &summary), self.tell(&outputs::of_nothing(refused.as_ref()))];
+        let warnings = [self.append(SUMMARY, &summary), self.tell(&outputs::of_nothing(refused.as_ref()))];
         warnings.into_iter().flatten().for_each(|warning| super::say(&format!("⚠ {warning}")));
         // The configuration may not even have been read; what fails a step may be named in the variable all the same.
         let words = self.environment.get("UPSHIFT_FAIL_ON");

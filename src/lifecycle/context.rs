@@ -228,7 +228,8 @@ impl<'a> Context<'a> {
         };
         let folders = [&self.world.tests.env, self.world.environment].into_iter();
         let folders = folders.flat_map(|env| own.into_iter().filter_map(move |one| of(env, one)));
-        Elsewhere::new(&root, folders.chain(of(self.world.environment, ("GITHUB_WORKSPACE", "$GITHUB_WORKSPACE")))).told(text)
+        Elsewhere::new(&root, folders.chain(of(self.world.environment, ("GITHUB_WORKSPACE", "$GITHUB_WORKSPACE"))))
+            .told(text)
     }
 
     /// A verdict whose reason is told elsewhere.

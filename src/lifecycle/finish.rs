@@ -60,7 +60,10 @@ pub(super) async fn run(
     Ok(Event::RunFinished(RunFinished {
         outcome: outcome.clone(),
         stop_reason: ending.stop_reason.clone(),
-        recent_errors: climb.filter(|_| !mended).map(|climb| recent_errors(&climb.rows, &ending.stop_reason)).unwrap_or_default(),
+        recent_errors: climb
+            .filter(|_| !mended)
+            .map(|climb| recent_errors(&climb.rows, &ending.stop_reason))
+            .unwrap_or_default(),
         still_failing,
         diff_stat: if fixed { diff.stat } else { DiffStat::default() },
         kept,

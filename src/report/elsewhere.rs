@@ -66,8 +66,7 @@ mod tests {
             ("", "$TMPDIR"),
             ("/home/ada/work/shop/.home", "~"),
         ];
-        let there =
-            Elsewhere::new("/home/ada/work/shop", folders.map(|(path, name)| (path.to_owned(), name)));
+        let there = Elsewhere::new("/home/ada/work/shop", folders.map(|(path, name)| (path.to_owned(), name)));
         for (text, told) in [
             ("File \"/home/ada/work/shop/src/a.py\", line 3", "File \"src/a.py\", line 3"),
             ("0 != 4 : /home/ada/work/shop", "0 != 4 : ."),

@@ -217,7 +217,17 @@ fn the_log_is_off_and_filtered_by_target() {
     assert!(!info.is_empty() && info.iter().all(|line| line.contains(" INFO ")), "{info:#?}");
     let some = logged(program().with("UPSHIFT_LOG", "upshift::session=info"), &["-q", "demo"]);
     assert!(!some.is_empty() && some.iter().all(|line| line.contains("upshift::session")), "{some:#?}");
-    let odd = program().with("UPSHIFT_LOG", "upshift=loud").run(project.path(), &["demo"]);
+    let odd = program().with("UPSHIFT_LOG", "upshift=loud");
+    for quiet in [&["run", "-q"][..], &["run", "-q", "--format", "jsonl"], &["report", "--format", "json"]] {
+        let said = odd.run(project.path(), quiet);
+        assert_eq!((said.code, said.out.as_str()), (2, ""), "{quiet:?}: {}", said.all());
+        assert!(
+            said.err.contains("UPSHIFT_LOG='upshift=loud'") && said.err.lines().count() == 2,
+            "{quiet:?}: {}",
+            said.err
+        );
+    }
+    let odd = odd.run(project.path(), &["demo"]);
     assert_eq!(odd.code, 2, "{}", odd.all());
     assert!(odd.err.contains("→ Fix"), "{}", odd.err);
 }

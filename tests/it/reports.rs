@@ -3,6 +3,7 @@
 mod artifact;
 #[cfg(target_os = "linux")]
 mod disks;
+mod early;
 
 mod interrupted;
 mod ledger;

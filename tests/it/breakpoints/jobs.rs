@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::Site;
 use super::waiting::{over, plan};
 use crate::world::git_server::{TOKEN, git};
-use crate::world::github::{CiPlan, Pull};
+use crate::world::github::{CiPlan, FakeGitHub, Pull};
 
 /// The same site as a job for an event sees it.
 pub(super) fn in_a_job(site: Site, event: &str, payload: &Value) -> Site {
@@ -27,6 +27,35 @@ pub(super) fn in_a_job(site: Site, event: &str, payload: &Value) -> Site {
         .with("GITHUB_SHA", &start)
         .with("GITHUB_REF", "refs/heads/main")
         .with("RUNNER_TEMP", &path("temp"))
+}
+
+/// A job for a pull request by ada, whose branch is `topic`.
+pub(super) fn in_a_pull_request(ci: Vec<CiPlan>) -> (Site, FakeGitHub) {
+    let site = Site::new();
+    git(&site.server.seed(), &["push", "--quiet", site.server.bare().to_str().expect("text"), "HEAD:refs/heads/topic"]);
+    let side = |branch: &str| json!({ "ref": branch, "sha": site.start, "repo": { "full_name": "acme/shop" } });
+    let payload = json!({
+        "action": "labeled",
+        "pull_request": { "number": 7, "head": side("topic"), "base": side("main"), "labels": [] },
+        "sender": { "login": "ada", "type": "User" },
+    });
+    let (site, github) = over(site, ci);
+    let site = in_a_job(site, "pull_request", &payload);
+    {
+        let mut world = github.world();
+        world.roles.insert("ada".to_owned(), "write".to_owned());
+        world.pulls.push(Pull {
+            number: 7,
+            state: "open".to_owned(),
+            author: "ada".to_owned(),
+            head_branch: "topic".to_owned(),
+            head_sha: site.start.clone(),
+            base_branch: "main".to_owned(),
+            base_sha: site.start.clone(),
+            ..Pull::default()
+        });
+    }
+    (site, github)
 }
 
 fn header() -> String {
@@ -98,31 +127,9 @@ fn a_token_given_for_pushing_comes_before_what_checkout_left() {
 
 #[test]
 fn github_29_what_the_base_of_the_pull_request_requires_counts() {
-    let site = Site::new();
-    git(&site.server.seed(), &["push", "--quiet", site.server.bare().to_str().expect("text"), "HEAD:refs/heads/topic"]);
-    let side = |branch: &str| json!({ "ref": branch, "sha": site.start, "repo": { "full_name": "acme/shop" } });
-    let payload = json!({
-        "action": "labeled",
-        "pull_request": { "number": 7, "head": side("topic"), "base": side("main"), "labels": [] },
-        "sender": { "login": "ada", "type": "User" },
-    });
-    let (site, github) = over(site, vec![CiPlan { takes_ms: 0, ..plan("success", "") }]);
-    let site = in_a_job(site, "pull_request", &payload).with("UPSHIFT_COMMENT", "off");
-    {
-        let mut world = github.world();
-        world.roles.insert("ada".to_owned(), "write".to_owned());
-        world.required_checks = vec!["deploy".to_owned()];
-        world.pulls.push(Pull {
-            number: 7,
-            state: "open".to_owned(),
-            author: "ada".to_owned(),
-            head_branch: "topic".to_owned(),
-            head_sha: site.start.clone(),
-            base_branch: "main".to_owned(),
-            base_sha: site.start.clone(),
-            ..Pull::default()
-        });
-    }
+    let (site, github) = in_a_pull_request(vec![CiPlan { takes_ms: 0, ..plan("success", "") }]);
+    let site = site.with("UPSHIFT_COMMENT", "off");
+    github.world().required_checks = vec!["deploy".to_owned()];
     let said = site.run("commit");
     assert_eq!(said.code, 0, "{}", said.all());
     assert!(said.out.contains("the required deploy never ran"), "{}", said.all());

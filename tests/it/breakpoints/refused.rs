@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::json;
 
 use super::Site;
-use super::jobs::in_a_job;
+use super::jobs::{in_a_job, in_a_pull_request};
 use super::waiting::{document, over};
 
 /// What a server's rule says.
@@ -43,4 +43,21 @@ fn a_refused_push_is_no_success_anywhere_and_its_advice_is_of_use() {
         assert_eq!(site.server.head("main"), site.start);
         site.models.finish();
     }
+}
+
+#[test]
+fn the_comment_after_a_refused_push_shows_the_change_and_where_it_is_kept() {
+    let (site, github) = in_a_pull_request(Vec::new());
+    refusing(&site);
+    let said = site.run("commit");
+    assert_eq!(said.code, 1, "{}", said.all());
+    let world = github.finish();
+    let [comment] = world.comments.as_slice() else { panic!("{:?}: {}", world.comments, said.all()) };
+    let body = &comment.body;
+    assert!(body.contains("### ✖ Found a fix for 1 test in `cart.py`"), "{body}");
+    assert!(body.contains("<summary>The change itself</summary>\n\n```diff\n"), "{body}");
+    assert!(body.contains("+    return sum(prices)\n"), "{body}");
+    assert!(body.contains("- The change was kept: ") && body.contains("git apply "), "{body}");
+    assert!(body.contains("- Use `push: pr`, or let upshift's token bypass the rule; or put"), "{body}");
+    site.models.finish();
 }

@@ -48,6 +48,12 @@ fn b8_the_change_of_an_interrupted_iteration_is_kept_and_told() {
         let path = path.to_str().expect("text");
         let json = program.run(project.path(), &["report", "--format", "json", "--audit-db", path]).out;
         let report: Value = serde_json::from_str(&json).expect("JSON");
+        assert!(
+            !said.all().contains("by signal "),
+            "a signal has a name, and what it killed did not crash: {}",
+            said.all()
+        );
+        assert_eq!(report["recent_errors"], json!([]), "{report:#}");
         let patch = report["unjudged_patch"].as_str().unwrap_or_else(|| panic!("{signal}: {}", said.all())).to_owned();
         assert_eq!(report["best_patch"], json!(null), "nobody has judged it: {report:#}");
         let step = format!("was not judged and is not in the files. It was kept: git apply {patch}");
