@@ -120,12 +120,12 @@ fn a_resume_without_a_name_says_which_killed_run_there_is_to_go_on_with() {
     let path = database(folder.path());
     let log = path.to_str().expect("text");
     let server = ModelServer::start(mend(&project));
-    let program = Program::with_anthropic(&server.url());
-    let killed = program.clone().with("UPSHIFT_CRASH_AFTER", "iteration_started:1");
+    let killed = Program::with_anthropic(&server.url()).with("UPSHIFT_CRASH_AFTER", "iteration_started:1");
     let (args, command) =
         (["run", "--audit-db", log, "--tiers", "claude-haiku-4-5 x1", "--test-command"], project.test_command);
     let said = killed.run(project.path(), &[&args[..], &[command]].concat());
     assert_eq!(said.code, -9, "{}", said.all());
+    let program = killed.with("UPSHIFT_CRASH_AFTER", "");
     let first: Value =
         serde_json::from_str(&program.run(project.path(), &["runs", "--format", "json", "--audit-db", log]).out)
             .expect("JSON");
