@@ -41,10 +41,16 @@ fn a_green_change_that_the_budget_left_no_critic_for_is_a_fix_that_nobody_review
     for form in ["text", "md", "html", "json"] {
         let shown = program.run(project.path(), &["report", "--format", form, "--audit-db", path]).out;
         let most = if form == "json" { 3 } else { 1 };
-        let times = shown.matches("the next call may cost up to").count();
+        let times = top(&shown).matches("the next call may cost up to").count();
         assert!((1..=most).contains(&times), "{form}: told {times} times: {shown}");
     }
     server.finish();
+}
+
+/// A report without what a page of HTML holds of each iteration: that is evidence.
+fn top(shown: &str) -> &str {
+    let body = shown.split_once("<body>").map_or(shown, |(_, body)| body);
+    body.split_once("class=\"iteration").map_or(body, |(top, _)| top)
 }
 
 #[test]
@@ -59,7 +65,7 @@ fn a_reason_that_stands_in_the_first_line_is_not_told_again() {
     let path = path.to_str().expect("text");
     for form in ["text", "md", "html"] {
         let shown = program.run(project.path(), &["report", "--format", form, "--audit-db", path]).out;
-        assert_eq!(shown.split("<body>").last().unwrap_or_default().matches("bad key").count(), 1, "{form}: {shown}");
+        assert_eq!(top(&shown).matches("bad key").count(), 1, "{form}: {shown}");
         assert!(shown.contains("check the key in"), "{form}: {shown}");
         assert!(!shown.contains("`check the key"), "advice is a sentence: {shown}");
     }
@@ -74,7 +80,8 @@ const TELLS_FOLDERS: &str = "import os, tempfile, unittest\nfrom shop.cart impor
 fn folders_of_the_machine_are_told_as_they_are_named_anywhere() {
     let (project, folder) = (Project::python(), tempfile::tempdir().expect("a folder"));
     project.write("tests/test_cart.py", TELLS_FOLDERS);
-    let broken = json!({ "path": project.source, "old_text": project.wrong, "new_text": "sum(prices) - 2" });
+    let broken =
+        json!({ "path": project.source, "old_text": project.wrong, "new_text": project.wrong.replace("- 1", "- 2") });
     let server = ModelServer::start(move |request| match request.turn() {
         0 => Say::call("edit_file", broken.clone()).usage(10, 10).into(),
         _ => Say::call("final_report", json!({ "summary": "mended", "status": "done" })).usage(10, 10).into(),
@@ -99,7 +106,7 @@ fn a_summary_behind_another_one_stays_within_what_github_shows() {
     let project = Project::python();
     let server = ModelServer::start(mend(&project));
     let job = Job::new(&server.url()).with("UPSHIFT_TIERS", "claude-haiku-4-5 x2");
-    let before = "x".repeat(1_048_576 - 2_000);
+    let before = "x".repeat(1_048_576 - 1_200);
     std::fs::write(job.file("summary"), &before).expect("written");
     let said = job.run(&project);
     assert_eq!(said.code, 0, "{}", said.all());
