@@ -1,8 +1,11 @@
 //! Going on with a run that was killed, parked or interrupted.
 
+use std::collections::BTreeSet;
+
 use super::context::LifecycleError;
 use super::state::{Phase, RunState, STATE_VERSION};
 use crate::audit::{AuditError, CallReservation, Journal, LoadedRun, RunStatus};
+use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
 use crate::domain::clock::Clock;
 use crate::domain::event::Event;
 use crate::domain::outcome::{DISCARDED, Outcome};
@@ -84,7 +87,7 @@ fn reopen(state: &mut RunState) {
     }
     state.phase = Phase::Ready;
     let Some(last) = state.prior.last() else { return };
-    if last.exit != crate::domain::attempt::TierExit::Interrupted {
+    if last.exit != TierExit::Interrupted {
         return;
     }
     let has_iterations_left = state.tier().is_some_and(|tier| state.position.iterations < tier.max_iterations);
@@ -159,14 +162,46 @@ pub fn recall_touched(
     Ok(())
 }
 
-/// The replies of the iteration that was under way, so that they are not paid for twice.
+/// The replies of the iteration that was under way, so that they are not paid for twice. Where a signal came while its change was judged, the
+/// next one begins with them: they make that change again, and it is judged.
 ///
 /// # Errors
 /// When the log cannot be read.
 pub fn replay_of(journal: &Journal, state: &RunState) -> Result<Replay, AuditError> {
-    if state.phase != Phase::Iterating {
+    let recorded = |iteration| {
+        journal.store().recorded_replies(&state.run_id, state.position.tier_index, iteration).map(Replay::of)
+    };
+    if state.phase == Phase::Iterating {
+        return recorded(state.iteration());
+    }
+    if state.phase != Phase::Ready {
         return Ok(Replay::none());
     }
-    let store = journal.store();
-    Ok(Replay::of(store.recorded_replies(&state.run_id, state.position.tier_index, state.iteration())?))
+    let cut = cut_while_judged(journal.events());
+    let is_cut = |row: &&Attempt| cut.contains(&(row.tier_index, row.iteration));
+    // One that was cut short twice has its replies in the first of its iterations.
+    for row in state.attempts.iter().rev().take_while(is_cut) {
+        let replay = recorded(row.iteration)?;
+        if !replay.is_over() {
+            return Ok(replay);
+        }
+    }
+    Ok(Replay::none())
+}
+
+/// The iterations, by tier and number, whose models had done their part when a signal ended the judging of their change.
+fn cut_while_judged(events: &[Event]) -> BTreeSet<(u32, u32)> {
+    let (mut cut, mut is_judged, mut last) = (BTreeSet::new(), false, None);
+    for event in events {
+        if let Event::IterationStarted { .. } = event {
+            (is_judged, last) = (false, None);
+        } else if let Event::TestsFinished { .. } = event {
+            is_judged = true;
+        } else if let Event::IterationFinished(row) = event {
+            last = (is_judged && row.test_status == AttemptStatus::Error).then_some((row.tier_index, row.iteration));
+        } else if let Event::TierFinished { exit: TierExit::Interrupted, .. } = event {
+            cut.extend(last.take());
+        }
+    }
+    cut
 }

@@ -209,6 +209,12 @@ impl Replay {
         Self(calls.into())
     }
 
+    /// Whether nothing is left of it.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Takes out the replies of one named agent and of those below it, which may stand between those of others that were held beside it.
     #[must_use]
     pub fn of_agent(&mut self, agent: &str) -> Self {

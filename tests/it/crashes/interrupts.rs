@@ -138,9 +138,11 @@ fn a7_a_green_whose_proof_a_signal_cut_short_is_no_fix() {
     let rows = Log::open(&log).rows("SELECT iteration, test_status FROM tier_attempts ORDER BY id");
     assert_eq!(rows, [["1", "error"]]);
 
+    let paid = server.requests().len();
     let resumed = resume(&program, &project, project.path());
     assert_eq!(resumed.code, 0, "{}", resumed.all());
     assert!(resumed.out.starts_with("✔ 1 test fixed in cart.py"), "{}", resumed.out);
+    assert_eq!(server.requests().len(), paid, "the change is judged, and not paid for again");
     server.finish();
 }
 
@@ -221,7 +223,7 @@ fn a_resumed_run_is_told_line_by_line_too() {
 }
 
 #[test]
-fn a_tree_whose_judging_was_interrupted_is_not_built_on() {
+fn a_change_whose_judging_was_interrupted_is_judged_on_resume_and_not_paid_for_again() {
     let project = gated(3); // the first two are the baseline, looked at twice
     let server = ModelServer::start(mends);
     let program = Program::with_anthropic(&server.url());
@@ -230,11 +232,16 @@ fn a_tree_whose_judging_was_interrupted_is_not_built_on() {
     assert_eq!(said.code, 130, "{}", said.all());
     assert!(project.read("shop/cart.py").contains("sum(prices) - 1"), "the start is restored");
 
+    let paid = server.requests().len();
     let resumed = resume(&program, &project, project.path());
     assert_eq!(resumed.code, 0, "{}", resumed.all());
     assert!(project.read("shop/cart.py").ends_with("sum(prices)\n"));
     let rows = Log::open(&database_of(&project)).rows("SELECT iteration, test_status FROM tier_attempts ORDER BY id");
     assert_eq!(rows, [["1", "error"], ["2", "passed"]]);
+    assert_eq!(server.requests().len(), paid, "the change is judged, and not paid for again");
+    let log = Log::open(&database_of(&project));
+    assert_eq!(log.number("SELECT cost_usd > 0 FROM tier_attempts WHERE iteration = 1"), 1);
+    assert_eq!(log.number("SELECT cost_usd = 0 FROM tier_attempts WHERE iteration = 2"), 1);
     server.finish();
 }
 
