@@ -12,7 +12,7 @@ use super::plain::{self, ZERO_WIDTH_SPACE};
 use super::view::{RunView, TierView};
 use super::whereabouts::Whereabouts;
 use super::words::{self, Mark, Piece, Sentence};
-use fence::{break_comments, fence, longest_backtick_run};
+use fence::{code, fence};
 use prose::prose;
 use room::{Block, assemble, whole};
 
@@ -156,18 +156,6 @@ pub(super) fn say(sentence: &Sentence) -> String {
         Piece::Speech(speech) => code(speech, MAX_SPEECH),
         Piece::Advice(advice) => prose(advice, MAX_SPEECH),
     })
-}
-
-/// A code span on one line: the one form in which foreign text stands inside a sentence or a list.
-pub(super) fn code(text: &str, max_width: usize) -> String {
-    let text = plain::clip(&plain::command(text), max_width);
-    if text.is_empty() {
-        return "—".to_owned();
-    }
-    let text = break_comments(&text);
-    let ticks = "`".repeat(longest_backtick_run(&text) + 1);
-    let space = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
-    format!("{ticks}{space}{text}{space}{ticks}")
 }
 
 /// Foreign text as it stands inside a sentence of ours.

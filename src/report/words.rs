@@ -217,7 +217,11 @@ pub fn why_it_ended(tier: &TierView) -> Sentence {
 /// Why a tier ended, without a reason that the first line gives in full.
 #[must_use]
 pub fn why_it_ended_beside(view: &RunView, tier: &TierView) -> Sentence {
-    let first = crate::report::text::say(&headline(view).1);
+    let first = headline(view).1.render(|piece| match piece {
+        Piece::Ours(text) | Piece::Name(text) | Piece::Code(text) | Piece::Speech(text) | Piece::Advice(text) => {
+            super::plain::line(text)
+        }
+    });
     let is_told = |reason: &str| {
         let said = without_advice(reason).0;
         !said.is_empty() && first.contains(&super::plain::line(said))

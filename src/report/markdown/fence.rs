@@ -9,11 +9,23 @@ pub(super) fn fence(text: &str, language: &str) -> String {
     format!("{ticks}{language}\n{text}\n{ticks}")
 }
 
-pub(super) fn longest_backtick_run(text: &str) -> usize {
+/// A code span on one line: the one form in which foreign text stands inside a sentence or a list.
+pub(super) fn code(text: &str, max_width: usize) -> String {
+    let text = plain::clip(&plain::command(text), max_width);
+    if text.is_empty() {
+        return "—".to_owned();
+    }
+    let text = break_comments(&text);
+    let ticks = "`".repeat(longest_backtick_run(&text) + 1);
+    let space = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{ticks}{space}{text}{space}{ticks}")
+}
+
+fn longest_backtick_run(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }
 
 /// Keeps foreign text from looking like a marker to whoever searches the raw comment.
-pub(super) fn break_comments(text: &str) -> String {
+fn break_comments(text: &str) -> String {
     text.replace("<!--", &format!("<{ZERO_WIDTH_SPACE}!--")).replace("-->", &format!("--{ZERO_WIDTH_SPACE}>"))
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: what stands free can make no link, mention, reference, image, emphasis or HTML.
 
-use super::code;
+use super::fence::code;
 use crate::report::plain;
 
 /// Marks around a word that belong to the sentence.

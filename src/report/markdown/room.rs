@@ -1,6 +1,6 @@
 //! The room of a surface: blocks that are shown whole or not at all, and where the rest is.
 
-use super::code;
+use super::fence::code;
 use crate::report::view::RunView;
 use crate::report::whereabouts::Whereabouts;
 use crate::report::words;

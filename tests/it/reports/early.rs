@@ -106,7 +106,7 @@ fn a_summary_behind_another_one_stays_within_what_github_shows() {
     let project = Project::python();
     let server = ModelServer::start(mend(&project));
     let job = Job::new(&server.url()).with("UPSHIFT_TIERS", "claude-haiku-4-5 x2");
-    let before = "x".repeat(1_048_576 - 1_200);
+    let before = "x".repeat(1_048_576 - 700);
     std::fs::write(job.file("summary"), &before).expect("written");
     let said = job.run(&project);
     assert_eq!(said.code, 0, "{}", said.all());
