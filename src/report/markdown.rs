@@ -12,7 +12,8 @@ use super::plain::{self, ZERO_WIDTH_SPACE};
 use super::view::{RunView, TierView};
 use super::whereabouts::Whereabouts;
 use super::words::{self, Mark, Piece, Sentence};
-use fence::{code, fence};
+pub(super) use fence::code;
+use fence::fence;
 use prose::prose;
 use room::{Block, assemble, whole};
 

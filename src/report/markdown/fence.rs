@@ -10,7 +10,7 @@ pub(super) fn fence(text: &str, language: &str) -> String {
 }
 
 /// A code span on one line: the one form in which foreign text stands inside a sentence or a list.
-pub(super) fn code(text: &str, max_width: usize) -> String {
+pub(in crate::report) fn code(text: &str, max_width: usize) -> String {
     let text = plain::clip(&plain::command(text), max_width);
     if text.is_empty() {
         return "—".to_owned();

@@ -5,9 +5,7 @@ use super::commands::{apply, resume};
 use super::sentence::{Sentence, without_advice};
 use crate::domain::attempt::TierExit;
 use crate::domain::budget::{OF_DAY, OF_PULL_REQUEST};
-use crate::domain::outcome::{
-    DISCARDED, GOES_ON_BY_ITSELF, Outcome, PASSES_BY_NOW, SETUP_FAILED, WAIT_AND_RUN_AGAIN,
-};
+use crate::domain::outcome::{DISCARDED, GOES_ON_BY_ITSELF, Outcome, PASSES_BY_NOW, SETUP_FAILED, WAIT_AND_RUN_AGAIN};
 use crate::domain::test_report::RunKind;
 use crate::report::view::{Ending, RunView, TierState, TierView};
 use crate::report::whereabouts::Whereabouts;
