@@ -15,7 +15,7 @@ use super::{Language, Source, TestBody};
 pub enum Guise {
     /// A plain caller and plain functions: in Python without the variables that the runner sets, in Ruby on another thread's stack.
     Plain,
-    /// All that the product answers and that ends when it is read was read before.
+    /// All that the product answers and that ends when it is read was read before. In Python: a script's object may count who reads it.
     Read,
     /// What a function of the test begins last ends first.
     Backwards,
@@ -78,11 +78,6 @@ const LATER_SCRIPT: &str = "((call, step) => { let at = 0; return function (...g
     const wait = Math.max(48 - step * at++, 0); const one = Reflect.apply(call, this, given); \
     return one && typeof one.then === \"function\" ? one.then((said) => new Promise((done) => setTimeout(() => done(said), wait))) : one; }; })";
 
-/// Reads what ends when it is read, of an answer and of its parts.
-const READ_SCRIPT: &str = "((answer) => { for (const part of [answer, ...(answer && typeof answer === \"object\" ? Object.values(answer) : [])]) { \
-    if (part && typeof part.next === \"function\" && typeof part[Symbol.iterator] === \"function\") { let left = 10000; for (const one of part) if (!left--) break; } } \
-    return answer; })";
-
 /// Calls whose value is a mock.
 const MOCKS: [&str; 8] =
     ["jest.fn", "vi.fn", "mock.fn", "t.mock.fn", "sinon.stub", "sinon.spy", "sinon.fake", "td.func"];
@@ -112,9 +107,6 @@ impl Source {
                     .collect();
                 edits.extend(self.without_mocks(test, word));
                 edits
-            }
-            (Language::JavaScript, Guise::Read) => {
-                calls().iter().flat_map(|call| self.around(call, (&format!("{READ_SCRIPT}("), ")"))).collect()
             }
             (Language::JavaScript, Guise::Backwards) => self.later(&calls(), 8),
             (Language::JavaScript, Guise::Forwards) => self.later(&calls(), 0),
