@@ -16,8 +16,8 @@ object! {
         "maxCostUsd" max_cost_usd: Dollars = "a tenth of `global.maxTotalCostUsd`";
         /// The most turns of one session.
         "maxTurns" max_turns: Whole<1, 100> = "10";
-        /// The time of one session, in seconds; the artisan waits no longer for it.
-        "timeoutSeconds" timeout_seconds: Whole<1, 3_600> = "300";
+        /// The most time of one session, in seconds; the artisan waits no longer for it. It never takes more than half of the run's time that is left.
+        "timeoutSeconds" timeout_seconds: Whole<1, 3_600> = "a tenth of the run's time that is left, 300 at most";
         /// Whether it is asked in each iteration; otherwise in the first one of each tier.
         "eachIteration" each_iteration: bool = "false";
     }
@@ -53,7 +53,7 @@ object! {
         "maxCostUsd" max_cost_usd: Dollars = "a tenth of `global.maxTotalCostUsd`";
         /// The most turns of one session.
         "maxTurns" max_turns: Whole<1, 100> = "5";
-        /// The time of one session, in seconds; the run's end waits no longer for it.
-        "timeoutSeconds" timeout_seconds: Whole<1, 3_600> = "300";
+        /// The most time of one session, in seconds; the run's end waits no longer for it. It never takes more than half of the run's time that is left.
+        "timeoutSeconds" timeout_seconds: Whole<1, 3_600> = "a tenth of the run's time that is left, 300 at most";
     }
 }

@@ -10,7 +10,7 @@ use super::ladder::DraftTargets;
 use super::models::Registry;
 use super::numbers::Dollars;
 use super::pick::Picker;
-use super::plan::{AdvisorPlan, HandoffPlan, Origin, PULL_REQUEST, SpecialistPlan, time_of_an_aside};
+use super::plan::{AdvisorPlan, HandoffPlan, Origin, PULL_REQUEST, SpecialistPlan};
 use super::values::{RoleWord, Targets};
 use crate::backend::Backend;
 use crate::domain::ladder::Role;
@@ -143,7 +143,7 @@ pub(super) fn advisors(picker: &Picker<'_>, registry: &mut Registry<'_>) -> Vec<
             models: models(registry, faults, &path, section.models.as_ref()),
             max_cost: section.max_cost_usd.map(|Dollars(cost)| cost),
             max_turns: section.max_turns.map_or(DEFAULT_TURNS, |turns| turns.0),
-            timeout_seconds: section.timeout_seconds.map_or_else(time_of_an_aside, |seconds| seconds.0),
+            timeout_seconds: section.timeout_seconds.map(|seconds| seconds.0),
             each_iteration: section.each_iteration.unwrap_or_default(),
         });
     }
@@ -204,7 +204,7 @@ pub(super) fn handoffs(picker: &Picker<'_>, registry: &mut Registry<'_>) -> Vec<
             models: models(registry, faults, &path, section.models.as_ref()),
             max_cost: section.max_cost_usd.map(|Dollars(cost)| cost),
             max_turns: section.max_turns.map_or(TURNS_OF_A_TEXT, |turns| turns.0),
-            timeout_seconds: section.timeout_seconds.map_or_else(time_of_an_aside, |seconds| seconds.0),
+            timeout_seconds: section.timeout_seconds.map(|seconds| seconds.0),
         });
     }
     sections.note(picker, handoffs.iter().map(|one| one.name.as_str()).collect());

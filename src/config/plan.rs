@@ -189,9 +189,9 @@ pub struct AdvisorPlan {
     pub max_cost: Option<MicroUsd>,
     /// The most turns of one session.
     pub max_turns: u32,
-    /// The time of one session, in seconds. A document of a run before this setting holds none.
-    #[serde(default = "time_of_an_aside")]
-    pub timeout_seconds: u32,
+    /// The most time of one session, in seconds. `None` for a tenth of the run's that is left, and five minutes at most.
+    #[serde(default)]
+    pub timeout_seconds: Option<u32>,
     /// Whether it is asked in each iteration. Otherwise in the first of each tier.
     pub each_iteration: bool,
 }
@@ -253,14 +253,9 @@ pub struct HandoffPlan {
     pub max_cost: Option<MicroUsd>,
     /// The most turns of one session.
     pub max_turns: u32,
-    /// The time of one session, in seconds. A document of a run before this setting holds none.
-    #[serde(default = "time_of_an_aside")]
-    pub timeout_seconds: u32,
-}
-
-/// The time of one session of an advisor, or of one that writes a text, unless something else is said, in seconds: the run waits meanwhile.
-pub(super) const fn time_of_an_aside() -> u32 {
-    300
+    /// The most time of one session, in seconds. `None` for a tenth of the run's that is left, and five minutes at most.
+    #[serde(default)]
+    pub timeout_seconds: Option<u32>,
 }
 
 /// The name of the text that stands in a pull request.

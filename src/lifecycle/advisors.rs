@@ -113,7 +113,7 @@ async fn talk<'p>(
     journal: Book<'_>,
 ) -> (&'p str, SessionEnd) {
     let (world, plan) = (&context.world, &context.charter.plan);
-    let aside = aside(climb, seat.advisor);
+    let aside = aside(climb, seat.advisor, time_left(context, climb));
     let caps = caps(context, climb, Some(&aside));
     let (stop, watched) = own_time::of(&world.stop, aside.seconds);
     let caller = || Caller::of((context, climb), journal, caps.clone(), (&seat.spec, &stop));
@@ -150,10 +150,15 @@ async fn talk<'p>(
     (&seat.advisor.name, end)
 }
 
-fn aside(climb: &Climb, advisor: &AdvisorPlan) -> Aside {
+fn aside(climb: &Climb, advisor: &AdvisorPlan, left_ms: u64) -> Aside {
     let max_cost = Some(advisor.max_cost.unwrap_or_else(|| share(climb)));
-    let (max_turns, seconds) = (Some(advisor.max_turns), Some(advisor.timeout_seconds));
+    let (max_turns, seconds) = (Some(advisor.max_turns), Some(own_time::seconds(advisor.timeout_seconds, left_ms)));
     Aside { agent: path(&advisor.name), max_cost, max_turns, seconds }
+}
+
+/// The run's time that is left, in milliseconds.
+pub(super) fn time_left(context: &Context<'_>, climb: &Climb) -> u64 {
+    climb.allowance.budget.max_active_ms.saturating_sub(context.active_ms())
 }
 
 /// The part of the run's money that one agent beside the roles may spend unless something else is said.

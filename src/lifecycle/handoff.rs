@@ -2,7 +2,8 @@
 //!
 //! Invariant: it is held behind the verdict, and whatever becomes of it, that stays. Each text has a cap of its own within the run's.
 
-use super::advisors::{block, share, targets_of};
+use super::advisors::{block, share, targets_of, time_left};
+use super::own_time;
 use super::roles::{RolesEnd, lineage_of};
 use super::session_spec::Aside;
 use super::table::{Table, with_models};
@@ -32,7 +33,7 @@ pub(super) async fn write(table: &mut Table<'_, '_, '_>, material: &Material, di
             agent: format!("handoff/{}", handoff.name),
             max_cost: Some(handoff.max_cost.unwrap_or_else(|| share(table.climb))),
             max_turns: Some(handoff.max_turns),
-            seconds: Some(handoff.timeout_seconds),
+            seconds: Some(own_time::seconds(handoff.timeout_seconds, time_left(table.context, table.climb))),
         };
         let targets = targets_of(table.tier, Role::Advisor, &handoff.models);
         let end = with_models(table, (Role::Advisor, Some(aside)), prompt, lineage, targets).await;
