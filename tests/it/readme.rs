@@ -1,11 +1,13 @@
 //! The README and `docs/` say what is there: tables, workflows, command lines and links are held against the code.
 
 mod commands;
+mod frameworks;
 mod links;
 mod log;
 mod markdown;
 mod providers;
 mod samples;
+mod verdict;
 
 use serde_yaml::Value;
 
@@ -52,6 +54,12 @@ fn the_readmes_two_commands_are_the_ones_that_ci_runs() {
     let readme = page("README.md");
     assert!(readme.contains("\ncargo run -- demo\n") && readme.contains("\ncargo test\n"));
     assert!(ci.contains("(the command of the README)' cargo test\n"));
+}
+
+#[test]
+fn the_page_about_the_laptop_prints_the_report_of_the_recorded_example() {
+    let report = page("examples/recorded/report.txt");
+    assert!(page("docs/laptop.md").contains(&format!("\n```text\n{}\n```\n", report.trim_end())), "{report}");
 }
 
 #[test]

@@ -55,6 +55,12 @@ fn sample(text: &str) -> Result<(), String> {
         steps(&value, &mut found);
         return found.iter().find_map(|step| fault(step, &inputs)).map_or(Ok(()), Err);
     }
+    // Lines to be added to the step that calls the action.
+    if !keys.is_empty() && keys.iter().all(|key| ["with", "env"].contains(key)) {
+        let mut step = value.clone();
+        step["uses"] = Value::from("YOUR-ACCOUNT/upshift@v1");
+        return fault(&step, &inputs).map_or(Ok(()), Err);
+    }
     if !keys.is_empty() && keys.iter().all(|key| inputs.contains(*key)) && !keys.contains(&"tiers") {
         return Ok(());
     }
@@ -80,14 +86,18 @@ fn a_sample_that_is_wrong_is_noticed() {
         "steps: [{uses: actions/checkout@v5}]",
         "jobs: {a: {steps: [{uses: YOUR-ACCOUNT/upshift@v1, with: {no-such-input: a}}]}}",
         "no-such-key: 1",
+        "with: {no-such-input: a}",
         "tiers: no-such-model x3",
         "global: {maxTotalCostUsd: -1}",
     ] {
         assert!(sample(wrong).is_err(), "{wrong}");
     }
-    for right in
-        ["allowed-bots: a", "tiers: claude-haiku-5-5 x3", "- {uses: YOUR-ACCOUNT/upshift@v1, with: {command: gate}}"]
-    {
+    for right in [
+        "allowed-bots: a",
+        "tiers: claude-haiku-5-5 x3",
+        "- {uses: YOUR-ACCOUNT/upshift@v1, with: {command: gate}}",
+        "with: {tiers: claude-haiku-5-5 x3}\nenv: {KEY: a}",
+    ] {
         assert_eq!(sample(right), Ok(()), "{right}");
     }
 }
