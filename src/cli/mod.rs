@@ -163,7 +163,7 @@ enum Command {
         /// Write a workflow that judges every pull request (forks too) instead: no model, no key
         #[arg(long, conflicts_with_all = ["schedule", "external_checks"])]
         judge: bool,
-        /// Write the workflow that tells upshift's of reviews, and nothing else
+        /// Write only the workflow by which a review starts upshift's
         #[arg(long, conflicts_with_all = ["schedule", "external_checks", "judge"])]
         review: bool,
     },

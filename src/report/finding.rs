@@ -4,7 +4,7 @@
 
 use super::markdown::code;
 use super::plain;
-use super::words::{evidence, proof_sign, remark_sentence};
+use super::words::{count, evidence, proof_sign, remark_sentence};
 use super::{markdown as page, text as terminal};
 use crate::domain::finding::{Finding, Standing, Weakened};
 
@@ -72,7 +72,10 @@ fn weaker(one: &Weakened) -> String {
 
 /// A sentence on the tests that hold.
 fn kept(found: &Finding) -> Option<String> {
-    (found.pass_to_pass > 0).then(|| format!("{} of the base's tests pass before and after", found.pass_to_pass))
+    (found.pass_to_pass > 0).then(|| {
+        let verb = if found.pass_to_pass == 1 { "passes" } else { "pass" };
+        format!("{} of the base {verb} before and after", count(found.pass_to_pass, "test"))
+    })
 }
 
 /// The finding for a terminal.

@@ -16,8 +16,8 @@ use crate::domain::units::TreeId;
 use crate::framework::source::{Guise, PassedOn, Source, passed_on};
 use crate::policy::tamper::Change;
 
-/// Stands before the lines of pytest's that say how an assertion failed, and behind it in those that tell which call a value came from.
-const OF_PYTEST: &str = "E ";
+/// Stands before the lines of a runner's that say how an assertion failed, and behind it in those that tell which call a value came from.
+const MARK: &str = "E ";
 const FROM: &str = "+";
 
 /// The reports of failing tests, by the tests' numbers.
@@ -153,15 +153,15 @@ impl Court<'_> {
 
 /// The lines of a report that say how a test failed.
 fn core(message: &str) -> Vec<&str> {
-    let of_pytest = message.lines().filter_map(|line| line.strip_prefix(OF_PYTEST)).map(str::trim);
-    let own: Vec<&str> = of_pytest.filter(|line| !line.starts_with(FROM)).collect();
+    let marked = message.lines().filter_map(|line| line.strip_prefix(MARK)).map(str::trim);
+    let own: Vec<&str> = marked.filter(|line| !line.starts_with(FROM)).collect();
     if own.is_empty() { lines(message).collect() } else { own }
 }
 
-/// Whether two reports of a test say the same, where the test was not written alike: by pytest's own lines, else by the first one.
+/// Whether two reports of a test say the same, where the test was not written alike: by the runner's marked lines, else by the first one.
 fn same_words(one: &str, other: &str) -> bool {
-    let is_of_pytest = |message: &str| message.lines().any(|line| line.starts_with(OF_PYTEST));
-    if is_of_pytest(one) || is_of_pytest(other) {
+    let is_marked = |message: &str| message.lines().any(|line| line.starts_with(MARK));
+    if is_marked(one) || is_marked(other) {
         return core(one) == core(other);
     }
     let first = |message| lines(message).next().map(str::trim).map(str::to_owned);
