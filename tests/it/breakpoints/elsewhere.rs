@@ -155,7 +155,7 @@ fn a_setup_command_that_fails_elsewhere_ends_the_run_before_anybody_is_paid() {
     let there = Elsewhere::at(&site, &site.start).under(&github).with("UPSHIFT_SETUP_COMMAND", fails);
     let said = there.resume();
     assert_eq!((said.code, site.models.requests().len()), (7, asked), "{}", said.all());
-    assert!(said.out.contains("the setup command failed (exit code 1): no such registry"), "{}", said.all());
+    assert!(said.out.contains("The setup command failed (exit code 1): no such registry"), "{}", said.all());
     site.models.finish();
     github.finish();
 }
