@@ -62,7 +62,7 @@ pub(super) async fn run(
         stop_reason: ending.stop_reason.clone(),
         recent_errors: climb
             .filter(|_| !mended)
-            .map(|climb| recent_errors(&climb.rows, &ending.stop_reason))
+            .map(|climb| recent_errors(&climb.rows, told_first(ending)))
             .unwrap_or_default(),
         still_failing,
         diff_stat: if fixed { diff.stat } else { DiffStat::default() },
@@ -213,6 +213,11 @@ pub(super) fn keep(context: &Context<'_>, recorder: &mut Recorder<'_>, name: &st
             None
         }
     }
+}
+
+/// The reason that a report's first line gives. That of a stall is the error that came again, which stands among the errors alone.
+fn told_first(ending: &Ending) -> &str {
+    if ending.outcome == Outcome::Stalled { "" } else { &ending.stop_reason }
 }
 
 /// The errors of the last iterations, the latest first, each once, and the last one alone of each test. The reason why the run ended is told
