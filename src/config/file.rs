@@ -15,8 +15,8 @@ use super::plan::{
 };
 use super::read::{Entry, Place, Readable, object};
 use super::values::{
-    AuditPath, BotName, CommitAuthor, EffortWord, Glob, HttpUrl, ModeWord, Name, OnEntropyWord, RoleWord, Targets,
-    TestEdits, TestName, VarName,
+    AuditPath, BotName, CommitAuthor, EffortWord, Glob, HttpUrl, ModeWord, Name, OnEntropyWord, ReporterWord, RoleWord,
+    Targets, TestEdits, TestName, VarName,
 };
 
 /// The most tiers a ladder may have.
@@ -267,7 +267,7 @@ object! {
         /// Whether a report is incomplete without it: it is then asked for, in at most two more replies.
         "required" required: bool = "true";
         /// The role that gives it.
-        "role" role: RoleWord = "artisan";
+        "role" role: ReporterWord = "artisan";
     }
 }
 

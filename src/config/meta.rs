@@ -2,7 +2,7 @@
 
 use super::pick::Picker;
 use super::plan::Origin;
-use super::values::RoleWord;
+use super::values::ReporterWord;
 use crate::domain::ladder::Role;
 use crate::domain::meta::{MetaBlock, RESERVED, built_in};
 
@@ -38,12 +38,7 @@ pub(super) fn blocks(picker: &Picker<'_>) -> Vec<MetaBlock> {
             document.faults.add(&format!("{path}.schema"), "is required", fix);
             continue;
         };
-        let role = section.role.map_or(Role::Artisan, |RoleWord(role)| role);
-        if section.role.is_some_and(|RoleWord(role)| role == Role::Advisor) {
-            let fix = "Use librarian, artisan or critic: an advisor's word is its block.";
-            document.faults.add(&format!("{path}.role"), "is a role that gives no blocks", fix);
-            continue;
-        }
+        let role = section.role.map_or(Role::Artisan, |ReporterWord(role)| role);
         blocks.push(MetaBlock { name: name.clone(), role, required: section.required.unwrap_or(true), schema });
     }
     let names: Vec<&str> = blocks.iter().map(|block| block.name.as_str()).collect();

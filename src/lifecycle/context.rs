@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::lost::LostServers;
 use super::outside::Outside;
 use super::state::{Hearing, PullRequestRuns, RunState};
 use crate::agent::Beside;
@@ -182,6 +183,8 @@ pub(super) struct Context<'a> {
     pub(super) world: World<'a>,
     /// The request of the run.
     pub(super) charter: Charter,
+    /// The servers of tools that sessions do without.
+    pub(super) lost: LostServers,
     started: Steady,
     active_before_ms: u64,
 }
@@ -190,7 +193,8 @@ impl<'a> Context<'a> {
     /// The context of a run that this process takes up now.
     pub(super) fn new(world: World<'a>, state: &RunState) -> Self {
         let started = Steady::read(world.clock);
-        Self { charter: Charter::of(state), started, active_before_ms: state.active_ms, world }
+        let lost = LostServers::default();
+        Self { charter: Charter::of(state), lost, started, active_before_ms: state.active_ms, world }
     }
 
     /// Active milliseconds so far, over all invocations.

@@ -56,6 +56,7 @@ mod leaving;
 mod left;
 mod left_behind;
 mod leftovers;
+mod lost;
 mod material;
 mod meanwhile;
 mod measured;

@@ -70,6 +70,7 @@ pub(super) struct RolesEnd {
 /// Runs the librarian (in full mode) and the artisan.
 pub(super) async fn change(table: &mut Table<'_, '_, '_>, material: &mut Material) -> RolesEnd {
     let mut end = RolesEnd::default();
+    table.context.lost.at_tier(table.climb.position.tier_index);
     if table.tier.mode == Mode::Full {
         let tree = table.climb.trees.current.tree.clone();
         let question = Question { role: Role::Librarian, tree: &tree, material, compose: &agent::librarian };

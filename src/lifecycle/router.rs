@@ -13,6 +13,7 @@ use crate::config::SpecialistPlan;
 use crate::domain::event::Event;
 use crate::domain::foreign::{Foreign, Mark};
 use crate::domain::ladder::Role;
+use crate::domain::session_exit::SessionExit;
 use crate::session::{FailureReason, FinalReport, Lineage, SessionEnd};
 
 /// Composes a role's prompt of its material.
@@ -50,11 +51,14 @@ pub(super) async fn hold(
     let aside = Aside { agent: format!("router/{to}"), max_cost, max_turns, seconds: None };
     let second = with_models(table, (role, Some(aside)), prompt, Some(lineage), targets).await;
     let report = settled(role, &second.report, &message);
+    let mut exit = second.exit;
     if report != second.report {
         let why = second.report.summary();
         table.recorder.warn(format!("the specialist {to} did not do the {}'s part: {why}", role.as_str()));
+        // Words that stand in for a report are none that came by itself: nobody keeps them as one.
+        exit = if exit == SessionExit::FinalAnswer { SessionExit::MaxRetries } else { exit };
     }
-    joined(first, SessionEnd { report, ..second })
+    joined(first, SessionEnd { report, exit, ..second })
 }
 
 /// The report that counts: a specialist that fails is a loss, not the end of the tier or of the run.

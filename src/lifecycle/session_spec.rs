@@ -1,5 +1,7 @@
 //! The task and the limits of a session with models of ours.
 
+use std::time::Duration;
+
 use super::climb::Climb;
 use super::context::Context;
 use crate::agent::Prompt;
@@ -102,6 +104,10 @@ pub(super) fn spec_of(
             max_attempts: plan.agent.max_attempts,
             patience,
             kept_for_others: kept_for_others(plan, climb, role),
+            time_left: Some(Duration::from_millis(
+                climb.allowance.budget.max_active_ms.saturating_sub(context.active_ms()),
+            )),
+            tests_take: Duration::from_millis(climb.measured.duration_ms),
             ..Limits::default()
         },
         effort: plan.agent.effort,

@@ -19,17 +19,21 @@ use serde_json::json;
 use super::context::Context;
 use crate::config::{AgentPlan, McpServer, RestTool};
 use crate::domain::event::Event;
+use crate::domain::foreign::Foreign;
 use crate::domain::ladder::Role;
 use crate::domain::model_id::ModelId;
 use crate::domain::session_exit::SessionExit;
 use crate::domain::tool::{ToolSource, ToolSpec};
 use crate::mcp::{self, Offer};
 use crate::rest::Rest;
-use crate::session::{Memory, OutsideTools, Replay, SessionEnd};
+use crate::session::{LostSource, Memory, OutsideTools, Replay, SessionEnd};
 use offer::{Below, Source, name_of};
 use servers::{Life, Served, Started, headers_of, start};
 
 pub(super) use offer::Caller;
+
+/// Why a server is not started: one word to each session that does without it.
+const LEFT_OUT: &str = "left out, because it could not be used earlier in this tier";
 
 /// The sources of a session's tools.
 pub(super) struct Sources {
@@ -38,22 +42,32 @@ pub(super) struct Sources {
     given: Vec<String>,
     lives: Vec<Life>,
     below: Option<Rc<Below>>,
+    /// Those that could not be had, until their session tells it.
+    lost: Vec<LostSource>,
 }
 
 /// The sources that were opened, if any, and what is to be told of those that were not. Sessions side by side open theirs at once.
 pub(super) type Opened = (Option<Sources>, News);
-/// Events in their order.
+/// Events that belong to no session, in their order.
 pub(super) type News = Vec<Event>;
+
+/// The news of opening.
+#[derive(Debug, Default)]
+struct Found {
+    news: News,
+    lost: Vec<LostSource>,
+}
 
 /// Opens the sources that a role is given, and those of its sub-agents. There are none where it is given none, or no model of the session
 /// could call a tool.
 pub(super) async fn open(context: &Context<'_>, role: Role, targets: &[ModelId]) -> Opened {
-    let mut news = News::new();
-    let sources = open_all(context, &mut news, role, targets).await;
-    (sources, news)
+    let mut found = Found::default();
+    let sources = open_all(context, &mut found, role, targets).await;
+    let Found { news, lost } = found;
+    (sources.map(|sources| Sources { lost, ..sources }), news)
 }
 
-async fn open_all(context: &Context<'_>, news: &mut News, role: Role, targets: &[ModelId]) -> Option<Sources> {
+async fn open_all(context: &Context<'_>, found: &mut Found, role: Role, targets: &[ModelId]) -> Option<Sources> {
     let plan = &context.charter.plan;
     let given = given_to(&plan.agent, role);
     if given.is_empty() || !targets.iter().any(|target| plan.facts.of(target).tools) {
@@ -62,12 +76,12 @@ async fn open_all(context: &Context<'_>, news: &mut News, role: Role, targets: &
     let needed = with_sub_agents(&plan.agent, &given);
     let mut agents: Vec<Source> = plan.agent.sub_agents.iter().cloned().map(Source::Agent).collect();
     agents.retain(|source| needed.contains(&source.name()));
-    let requests = requests(context, news, role, &needed);
+    let requests = requests(context, found, &needed);
     let wanted: Vec<&McpServer> =
         plan.agent.mcp.iter().filter(|server| needed.contains(&server_name(server))).collect();
-    let (served, lives) = serve(context, news, role, wanted).await?;
+    let (served, lives) = serve(context, found, wanted).await?;
     let all = served.into_iter().map(Source::Mcp).chain(requests).chain(agents).collect();
-    Some(Sources { all: Rc::new(all), given, lives, below: None })
+    Some(Sources { all: Rc::new(all), given, lives, below: None, lost: Vec::new() })
 }
 
 fn rest_name(tool: &RestTool) -> String {
@@ -97,21 +111,22 @@ fn with_sub_agents(agent: &AgentPlan, given: &[String]) -> Vec<String> {
 }
 
 /// Starts servers and asks each for its tools. `None` when everything is to end.
-async fn serve(
-    context: &Context<'_>,
-    news: &mut News,
-    role: Role,
-    wanted: Vec<&McpServer>,
-) -> Option<(Vec<Served>, Vec<Life>)> {
+async fn serve(context: &Context<'_>, found: &mut Found, wanted: Vec<&McpServer>) -> Option<(Vec<Served>, Vec<Life>)> {
     let mut started = Vec::new();
     let mut lives: Vec<Life> = Vec::new();
     for server in wanted {
+        if context.lost.has(&server.name) {
+            // Nobody waits twice in a tier for a server that is not to be had.
+            let (name, exit) = (server_name(server), SessionExit::McpInitFailed);
+            found.lost.push(LostSource { name, why: LEFT_OUT.to_owned(), exit });
+            continue;
+        }
         match start(context, server) {
             Ok(Started { client, life, remote, goes_out }) => {
                 lives.push(life);
                 started.push((server, client, remote, goes_out));
             }
-            Err(why) => tell_no_server(context, news, role, (server, &why)),
+            Err(why) => tell_no_server(context, found, (server, &why)),
         }
     }
     let opening = join_all(started.iter().map(|(_, client, ..)| client.open()));
@@ -126,14 +141,14 @@ async fn serve(
             Ok(described) => {
                 let mut offer = mcp::offered(&server.name, &described, &server.allow);
                 offer.tools.iter_mut().for_each(|tool| clean(context, &mut tool.spec));
-                tell_left_out(context, news, server, &offer);
+                tell_left_out(context, &mut found.news, server, &offer);
                 if offer.tools.is_empty() {
                     continue;
                 }
                 let limit = Duration::from_secs(u64::from(server.timeout_seconds));
                 served.push(Served { name: server.name.clone(), client, limit, tools: offer.tools, remote, goes_out });
             }
-            Err(error) => tell_no_server(context, news, role, (server, &error.to_string())),
+            Err(error) => tell_no_server(context, found, (server, &error.to_string())),
         }
     }
     Some((served, lives))
@@ -163,35 +178,21 @@ fn tell_left_out(context: &Context<'_>, news: &mut News, server: &McpServer, off
     }
 }
 
-fn tell_no_server(context: &Context<'_>, news: &mut News, role: Role, (server, why): (&McpServer, &str)) {
+fn tell_no_server(context: &Context<'_>, found: &mut Found, (server, why): (&McpServer, &str)) {
+    context.lost.note(&server.name);
     let what = format!("the server of tools `{}`", server.name);
-    tell_lost((context, news), role, (&server_name(server), &what, why), SessionExit::McpInitFailed);
+    tell_lost(context, found, (&server_name(server), &what, why), SessionExit::McpInitFailed);
 }
 
 /// Tells that a source cannot be had.
-fn tell_lost(
-    (context, news): (&Context<'_>, &mut News),
-    role: Role,
-    (name, what, why): (&str, &str, &str),
-    exit: SessionExit,
-) {
-    let why = context.redact(why);
-    news.push(Event::ToolFinished {
-        role,
-        turn: 0,
-        name: name.to_owned(),
-        subject: why.chars().take(120).collect(),
-        ok: false,
-        duration_ms: 0,
-        exit: exit.as_str().to_owned(),
-        session_id: String::new(),
-        status: String::new(),
-    });
-    news.push(Event::Warning { message: format!("{what} cannot be used: {why}") });
+fn tell_lost(context: &Context<'_>, found: &mut Found, (name, what, why): (&str, &str, &str), exit: SessionExit) {
+    let why = Foreign::revealed(&context.redact(why)).as_str().to_owned();
+    found.news.push(Event::Warning { message: format!("{what} cannot be used: {why}") });
+    found.lost.push(LostSource { name: name.to_owned(), why, exit });
 }
 
 /// The requests to web services that can be made.
-fn requests(context: &Context<'_>, news: &mut News, role: Role, needed: &[String]) -> Vec<Source> {
+fn requests(context: &Context<'_>, found: &mut Found, needed: &[String]) -> Vec<Source> {
     let mut sources = Vec::new();
     let wanted = context.charter.plan.agent.rest.iter().filter(|tool| needed.contains(&rest_name(tool)));
     for tool in wanted {
@@ -203,7 +204,7 @@ fn requests(context: &Context<'_>, news: &mut News, role: Role, needed: &[String
             Err(why) => {
                 let name = rest_name(tool);
                 let what = format!("the tool `{name}`");
-                tell_lost((context, &mut *news), role, (&name, &what, &why), SessionExit::ToolNotAvailable);
+                tell_lost(context, found, (&name, &what, &why), SessionExit::ToolNotAvailable);
             }
         }
     }
@@ -239,7 +240,7 @@ impl Sources {
             wrote: RefCell::default(),
         });
         self.below = Some(Rc::clone(&below));
-        offer::tools_of(&self.all, &self.given, caller, &below)
+        offer::tools_of(&self.all, (&self.given, std::mem::take(&mut self.lost)), caller, &below)
     }
 
     /// Ends them with their session, which learns what sub-agents did and found out.

@@ -176,7 +176,7 @@ impl Session<'_, '_> {
     async fn send(&mut self, provider: &dyn Provider, request: &ChatRequest, call: &Call, bytes: u64) -> Attempt {
         let started = self.ports.clock.monotonic_ms();
         let stop = self.ports.stop.clone();
-        let limit = self.spec.limits.reply_timeout;
+        let limit = self.reply_limit();
         let answer = tokio::select! {
             biased;
             cause = stop.wait() => Err(cause),

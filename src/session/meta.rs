@@ -274,7 +274,7 @@ const fn needs_blocks(report: &FinalReport) -> bool {
 }
 
 /// Whether a session without a report may go on with its run: what it owes then is not missing yet.
-const fn goes_on(report: &FinalReport) -> bool {
+pub(super) const fn goes_on(report: &FinalReport) -> bool {
     use crate::domain::stop::StopCause::{Asked, Signal};
     matches!(report, FinalReport::Synthetic { reason: FailureReason::Stopped { cause: Signal(_) | Asked } })
 }

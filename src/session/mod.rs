@@ -1,7 +1,7 @@
 //! One role's conversation with a model, from the first message to a final report: always.
 //!
 //! Owns the turn loop (`turns`), the search for a usable reply (`target_rotation`), one attempt and its accounting (`exchange`), what replies come to (`reading`,
-//! `text_protocol`), the tools (`tool`, `action`, `router`, `toolroom`), the context guard (`context_guard`) and the report (`end`). It knows
+//! `text_protocol`), the tools (`tool`, `action`, `router`, `toolroom`), the context guard (`context_guard`) and the report (`end`), which `locked` keeps while its blocks are asked for. It knows
 //! nothing of tasks, tiers or prompts beyond the text protocol's.
 //! Invariant: no call is made without a reservation, no call that was made is left without its receipt, and no session ends
 //! without a report (S1-12).
@@ -16,6 +16,7 @@ mod edits;
 mod end;
 mod exchange;
 mod files;
+mod locked;
 mod meta;
 mod outputs;
 mod outside;
@@ -34,7 +35,7 @@ mod words;
 pub use crate::domain::session_exit::SessionExit;
 pub use end::{FailureReason, FinalReport, SessionEnd};
 pub use meta::{MetaRead, prompt as meta_prompt, read as read_meta};
-pub use outside::{CallOutside, DO_WITHOUT, OutsideCall, OutsideError, OutsideFuture, OutsideTools};
+pub use outside::{CallOutside, DO_WITHOUT, LostSource, OutsideCall, OutsideError, OutsideFuture, OutsideTools};
 pub use ports::{Book, Memory, Ports, Replay, RunCommand, RunTests, ToolFuture, Toolbox};
 pub use spec::{Destination, Limits, Lineage, SessionSpec};
 pub use turns::SNAPSHOT_KIND;
@@ -43,9 +44,13 @@ use tracing::Instrument as _;
 
 use crate::domain::chat::Reply;
 use crate::domain::event::Event;
+use crate::domain::foreign::Foreign;
 use crate::domain::ladder::Role;
 use crate::workspace::Workspace;
 use turns::Session;
+
+/// Characters of the reason why a source of tools cannot be had, as events tell it.
+const MAX_SUBJECT_CHARS: usize = 120;
 
 /// Whether the tool of that name changes files.
 #[must_use]
@@ -90,10 +95,30 @@ pub async fn converse(spec: SessionSpec, ports: &mut Ports<'_>) -> SessionEnd {
         target: first,
         agent: session.spec.agent.clone(),
     });
+    tell_lost_sources(&mut session);
     let SessionSpec { tier_index, iteration, role, .. } = &session.spec;
     let span = tracing::info_span!("session", role = role.as_str(), tier = tier_index + 1, iteration);
     let ending = session.run().instrument(span).await;
     session.finish(ending)
+}
+
+/// Tells which sources of tools the session goes without, once it has begun: the events belong to it.
+fn tell_lost_sources(session: &mut Session<'_, '_>) {
+    let lost = session.ports.toolbox.outside.as_mut().map(|outside| std::mem::take(&mut outside.lost));
+    for LostSource { name, why, exit } in lost.unwrap_or_default() {
+        let subject: String = Foreign::revealed(&why).one_line().chars().take(MAX_SUBJECT_CHARS).collect();
+        session.ports.journal.emit(&Event::ToolFinished {
+            role: session.spec.role,
+            turn: 0,
+            name,
+            subject,
+            ok: false,
+            duration_ms: 0,
+            exit: exit.as_str().to_owned(),
+            session_id: session.spec.shared_id(&session.id),
+            status: String::new(),
+        });
+    }
 }
 
 #[cfg(test)]

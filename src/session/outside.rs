@@ -50,14 +50,15 @@ impl OutsideError {
     /// The failure in words for a person, where the source is gone or silent: whoever goes on does so without it.
     pub(super) fn lost(&self, (role, name): (Role, &str), redactor: &Redactor) -> Option<String> {
         let is_lost = matches!(self.exit, Some(SessionExit::McpConnectionLost | SessionExit::ToolTimeout));
-        let said = self.for_people(redactor);
+        let said = self.for_people(name, redactor);
         let shown = said.as_str();
         (is_lost && self.instead.is_none()).then(|| format!("the {} went on without `{name}`: {shown}", role.as_str()))
     }
 
-    /// The failure without the advice to its model.
-    fn for_people(&self, redactor: &Redactor) -> Foreign {
+    /// The failure without the advice to its model, and without the tool's name, which is told beside it.
+    fn for_people(&self, name: &str, redactor: &Redactor) -> Foreign {
         let told = self.told.strip_suffix(DO_WITHOUT).unwrap_or(&self.told);
+        let told = told.strip_prefix(&format!("`{name}` failed: ")).unwrap_or(told);
         Foreign::capped(&redactor.redact(told), MAX_SAID_CHARS)
     }
 
@@ -68,9 +69,20 @@ impl OutsideError {
         redactor: &Redactor,
     ) -> Option<ToolFailure> {
         let told = self.instead.clone()?;
-        let said = self.for_people(redactor).as_str().to_owned();
+        let said = self.for_people(name, redactor).as_str().to_owned();
         Some(ToolFailure { role, session_id: session_id.to_owned(), name: name.to_owned(), said, told })
     }
+}
+
+/// A source of tools that the session cannot have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LostSource {
+    /// The beginning of its tools' names.
+    pub name: String,
+    /// Why, in one line.
+    pub why: String,
+    /// How, by the names of S1-15.
+    pub exit: SessionExit,
 }
 
 /// Tools from outside.
@@ -79,6 +91,8 @@ pub struct OutsideTools<'a> {
     pub specs: Vec<ToolSpec>,
     /// Calls one.
     pub call: CallOutside<'a>,
+    /// The sources whose tools are not among them. They are told of the session.
+    pub lost: Vec<LostSource>,
 }
 
 impl fmt::Debug for OutsideTools<'_> {

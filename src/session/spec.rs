@@ -87,6 +87,10 @@ pub struct Limits {
     pub max_tool_bytes: usize,
     /// The money that replies which bring blocks of data alone leave for the sessions after this one.
     pub kept_for_others: MicroUsd,
+    /// The active time that the run has left when the session begins. `None` where nothing limits it.
+    pub time_left: Option<Duration>,
+    /// How long the tests take. Zero where that is not known.
+    pub tests_take: Duration,
 }
 
 impl Default for Limits {
@@ -103,6 +107,8 @@ impl Default for Limits {
             // About 100,000 tokens: what a 200,000 window can hold beside everything else.
             max_tool_bytes: 400_000,
             kept_for_others: MicroUsd::ZERO,
+            time_left: None,
+            tests_take: Duration::ZERO,
         }
     }
 }

@@ -255,6 +255,11 @@ impl Session<'_, '_> {
 
     /// Lets rotation decide what follows a failure. Waits if it says so.
     async fn next(&mut self, failure: FailureClass, trouble: &Trouble) -> Result<(), Ending> {
+        if self.is_locked() {
+            // The report is there: what keeps its blocks away is neither waited for nor tried again.
+            self.note_passing(trouble);
+            return Err(self.gave_up(GiveUp::Garbled, trouble));
+        }
         let now = self.ports.clock.monotonic_ms();
         let next = self.rotation.after_failure(failure, now, jitter());
         let spent = self.tries >= self.spec.limits.max_attempts.max(1);

@@ -158,7 +158,7 @@ fn outside<'a>(names: &[&str]) -> OutsideTools<'a> {
         parameters: json!({"type": "object"}),
     };
     let call = Box::new(|_call| -> OutsideFuture<'a> { Box::pin(async { Ok("heard".to_owned()) }) });
-    OutsideTools { specs: names.iter().map(spec).collect(), call }
+    OutsideTools { specs: names.iter().map(spec).collect(), call, lost: Vec::new() }
 }
 
 impl Bench {

@@ -280,6 +280,10 @@ impl Toolroom {
                 let (name, arguments, session_id) = (name.clone(), arguments.clone(), self.id.clone());
                 let call = (outside.call)(OutsideCall { name, arguments, session_id });
                 let done = within_stop(Box::pin(told_apart(call, &mut failed)), ports).await;
+                if let Some(cause) = ports.stop.raised().filter(|_| failed.is_some()) {
+                    // The stop that ends us ended its source first: nobody goes on without it.
+                    return Err(Halt::Stopped(cause));
+                }
                 self.failed = failed;
                 done
             }

@@ -14,7 +14,7 @@ use super::router;
 use super::spec::SessionSpec;
 use super::tool::{Offer, Tool};
 use super::toolroom::{Answer, Halt, Round, Toolroom, Turn};
-use crate::audit::{Cap, Snapshot};
+use crate::audit::Snapshot;
 use crate::domain::account::{Account, Unavailability};
 use crate::domain::chat::{Reply, Usage};
 use crate::domain::event::Event;
@@ -22,7 +22,7 @@ use crate::domain::model_id::ModelId;
 use crate::domain::session_exit::SessionExit;
 use crate::domain::stop::StopCause;
 use crate::domain::tool::{ToolCall, ToolResult, ToolSpec};
-use crate::domain::units::{Charge, MicroUsd};
+use crate::domain::units::Charge;
 use crate::policy::rotation::{Identity, Rotation};
 use crate::policy::smart_zone::{ContextMonitor, Level};
 
@@ -72,6 +72,8 @@ pub(super) struct Session<'s, 'a> {
     pub(super) outside: OutsideNames,
     /// The blocks of data beside the report, and the report while it is locked for them.
     pub(super) meta: MetaBlocks,
+    /// When it began, on the monotonic clock, and how long the run had waited by then, in milliseconds.
+    pub(super) began: (u64, u64),
 }
 
 /// A wait that a person was told of.
@@ -105,8 +107,8 @@ pub(super) enum Forced {
 
 /// How a session came to its end.
 pub(super) struct Ending {
-    report: FinalReport,
-    exit: SessionExit,
+    pub(super) report: FinalReport,
+    pub(super) exit: SessionExit,
 }
 
 /// A usable reply, with what it asks for.
@@ -160,6 +162,7 @@ impl<'s, 'a> Session<'s, 'a> {
             peak_percent: 0,
             outside,
             meta,
+            began: (ports.clock.monotonic_ms(), ports.memory.waited_ms),
             id,
             spec,
             ports,
@@ -183,7 +186,7 @@ impl<'s, 'a> Session<'s, 'a> {
                 break;
             }
             if let Some(cause) = self.ports.stop.raised() {
-                return Ending::stopped(cause);
+                return self.kept_instead_of(Ending::stopped(cause));
             }
             self.turn = turn;
             if self.ports.wrap_up.raised().is_some() {
@@ -228,7 +231,7 @@ impl<'s, 'a> Session<'s, 'a> {
         let ending = self.settle_report(&mut round);
         self.tell(round.answers, in_text);
         match round.halt {
-            Some(Halt::Stopped(cause)) => return Some(Ending::stopped(cause)),
+            Some(Halt::Stopped(cause)) => return Some(self.kept_instead_of(Ending::stopped(cause))),
             Some(Halt::Fatal(message)) => {
                 return Some(Ending::synthetic(FailureReason::ToolFailed { message }, SessionExit::ToolFailure));
             }
@@ -263,27 +266,6 @@ impl<'s, 'a> Session<'s, 'a> {
         }
         self.forced.get_or_insert(Forced::Meta);
         None
-    }
-
-    /// Whether there is money for a reply that brings blocks alone: the review and the next iteration come first.
-    fn may_ask_for_meta(&self) -> bool {
-        let left = self.ports.journal.left(&self.ports.caps).saturating_sub(self.spec.limits.kept_for_others);
-        left.0 >= self.cost.total().0.saturating_mul(2)
-    }
-
-    /// The caps that the next call must fit under. One that is to bring blocks alone leaves the others their money.
-    pub(super) fn caps(&self) -> Vec<Cap> {
-        let kept = self.spec.limits.kept_for_others;
-        let kept = if self.meta.asked() == Asked::Alone { kept } else { MicroUsd::ZERO };
-        let less = |cap: &Cap| Cap { scope: cap.scope.clone(), max: cap.max.saturating_sub(kept) };
-        self.ports.caps.iter().map(less).collect()
-    }
-
-    /// A locked report stands, whatever keeps its blocks away. Only a stop goes before it.
-    fn kept_instead_of(&mut self, ending: Ending) -> Ending {
-        let is_stop = matches!(ending.report, FinalReport::Synthetic { reason: FailureReason::Stopped { .. } });
-        let kept = if is_stop { None } else { self.meta.release() };
-        kept.map_or(ending, |(report, exit)| Ending { report, exit })
     }
 
     fn tell(&mut self, answers: Vec<Answer>, in_text: bool) {

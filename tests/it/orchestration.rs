@@ -5,6 +5,7 @@ pub(crate) mod cache;
 mod compositions;
 pub(crate) mod handoff;
 mod mcp;
+mod meta;
 pub(crate) mod router;
 mod sub_agents;
 mod telemetry;

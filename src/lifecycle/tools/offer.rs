@@ -29,8 +29,8 @@ use crate::mcp::{Client, Remote};
 use crate::policy::rotation::Patience;
 use crate::rest::Rest;
 use crate::session::{
-    self, Book, DO_WITHOUT, FailureReason, FinalReport, Lineage, Memory, OutsideCall, OutsideError, OutsideFuture,
-    OutsideTools, Ports, Replay, SessionEnd, SessionSpec, Toolbox,
+    self, Book, DO_WITHOUT, FailureReason, FinalReport, Lineage, LostSource, Memory, OutsideCall, OutsideError,
+    OutsideFuture, OutsideTools, Ports, Replay, SessionEnd, SessionSpec, Toolbox,
 };
 
 /// How deep sub-agents call sub-agents: deeper, nobody could tell any more who asked for what.
@@ -169,10 +169,10 @@ pub(super) struct Below {
     pub(super) wrote: RefCell<Vec<String>>,
 }
 
-/// The tools of those sources that a session is given.
+/// The tools of those sources that a session is given, and the sources that it goes without.
 pub(super) fn tools_of<'t, 'a: 't>(
     sources: &Rc<Vec<Source>>,
-    given: &[String],
+    (given, lost): (&[String], Vec<LostSource>),
     caller: Caller<'t, 'a>,
     below: &Rc<Below>,
 ) -> Option<OutsideTools<'t>> {
@@ -205,7 +205,7 @@ pub(super) fn tools_of<'t, 'a: 't>(
         });
         called
     });
-    (!specs.is_empty()).then_some(OutsideTools { specs, call })
+    (!specs.is_empty() || !lost.is_empty()).then_some(OutsideTools { specs, call, lost })
 }
 
 fn unknown(name: &str) -> OutsideError {
@@ -268,7 +268,7 @@ async fn ask(
             run_tests: None,
             run_command: None,
             allow_commands: Vec::new(),
-            outside: tools_of(sources, &agent.tools, child, below),
+            outside: tools_of(sources, (&agent.tools, Vec::new()), child, below),
         },
         journal,
         caps,

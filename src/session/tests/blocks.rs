@@ -1,6 +1,9 @@
 //! Blocks of data beside a report (S1-12): asked for at most twice more, and never worth a report.
 
+use std::time::Duration;
+
 use super::*;
+use crate::domain::stop::StopCause;
 
 pub(super) fn risk() -> MetaBlock {
     let schema = meta::built_in(meta::RISK).expect("built in");
@@ -173,4 +176,53 @@ async fn another_roles_blocks_and_none_at_all_change_no_byte_of_a_request() {
     plain.run().await;
     assert!(!serde_json::to_string(&plain.requests()).unwrap().to_lowercase().contains("meta"));
     assert!(!plain.events.borrow().iter().any(|event| matches!(event, Event::MetaReported(_))));
+}
+
+/// One attempt, within a tenth of the time that is left and a minute at the most, and no wait for a limit.
+#[tokio::test(start_paused = true)]
+async fn a_locked_report_waits_for_no_vendor() {
+    let limited = CallFailure { retry_after_ms: Some(300_000), ..failure(CallStatus::RateLimited, true) };
+    let ways = [(Step::Hang, Some(200), 20), (Step::Hang, None, 60), (Step::Fail(limited), Some(2_000), 0)];
+    for (step, left, most) in ways {
+        let mut bench = bench(vec![done(), step]);
+        bench.limits.time_left = left.map(Duration::from_secs);
+        let began = tokio::time::Instant::now();
+        let end = bench.run().await;
+        assert!(is_done(&end), "{end:?}");
+        assert_eq!((end.exit, bench.requests().len()), (SessionExit::FinalMetaMissing, 2));
+        assert!(began.elapsed() <= Duration::from_secs(most + 1), "{left:?}: {:?}", began.elapsed());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_block_is_not_asked_for_in_the_time_of_the_tests() {
+    for (left, asked) in [(119, 1), (121, 2)] {
+        let mut bench = bench(vec![done(), report_with(&json!({"risk": low()}))]);
+        bench.limits.tests_take = Duration::from_secs(60);
+        bench.limits.time_left = Some(Duration::from_secs(left));
+        let end = bench.run().await;
+        assert!(is_done(&end) && bench.requests().len() == asked, "{left}: {end:?}");
+    }
+}
+
+/// A run whose time is up is judged by what it has. One that is taken up again hears its recorded report anew, and asks again.
+#[tokio::test(start_paused = true)]
+async fn a_stop_for_good_leaves_a_locked_report() {
+    for (cause, stands) in [
+        (StopCause::TimeUp, true),
+        (StopCause::OwnTime(3), true),
+        (StopCause::Asked, false),
+        (StopCause::Signal(15), false),
+    ] {
+        let mut bench = bench(vec![done(), Step::Hang]);
+        let (source, mut calls) = (Rc::clone(&bench.stop.0), 0);
+        bench.at_events(move |event| {
+            calls += u32::from(matches!(event, Event::CallReserved { .. }));
+            if calls == 2 {
+                source.raise(cause);
+            }
+        });
+        let end = bench.run().await;
+        assert_eq!(is_done(&end), stands, "{cause:?}: {end:?}");
+    }
 }

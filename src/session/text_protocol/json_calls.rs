@@ -30,6 +30,19 @@ pub(super) fn in_text(text: &str, role: Role) -> Vec<Item> {
     items
 }
 
+/// The report that a text consists of: a bare object with the fields of the role's report, alone or in a fence.
+pub(super) fn bare_report(text: &str, role: Role) -> Option<Item> {
+    let text = text.trim();
+    let fenced = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    let body = fenced.map_or(text, |fenced| fenced.trim_start().strip_prefix("json").unwrap_or(fenced));
+    let value: Value = serde_json::from_str(body.trim()).ok()?;
+    if !value.is_object() {
+        return None;
+    }
+    let (action, unknown) = Action::of_call(Tool::FinalReport, role, &value).ok()?;
+    unknown.is_empty().then_some(Item::Act(action))
+}
+
 fn calls_in(value: &Value, role: Role, items: &mut Vec<Item>) {
     let Value::Object(object) = value else { return };
     if let Some((tool, arguments)) = call(object) {
@@ -76,6 +89,25 @@ mod tests {
             let found = in_text(text, Role::Artisan);
             let wanted = Action::ReadFile { path: "a.rs".to_owned(), start: None, end: None };
             assert_eq!(found, [Item::Act(wanted)], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_bare_report_is_one_where_it_is_the_whole_text_and_fits_the_role() {
+        let report = "{\"summary\": \"Fixed.\", \"status\": \"done\"}";
+        let wanted = Item::Act(Action::Report(crate::session::FinalReport::Done { summary: "Fixed.".to_owned() }));
+        for text in [report.to_owned(), format!("```json\n{report}\n```\n"), format!("```\n{report}\n```")] {
+            assert_eq!(bare_report(&text, Role::Artisan), Some(wanted.clone()), "{text}");
+            assert_eq!(bare_report(&text, Role::Critic), None, "a review is something else: {text}");
+        }
+        for text in [
+            format!("As in {report}."),
+            "{\"summary\": \"Fixed.\"}".to_owned(),
+            "{\"summary\": \"a\", \"status\": \"done\", \"version\": 1}".to_owned(),
+            "{\"summary\": \"a\", \"status\": \"blocked\"}".to_owned(),
+            format!("[{report}]"),
+        ] {
+            assert_eq!(bare_report(&text, Role::Artisan), None, "{text}");
         }
     }
 

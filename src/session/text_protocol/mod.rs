@@ -38,6 +38,9 @@ pub(super) enum Heed {
 
 /// Reads a reply. The items come in the order of the text.
 pub(super) fn read(text: &str, role: Role, heed: Heed) -> Vec<Item> {
+    if let Some(report) = json_calls::bare_report(text, role) {
+        return vec![report];
+    }
     let mut items = Vec::new();
     for piece in scan::pieces(text) {
         match piece {

@@ -206,6 +206,7 @@ fn a_server_that_is_given_up_is_ended_while_its_session_goes_on() {
     assert_eq!(run.exits(), [["mcp__own__flood", "EXIT-MCP-CONNECTION-LOST"]]);
     let told = "the librarian went on without `mcp__own__flood`: ";
     assert!(run.said.all().contains(told), "{}", run.said.all());
+    assert!(!run.said.all().contains("`mcp__own__flood` failed: "), "told once: {}", run.said.all());
     assert_eq!(gone.try_recv(), Ok(true), "its processes were there while the librarian went on");
 }
 
@@ -275,6 +276,37 @@ fn a_server_that_does_not_start_costs_its_tools_alone() {
     assert!(run.said.all().contains("no such database"), "{}", run.said.all());
     assert_eq!(run.exits(), [["mcp__own", "EXIT-MCP-INIT-FAILED"]]);
     assert!(run.requests.iter().all(|request| !request.tools().iter().any(|name| name.starts_with("mcp__"))));
+}
+
+/// A server that hangs in its greeting costs half a minute: once in a tier, not in each session.
+#[test]
+fn a_server_that_cannot_be_had_is_tried_once_in_a_tier() {
+    let run = Run::with(", roles: [librarian, critic]", ", --broken", |_| brief());
+    assert_eq!(run.said.code, 0, "{}", run.said.all());
+    let told = run.log.rows(
+        "SELECT json_extract(body, '$.role'), json_extract(body, '$.exit'), json_extract(body, '$.subject') LIKE 'left out, %'
+         FROM events WHERE kind = 'tool_finished' AND json_extract(body, '$.name') = 'mcp__own' ORDER BY seq",
+    );
+    let exit = "EXIT-MCP-INIT-FAILED";
+    assert_eq!(told, [["librarian", exit, "0"], ["critic", exit, "1"]], "{}", run.said.all());
+    assert_eq!(run.said.all().matches("cannot be used").count(), 1, "{}", run.said.all());
+}
+
+#[test]
+fn a_server_that_cannot_be_had_is_told_of_the_session_that_goes_without_it() {
+    let config = "agent:\n  advisors: {one: {instructions: Look.}, two: {instructions: Look.}}\n  \
+                  mcp: {own: {command: [python3, -c, 'print(\"\\x1b[31m\"); raise SystemExit(\"\\x1b[31mno\")'], roles: [advisor]}}\n";
+    let held = super::Held::run("claude-haiku-4-5 x1", config, "", |request| {
+        if request.system().contains("You repair") { super::mended(request) } else { brief() }
+    });
+    assert_eq!(held.said.code, 0, "{}", held.said.all());
+    let told = held.log.rows(
+        "SELECT json_extract(begun.body, '$.agent'), begun.seq < lost.seq, instr(json_extract(lost.body, '$.subject'), char(27))
+         FROM events lost JOIN events begun ON begun.kind = 'session_started'
+           AND json_extract(begun.body, '$.session_id') = json_extract(lost.body, '$.session_id')
+         WHERE lost.kind = 'tool_finished' AND json_extract(lost.body, '$.name') = 'mcp__own' ORDER BY 1",
+    );
+    assert_eq!(told, [["advisor/one", "1", "0"], ["advisor/two", "1", "0"]], "{}", held.said.all());
 }
 
 #[test]

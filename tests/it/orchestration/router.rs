@@ -168,3 +168,20 @@ fn a_task_may_be_handed_over_on_the_last_turn() {
     assert_eq!(held.log.number("SELECT COUNT(*) FROM events WHERE kind = 'routed'"), 1, "{}", held.said.all());
     assert!(artisan(&held).contains("look at the sum"));
 }
+
+/// The words that stand in for a specialist's brief are none of a session that came to its end.
+#[test]
+fn what_stands_in_for_a_specialist_is_not_kept() {
+    let config = format!("{}  cache: true\n", CONFIG.replace("@CAP@", ""));
+    let librarian = |request: &Request| {
+        if !is_specialist(request) {
+            return hands_over();
+        }
+        let report = json!({ "summary": "no", "status": "blocked", "reason": "no input" });
+        Say::call("final_report", report).usage(300, 20).into()
+    };
+    let held = Held::run(TIERS, &config, "", full_mode(CART, librarian));
+    assert_eq!(held.said.code, 0, "{}", held.said.all());
+    let kept = held.log.rows("SELECT json_extract(body, '$.role') FROM events WHERE kind = 'report_kept'");
+    assert_eq!(kept, [["critic"]]);
+}
