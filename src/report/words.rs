@@ -101,7 +101,7 @@ fn verdict_of(outcome: &Outcome, view: &RunView) -> (Mark, Sentence) {
         }
         Outcome::Refused { reason } => start("Refused: ").speech(reason),
         Outcome::Broken { reason } if reason.starts_with(SETUP_FAILED) => {
-            start("The setup command failed").speech(reason.strip_prefix(SETUP_FAILED).unwrap_or(reason))
+            start("The setup command failed ").speech(reason.strip_prefix(SETUP_FAILED).unwrap_or(reason).trim_start())
         }
         Outcome::Broken { reason } => start("The test command does not work: ").speech(reason),
         Outcome::Interrupted { .. } if view.stop_reason() == DISCARDED => {

@@ -42,7 +42,7 @@ fn a_run_for_a_test_that_does_not_exist_is_blocked_before_it_pays() {
     let program = Program::with_anthropic("http://127.0.0.1:9");
     let said = work_off(&program, &project, &["--only-tests", "test_rum (tests.test_names.namesTest.test_run)"]);
     assert!(said.code == 1 && said.out.contains("✖ No test to fix: no test that was run is called"), "{}", said.all());
-    let failing = "Name tests with --only-tests as their runner prints them. Failing: test_run (tests.test_";
+    let failing = "Name tests with `--only-tests` as their runner prints them. Failing: `test_run (tests.test_";
     assert!(said.out.contains(failing) && !said.out.contains("CI is red"), "{}", said.all());
 }
 
