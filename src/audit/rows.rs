@@ -247,7 +247,7 @@ fn insert_reservation(
 pub(super) const RECEIPT_COLUMNS: &str = "call_id, run_id, tier_index, iteration, role, session_id, parent_session_id, \
      root_session_id, turn, attempt, provider, model, status, input_tokens, output_tokens, cache_read_tokens, \
      cache_write_tokens, reasoning_tokens, reserved_micro_usd, cost_micro_usd, latency_ms, error, reply, timestamp, seq, \
-     billed_model, unknown_cost_micro_usd";
+     billed_model, unknown_cost_micro_usd, agent_path";
 
 fn insert_receipt(
     db: &Connection,
@@ -257,7 +257,7 @@ fn insert_receipt(
 ) -> rusqlite::Result<()> {
     let sql = format!(
         "INSERT OR IGNORE INTO model_calls ({RECEIPT_COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, \
-         ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)"
+         ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)"
     );
     let usage = receipt.usage;
     db.prepare_cached(&sql)?.execute(params![
@@ -288,6 +288,7 @@ fn insert_receipt(
         int(seq),
         receipt.billed_model,
         int(receipt.unknown_cost.0),
+        receipt.scope.agent_path(),
     ])?;
     Ok(())
 }

@@ -12,7 +12,7 @@ use super::AuditError;
 use super::error::explain;
 
 /// Every migration, in order. The number of those applied is the database's `user_version`.
-pub(super) const MIGRATIONS: [&str; 10] = [
+pub(super) const MIGRATIONS: [&str; 11] = [
     include_str!("migrations/0001_seed_tables.sql"),
     include_str!("migrations/0002_runs_events_money.sql"),
     include_str!("migrations/0003_billed_models.sql"),
@@ -23,6 +23,7 @@ pub(super) const MIGRATIONS: [&str; 10] = [
     include_str!("migrations/0008_backlogs.sql"),
     include_str!("migrations/0009_steering.sql"),
     include_str!("migrations/0010_segments.sql"),
+    include_str!("migrations/0011_agent_paths.sql"),
 ];
 
 /// The schema that they lead to in an empty file.

@@ -36,7 +36,8 @@ const TABLES: [(&str, &str); 9] = [
         "model_calls",
         "run_id, call_id, tier_index, iteration, role, session_id, parent_session_id, root_session_id, turn, attempt, provider, \
          model, status, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, \
-         reserved_micro_usd, cost_micro_usd, latency_ms, error, reply, timestamp, seq, billed_model, unknown_cost_micro_usd",
+         reserved_micro_usd, cost_micro_usd, latency_ms, error, reply, timestamp, seq, billed_model, unknown_cost_micro_usd, \
+         agent_path",
     ),
     ("reservations", "run_id, call_id, scope, target, call_scope, reserved_micro_usd, settled_micro_usd"),
     ("trees", "run_id, tree, body"),

@@ -387,5 +387,6 @@ fn receipt_values(run: &RunId, receipt: &Receipt, reply: Option<String>, seq: u6
         Value::Integer(int(seq)),
         optional(receipt.billed_model.as_deref()),
         Value::Integer(int(receipt.unknown_cost.0)),
+        text(&receipt.scope.agent_path()),
     ]
 }

@@ -17,9 +17,8 @@ use crate::domain::units::RunId;
 use crate::files;
 use crate::lifecycle::history::artifact_name;
 use crate::policy::guard::Guards;
-use crate::redact::{Redactor, values};
+use crate::redact::{self, Redactor, values};
 use crate::report::whereabouts::{Artifact, Whereabouts};
-use crate::telemetry;
 use crate::workspace::{dotenv_secrets, may_be_tracked};
 
 /// The folder under the state home that holds the recorded trees of each checkout.
@@ -185,7 +184,7 @@ fn secrets(environment: &Environment, plan: Option<&Plan>) -> Vec<SecretString> 
     // A header's value may be a word for the kind of its key, the key, and words about it.
     let passed = passed.flat_map(values::header_parts).map(SecretString::from);
     // Most often a key for a collector.
-    let of_telemetry = telemetry::secrets(|name| environment.get(name).map(str::to_owned));
+    let of_telemetry = redact::telemetry::secrets(|name| environment.get(name).map(str::to_owned));
     environment
         .secrets()
         .into_iter()

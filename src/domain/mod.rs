@@ -47,6 +47,7 @@ pub mod spoken;
 pub mod stop;
 pub mod test_report;
 pub mod tool;
+pub mod trace_context;
 pub mod tree_patch;
 pub mod units;
 pub mod verdict;

@@ -14,6 +14,15 @@ pub const SIDE: &str = "-side";
 /// The part of a path between an agent and a sub-agent that it calls: `artisan/agent/callers`.
 pub const BELOW: &str = "/agent/";
 
+/// The path of an agent in a run. Tiers count from one there, as people count and as `upshift show --tier 1 --iteration 2` does.
+///
+/// The path below the iteration is empty where the role alone names the agent.
+#[must_use]
+pub fn agent_path((tier_index, iteration): (u32, u32), role: Role, agent: &str) -> String {
+    let who = if agent.is_empty() { role.as_str() } else { agent };
+    format!("tier-{}/iteration-{iteration}/{who}", tier_index.saturating_add(1))
+}
+
 /// Where in a run a call belongs. Iterations are counted within the tier.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallScope {
@@ -39,6 +48,12 @@ pub struct CallScope {
 }
 
 impl CallScope {
+    /// The path of who asked, from the tier down: `tier-1/iteration-2/artisan`, `tier-1/iteration-2/advisor/security`.
+    #[must_use]
+    pub fn agent_path(&self) -> String {
+        agent_path((self.tier_index, self.iteration), self.role, &self.agent)
+    }
+
     /// Whether it is a side call of an agent's session: a title, a summary.
     #[must_use]
     pub fn is_side(&self) -> bool {

@@ -1,5 +1,7 @@
 //! How sessions and tools end, by the seeds' exit codes (S1-15).
 
+use super::outcome::Outcome;
+
 /// The end of a session, or of a tool in one. The first 22 are the seeds', in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionExit {
@@ -56,6 +58,16 @@ pub enum SessionExit {
 }
 
 impl SessionExit {
+    /// The end of a session that the log leaves open, by the end of its run. `None` is that of a process that died.
+    #[must_use]
+    pub const fn of_open(outcome: Option<&Outcome>) -> Self {
+        match outcome {
+            None => Self::UncaughtException,
+            Some(Outcome::Interrupted { .. }) => Self::SignalReceived,
+            Some(_) => Self::Unknown,
+        }
+    }
+
     /// The name in events, snapshots, JSON and traces.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

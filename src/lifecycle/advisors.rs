@@ -15,6 +15,7 @@ use super::session_spec::{Aside, caps, spec_of};
 use super::table::Table;
 use super::tools::{self, Caller, Sources};
 use crate::agent::{self, Beside, Material};
+use crate::audit::{Cap, Scope};
 use crate::config::AdvisorPlan;
 use crate::domain::advice::Advice;
 use crate::domain::event::Event;
@@ -22,6 +23,7 @@ use crate::domain::foreign::{Foreign, Mark};
 use crate::domain::ladder::{Role, Tier};
 use crate::domain::model_id::ModelId;
 use crate::domain::units::MicroUsd;
+use crate::policy::budget;
 use crate::policy::rotation::Patience;
 use crate::session::{self, Book, FinalReport, Lineage, Memory, Ports, Replay, SessionEnd, SessionSpec, Toolbox};
 
@@ -37,6 +39,8 @@ struct Seat<'p> {
     sources: Option<Sources>,
     replay: Replay,
     memory: Memory,
+    /// The most that all its sessions of the run may cost.
+    max_cost: MicroUsd,
 }
 
 /// Asks the advisors that are due, all at once, and puts their words into the material. Returns whether any was asked.
@@ -48,8 +52,9 @@ pub(super) async fn hear(table: &mut Table<'_, '_, '_>, material: &mut Material,
     if due.is_empty() {
         return false;
     }
+    let fair = MicroUsd(left(table, &climb.caps(context)).0.checked_div(due.len() as u64).unwrap_or_default());
     let mut seats: Vec<Seat<'_>> =
-        due.into_iter().map(|advisor| seat(table, material, advisor, lineage.cloned())).collect();
+        due.into_iter().map(|advisor| seat(table, material, (advisor, fair), lineage.cloned())).collect();
     let opened = join_all(seats.iter().map(|seat| tools::open(context, Role::Advisor, &seat.spec.targets))).await;
     for (seat, (sources, news)) in seats.iter_mut().zip(opened) {
         seat.sources = sources;
@@ -79,7 +84,7 @@ pub(super) async fn hear(table: &mut Table<'_, '_, '_>, material: &mut Material,
 fn seat<'p>(
     table: &mut Table<'_, '_, '_>,
     material: &Material,
-    advisor: &'p AdvisorPlan,
+    (advisor, fair): (&'p AdvisorPlan, MicroUsd),
     lineage: Option<Lineage>,
 ) -> Seat<'p> {
     let Table { context, climb, tier, .. } = *table;
@@ -91,7 +96,15 @@ fn seat<'p>(
         spec_of(context, climb, (Role::Advisor, agent.clone()), prompt, (lineage, targets, Patience::default()));
     spec.limits.max_turns = advisor.max_turns;
     let replay = table.sessions.replay.of_agent(&agent);
-    Seat { advisor, spec, sources: None, replay, memory: table.sessions.memory.clone() }
+    let max_cost = advisor.max_cost.unwrap_or_else(|| share(climb));
+    let own = Cap { scope: Scope::Agent(context.charter.run_id.clone(), agent), max: max_cost };
+    let max_cost = budget::side_by_side(max_cost, left(table, &[own]), fair);
+    Seat { advisor, spec, sources: None, replay, memory: table.sessions.memory.clone(), max_cost }
+}
+
+/// The least that is left over all caps.
+fn left(table: &Table<'_, '_, '_>, caps: &[Cap]) -> MicroUsd {
+    table.recorder.journal.store().left(caps)
 }
 
 /// The models of an agent: its own, or a role's of the tier.
@@ -113,7 +126,7 @@ async fn talk<'p>(
     journal: Book<'_>,
 ) -> (&'p str, SessionEnd) {
     let (world, plan) = (&context.world, &context.charter.plan);
-    let aside = aside(climb, seat.advisor, time_left(context, climb));
+    let aside = aside(seat, time_left(context, climb));
     let caps = caps(context, climb, Some(&aside));
     let (stop, watched) = own_time::of(&world.stop, aside.seconds);
     let caller = || Caller::of((context, climb), journal, caps.clone(), (&seat.spec, &stop));
@@ -150,8 +163,8 @@ async fn talk<'p>(
     (&seat.advisor.name, end)
 }
 
-fn aside(climb: &Climb, advisor: &AdvisorPlan, left_ms: u64) -> Aside {
-    let max_cost = Some(advisor.max_cost.unwrap_or_else(|| share(climb)));
+fn aside(seat: &Seat<'_>, left_ms: u64) -> Aside {
+    let (advisor, max_cost) = (seat.advisor, Some(seat.max_cost));
     let (max_turns, seconds) = (Some(advisor.max_turns), Some(own_time::seconds(advisor.timeout_seconds, left_ms)));
     Aside { agent: path(&advisor.name), max_cost, max_turns, seconds }
 }

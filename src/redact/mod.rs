@@ -1,12 +1,13 @@
 //! Secrets out of text: every exit of the process passes through one [`Redactor`].
 //!
 //! Owns the shape of secrets in text: their encodings (`encodings`), text whose spelling hides them (`view`), tokens of known shapes that
-//! nobody told us of (`tokens`), and which values of variables are secrets (`values`). Invariant: pure. Nothing here prints, stores or
+//! nobody told us of (`tokens`), and which values of variables are secrets (`values`, `telemetry`). Invariant: pure. Nothing here prints, stores or
 //! compares a secret anywhere but in the automaton. Redact before text is cut: half a secret is not recognised. Encodings of encodings
 //! (base64 of base64) are not undone.
 
 mod diff;
 mod encodings;
+pub mod telemetry;
 mod tokens;
 pub mod values;
 mod view;

@@ -9,7 +9,7 @@ mod steps;
 
 pub use self::shape::{
     AttemptDocument, BilledDocument, BreakpointDocument, BudgetDocument, CommandDocument, Document, KeptDocument,
-    LoopResult, Money, PullRequestDocument, PushDocument, RemarkDocument, SideDocument, TierDocument,
+    LoopResult, Money, PullRequestDocument, PushDocument, RemarkDocument, SessionDocument, SideDocument, TierDocument,
 };
 pub use self::steps::{StepsDocument, Wanted, steps};
 use crate::domain::attempt::{Attempt, AttemptStatus};
@@ -21,7 +21,9 @@ use crate::domain::remark::Remark;
 
 use super::style::Style;
 use super::text;
-use super::view::{BilledView, CommandView, Ending, PushView, RunView, SideView, TierState, TierView, WaitView};
+use super::view::{
+    BilledView, CommandView, Ending, PushView, RunView, SessionView, SideView, TierState, TierView, WaitView,
+};
 
 /// The version of this document's shape.
 pub const VERSION: u32 = 1;
@@ -109,6 +111,7 @@ pub fn document(view: &RunView) -> Document<'_> {
         handoff: &view.handoff,
         reused: &view.reused,
         tool_failures: &view.tool_failures,
+        sessions: view.sessions.iter().map(session).collect(),
         best_patch: view.best_patch(),
         unjudged_patch: view.unjudged_patch(),
         limited: view.limited(),
@@ -238,6 +241,19 @@ fn attempt(attempt: &Attempt) -> AttemptDocument<'_> {
         unknown_cost: attempt.unknown_cost.into(),
         duration_ms: attempt.duration_ms,
         timestamp: &attempt.timestamp.0,
+    }
+}
+
+fn session(session: &SessionView) -> SessionDocument<'_> {
+    SessionDocument {
+        tier_index: session.tier_index,
+        iteration: session.iteration,
+        agent_path: &session.agent_path,
+        session_id: &session.session_id,
+        target: &session.target,
+        turns: session.turns,
+        result: Some(session.result.as_str()).filter(|result| !result.is_empty()),
+        exit: Some(session.exit.as_str()).filter(|exit| !exit.is_empty()),
     }
 }
 

@@ -14,7 +14,7 @@ use super::view::RunView;
 use crate::domain::clock::Timestamp;
 use crate::domain::event::Event;
 use crate::domain::ladder::Role;
-use crate::domain::receipt::{CallScope, Receipt};
+use crate::domain::receipt::{Receipt, agent_path};
 
 /// Ends of a session whose model ended it with a report of its own. Any other word says why there is none.
 const REPORTED: [&str; 5] = ["done", "blocked", "approve", "reject", "routed"];
@@ -195,7 +195,7 @@ impl Stream {
     }
 
     fn path(&self, role: Role, session_id: &str) -> String {
-        path(self.place, role, self.agents.get(session_id).map_or("", String::as_str))
+        agent_path(self.place, role, self.agents.get(session_id).map_or("", String::as_str))
     }
 }
 
@@ -206,7 +206,6 @@ pub fn last(view: &RunView) -> String {
 }
 
 fn call(receipt: &Receipt) -> LlmCall<'_> {
-    let CallScope { tier_index, iteration, role, agent, session_id, .. } = &receipt.scope;
     let usage = receipt.usage.as_ref();
     LlmCall {
         status: receipt.status.as_str(),
@@ -220,15 +219,9 @@ fn call(receipt: &Receipt) -> LlmCall<'_> {
         unknown_cost: receipt.unknown_cost.as_usd(),
         latency_ms: receipt.latency_ms,
         timestamp: &receipt.timestamp,
-        agent_path: path((*tier_index, *iteration), *role, agent),
-        session_id,
+        agent_path: receipt.scope.agent_path(),
+        session_id: &receipt.scope.session_id,
     }
-}
-
-/// Counted as people count, and as `upshift show --tier 1 --iteration 2` does.
-pub(super) fn path((tier_index, iteration): (u32, u32), role: Role, agent: &str) -> String {
-    let who = if agent.is_empty() { role.as_str() } else { agent };
-    format!("tier-{}/iteration-{iteration}/{who}", tier_index.saturating_add(1))
 }
 
 fn rendered(line: &Line<'_>) -> String {

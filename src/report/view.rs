@@ -280,6 +280,8 @@ pub struct RunView {
     pub reused: Vec<ReusedReport>,
     /// Tools from outside whose failures were told in the configuration's words.
     pub tool_failures: Vec<ToolFailureView>,
+    /// Sessions in the order begun.
+    pub sessions: Vec<SessionView>,
     /// Warnings in order, each once.
     pub warnings: Vec<String>,
     /// Processes that worked on the run.
@@ -409,10 +411,12 @@ impl RunView {
 
 mod failed_calls;
 mod fold;
+mod sessions;
 mod standing;
 mod tool_failures;
 
 pub use self::failed_calls::FailedCalls;
+pub use self::sessions::SessionView;
 pub use self::tool_failures::ToolFailureView;
 #[cfg(test)]
 mod tests;

@@ -17,7 +17,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-pub use self::settings::{Parent, Settings, secrets};
+pub use self::settings::Settings;
 use self::span::Identity;
 use crate::domain::clock::Timestamp;
 use crate::domain::event::{Event, EventSink};

@@ -1,11 +1,12 @@
 //! The settings of telemetry, by OpenTelemetry's own variables.
 
 use http::{HeaderName, HeaderValue};
-use percent_encoding::percent_decode_str;
 use secrecy::SecretString;
 use url::Url;
 
-use crate::redact::{Redactor, values};
+use crate::domain::trace_context::Parent;
+use crate::redact::Redactor;
+use crate::redact::telemetry::pairs;
 
 /// Where and how spans are sent.
 #[derive(Debug, Clone)]
@@ -18,16 +19,6 @@ pub struct Settings {
     pub parent: Option<Parent>,
     /// Attributes of this service.
     pub resource: Vec<(String, String)>,
-}
-
-/// A span that another program began, by `TRACEPARENT` (W3C Trace Context).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parent {
-    /// Its trace, in hexadecimal.
-    pub trace_id: String,
-    /// Itself, in hexadecimal.
-    pub span_id: String,
-    is_sampled: bool,
 }
 
 impl Settings {
@@ -117,53 +108,6 @@ fn with_traces(mut base: Url) -> Url {
     base
 }
 
-/// The secrets among the customary variables, whether anything is sent or not: each word of a header's value but for those that are
-/// plainly none (`Bearer`), and a collector's address with its password and the values of its query.
-pub fn secrets(get: impl Fn(&str) -> Option<String>) -> Vec<SecretString> {
-    let told = ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"].into_iter().filter_map(&get);
-    let headers = told.flat_map(|told| pairs(&told).map(|(_name, value)| value).collect::<Vec<_>>());
-    let addresses = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"].into_iter().filter_map(&get);
-    let of_address = addresses.flat_map(|address| {
-        let url = Url::parse(&address).ok();
-        let query = url.iter().flat_map(Url::query_pairs).map(|(_name, value)| value.into_owned()).collect::<Vec<_>>();
-        std::iter::once(address).chain(query)
-    });
-    let words = headers.flat_map(|value| value.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
-    words.chain(of_address).flat_map(|word| values::secret_parts(&word)).map(SecretString::from).collect()
-}
-
-/// `name=value` pairs, parted by commas, percent-encoded as in W3C Baggage.
-fn pairs(text: &str) -> impl Iterator<Item = (String, String)> {
-    let plain = |text: &str| percent_decode_str(text.trim()).decode_utf8_lossy().into_owned();
-    let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
-    pairs.map(move |(name, value)| (plain(name), plain(value))).filter(|(name, _)| !name.is_empty())
-}
-
-/// Whether a text is an id of so many hexadecimal digits, not all of them zero.
-pub(super) fn is_id(text: &str, length: usize) -> bool {
-    is_hex(text, length) && text.bytes().any(|byte| byte != b'0')
-}
-
-/// Whether a text is so many hexadecimal digits in small letters.
-fn is_hex(text: &str, length: usize) -> bool {
-    text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
-}
-
-impl Parent {
-    /// Reads `00-TRACE-SPAN-FLAGS`, and as much of a later version, which may go on behind another `-`. `None` for anything else, which is to
-    /// be ignored.
-    fn read(text: &str) -> Option<Self> {
-        let mut parts = text.trim().split('-');
-        let (version, trace_id, span_id) = (parts.next()?, parts.next()?, parts.next()?);
-        let flags = parts.next().filter(|flags| is_hex(flags, 2))?;
-        let flags = u8::from_str_radix(flags, 16).ok()?;
-        let is_version = is_hex(version, 2) && version != "ff" && (version != "00" || parts.next().is_none());
-        let is_sound = is_version && is_id(trace_id, 32) && is_id(span_id, 16);
-        let (trace_id, span_id) = (trace_id.to_owned(), span_id.to_owned());
-        is_sound.then_some(Self { trace_id, span_id, is_sampled: flags & 1 == 1 })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use secrecy::ExposeSecret as _;
@@ -208,6 +152,8 @@ mod tests {
         assert_eq!(told, [("authorization", "Bearer abc"), ("x-team", "a")]);
         assert_eq!(settings.parent.unwrap().trace_id, TRACE);
         assert_eq!(settings.resource[0], ("service.name".to_owned(), "ci".to_owned()));
+        let unreadable = read(&[ENDPOINT, ("TRACEPARENT", "00-0-0-01")]).unwrap().unwrap();
+        assert!(unreadable.parent.is_none(), "it is ignored");
         let whole = read(&[ENDPOINT, ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "https://c.example/x")]).unwrap().unwrap();
         assert_eq!(whole.endpoint.as_str(), "https://c.example/x");
         let keyed = read(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h/otlp/?api-key=K")]).unwrap().unwrap();
@@ -217,48 +163,6 @@ mod tests {
         let value = |settings: &Settings| settings.resource[0].1.clone();
         assert_eq!((value(&named).as_str(), named.resource.len()), ("shop", 3));
         assert_eq!(value(&read(&[ENDPOINT, attributes, ("OTEL_SERVICE_NAME", "ci")]).unwrap().unwrap()), "ci");
-    }
-
-    #[test]
-    fn secrets_are_known_also_where_nothing_is_sent() {
-        let set = [
-            ("OTEL_SDK_DISABLED", "true"),
-            ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20canary-one-7f3a9b1c"),
-            ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "x-key=canary-two-7f3a9b1c"),
-            ("OTEL_EXPORTER_OTLP_ENDPOINT", "https://u:canary-three-7f3a9b1c@c.example/?key=canary-four-7f3a9b1c"),
-        ];
-        let get = |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
-        let found: Vec<String> = secrets(get).iter().map(|one| one.expose_secret().to_owned()).collect();
-        for number in ["one", "two", "three", "four"] {
-            assert!(found.contains(&format!("canary-{number}-7f3a9b1c")), "{number}: {found:?}");
-        }
-        assert!(!found.iter().any(|one| one == "Bearer"), "{found:?}");
-    }
-
-    #[test]
-    fn a_parent_that_is_none_is_ignored() {
-        for text in [
-            "",
-            "00",
-            "00-0-0-01",
-            &format!("ff-{TRACE}-b7ad6b7169203331-01"),
-            &format!("00-{TRACE}-0000000000000000-01"),
-            &format!("00-{}-b7ad6b7169203331-01", "0".repeat(32)),
-            &format!("00-{}-b7ad6b7169203331-01", TRACE.to_uppercase()),
-            &format!("00-{TRACE}-b7ad6b7169203331-01-more"),
-            &format!("00-{TRACE}-b7ad6b7169203331-1"),
-            &format!("00-{TRACE}-b7ad6b7169203331-+1"),
-            &format!("00-{TRACE}-b7ad6b7169203331-0A"),
-            &format!("zz-{TRACE}-b7ad6b7169203331-01"),
-            &format!("FF-{TRACE}-b7ad6b7169203331-01"),
-            &format!("00-{TRACE}0-b7ad6b7169203331-01"),
-            &format!("00-{TRACE}-b7ad6b7169203331"),
-        ] {
-            assert_eq!(Parent::read(text), None, "{text}");
-            assert!(read(&[ENDPOINT, ("TRACEPARENT", text)]).unwrap().unwrap().parent.is_none(), "{text}");
-        }
-        let later = format!("cc-{TRACE}-b7ad6b7169203331-01-what-comes-then");
-        assert!(Parent::read(&later).is_some(), "a later version may say more");
     }
 
     #[test]

@@ -6,8 +6,9 @@
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::settings::{Parent, Settings, is_id};
+use super::settings::Settings;
 use crate::domain::event::Event;
+use crate::domain::trace_context::{Parent, is_id};
 use crate::report::operations::{Kind, Operation};
 
 /// `SPAN_KIND_INTERNAL` and `SPAN_KIND_CLIENT`.

@@ -87,7 +87,7 @@ CREATE TABLE model_calls (
   reply TEXT,
   timestamp TEXT NOT NULL,
   seq INTEGER NOT NULL
-, billed_model TEXT, unknown_cost_micro_usd INTEGER NOT NULL DEFAULT 0);
+, billed_model TEXT, unknown_cost_micro_usd INTEGER NOT NULL DEFAULT 0, agent_path TEXT NOT NULL DEFAULT '');
 CREATE INDEX idx_model_calls_iteration ON model_calls(run_id, tier_index, iteration);
 CREATE TABLE reservations (
   id INTEGER PRIMARY KEY AUTOINCREMENT,

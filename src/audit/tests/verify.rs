@@ -43,6 +43,7 @@ fn every_change_is_found_where_it_was_made() {
         ("UPDATE tier_attempts SET run_id = 'run-1' WHERE run_id = 'other'", "tier_attempts"),
         ("UPDATE tier_attempts SET billed_artisan = 'other' WHERE run_id = 'run-1' AND iteration = 1", "tier_attempts"),
         ("UPDATE model_calls SET billed_model = NULL WHERE call_id = 'c2'", "model_calls"),
+        ("UPDATE model_calls SET agent_path = 'tier-1/iteration-1/critic' WHERE call_id = 'c2'", "model_calls"),
         ("UPDATE model_calls SET cost_micro_usd = 0 WHERE call_id = 'c2'", "model_calls"),
         ("UPDATE model_calls SET reply = replace(reply, 'c1', 'cX') WHERE call_id = 'c1'", "model_calls"),
         ("UPDATE model_calls SET reply = NULL WHERE call_id = 'c1'", "model_calls"),
@@ -81,7 +82,8 @@ fn every_change_is_found_where_it_was_made() {
 fn a_run_of_before_billed_models_were_kept_is_vouched_for_and_goes_on() {
     let place = Place::new();
     let mut store = place.begun("run-1");
-    let call = call("c1", 7);
+    let mut call = call("c1", 7);
+    call.scope.agent = "advisor/security".to_owned();
     store.reserve(&call, &[]).unwrap();
     store.settle(&Receipt { billed_model: None, ..receipt(&call, 7) }, Some(&reply("r")));
     store.append(&attempt(0, 1, 7), None);
@@ -94,7 +96,7 @@ fn a_run_of_before_billed_models_were_kept_is_vouched_for_and_goes_on() {
         ALTER TABLE model_calls DROP COLUMN billed_model; ALTER TABLE tier_attempts DROP COLUMN unknown_cost_usd;
         ALTER TABLE tier_attempts DROP COLUMN review; DROP TABLE trees; DROP TABLE tree_contents; DROP TABLE backlogs; DROP TABLE backlog_tasks;
         DROP TABLE backlog_orders; DROP TABLE segments;
-        ALTER TABLE model_calls DROP COLUMN unknown_cost_micro_usd; ALTER TABLE events DROP COLUMN recorded_at; PRAGMA user_version = 2;";
+        ALTER TABLE model_calls DROP COLUMN unknown_cost_micro_usd; ALTER TABLE model_calls DROP COLUMN agent_path; ALTER TABLE events DROP COLUMN recorded_at; PRAGMA user_version = 2;";
     place.sql().execute_batch(older).unwrap();
     let run = RunId("run-1".to_owned());
     verify(place.path(), &run).unwrap();
@@ -104,6 +106,11 @@ fn a_run_of_before_billed_models_were_kept_is_vouched_for_and_goes_on() {
     drop(store);
     verify(place.path(), &run).unwrap();
     assert_eq!((place.count("model_calls"), place.count("tier_attempts")), (1, 2));
+    let agent: String = place.sql().query_row("SELECT agent_path FROM model_calls", [], |row| row.get(0)).unwrap();
+    assert_eq!(
+        agent, "tier-1/iteration-1/advisor/security",
+        "from the event, since the row of then has no such column"
+    );
 }
 
 #[test]

@@ -148,6 +148,9 @@ pub struct Document<'a> {
     /// last time what it `said` and what was `told` instead. Absent where there are none.
     #[serde(skip_serializing_if = "<[ToolFailureView]>::is_empty")]
     pub tool_failures: &'a [ToolFailureView],
+    /// Sessions of models in the order begun, each with its exit code. Absent where there were none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<SessionDocument<'a>>,
     /// Where the best patch of a failed run was kept.
     pub best_patch: Option<&'a str>,
     /// Where the change was kept that an interrupted iteration had made: nobody has judged it. Absent for any other end.
@@ -372,6 +375,27 @@ pub struct AttemptDocument<'a> {
     pub duration_ms: u64,
     /// When it ended.
     pub timestamp: &'a str,
+}
+
+/// A session of a role or of an agent beside the roles.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SessionDocument<'a> {
+    /// Zero-based tier.
+    pub tier_index: u32,
+    /// One-based iteration within the tier.
+    pub iteration: u32,
+    /// The path of who spoke: `tier-1/iteration-2/critic`. Call records, JSON lines and traces have the same.
+    pub agent_path: &'a str,
+    /// Its id.
+    pub session_id: &'a str,
+    /// The target that answered last, `provider/model`.
+    pub target: &'a str,
+    /// Turns taken. Null while it is under way, and where the log does not tell its end.
+    pub turns: Option<u32>,
+    /// `done`, `blocked`, `approve`, `reject`, `routed`, or why there is no report of the model. Null as `turns` is.
+    pub result: Option<&'a str>,
+    /// The exit code (S1-15), as `EXIT-FINAL-ANSWER`. Null while it is under way.
+    pub exit: Option<&'a str>,
 }
 
 /// The caps and what is left of them.

@@ -8,19 +8,12 @@ use super::{Kind, Operation};
 use crate::domain::attempt::{AttemptStatus, TierExit};
 use crate::domain::clock::Timestamp;
 use crate::domain::event::Event;
+use crate::domain::kept_report::ReusedReport;
 use crate::domain::ladder::Role;
-use crate::domain::outcome::Outcome;
-use crate::domain::receipt::{BELOW, CallScope, CallStatus, Receipt};
+use crate::domain::receipt::{BELOW, CallScope, CallStatus, Receipt, agent_path};
 use crate::domain::session_exit::SessionExit;
 use crate::domain::verdict::Verdict;
-use crate::report::jsonl::path;
 
-/// The end of a session whose process died in it.
-const DIED: &str = SessionExit::UncaughtException.as_str();
-/// The end of one that the log does not tell.
-const UNKNOWN: &str = SessionExit::Unknown.as_str();
-/// The end of one that a signal ended.
-const SIGNAL: &str = SessionExit::SignalReceived.as_str();
 /// Ends of a session with a report of its model.
 const REPORTED: [&str; 5] = ["done", "blocked", "approve", "reject", "routed"];
 
@@ -101,7 +94,7 @@ impl Fold {
             }
             Event::CallReserved { call_id, scope, .. } => {
                 let turn = self.turn_of(scope);
-                let agent_path = path((scope.tier_index, scope.iteration), scope.role, &scope.agent);
+                let agent_path = scope.agent_path();
                 let index = self.begin(Some(turn), Kind::Model, "chat".to_owned(), agent_path);
                 self.calls.insert(call_id.clone(), index);
             }
@@ -115,6 +108,7 @@ impl Fold {
                 self.set(index, "ai.agent.final_report.status", result.as_str().into());
                 self.end_session(index, Some(reported), exit);
             }
+            Event::ReportReused(reused) => self.reused(reused),
             Event::TestsFinished { verdict, duration_ms, .. } => {
                 self.judged("tests", *duration_ms, Some(*verdict == Verdict::Green));
             }
@@ -139,10 +133,10 @@ impl Fold {
                 self.end(ended, None, "");
             }
             Event::RunFinished(finished) => {
-                let is_interrupted = matches!(finished.outcome, Outcome::Interrupted { .. });
-                self.close_all(if is_interrupted { SIGNAL } else { UNKNOWN });
+                let left_open = SessionExit::of_open(Some(&finished.outcome));
+                self.close_all(left_open.as_str());
                 self.set(0, "upshift.outcome", finished.outcome.as_str().into());
-                let exit = if is_interrupted { SIGNAL } else { "" };
+                let exit = if left_open == SessionExit::SignalReceived { left_open.as_str() } else { "" };
                 self.end(Some(0), Some(finished.outcome.exit_code() == 0), exit);
             }
             _ => {}
@@ -151,9 +145,10 @@ impl Fold {
 
     /// Ends everything that a process left open which died. A run that has ended stays as it is.
     pub fn died(&mut self) {
-        self.close_all(DIED);
+        let died = SessionExit::of_open(None).as_str();
+        self.close_all(died);
         if self.operations.first().is_some_and(|run| run.end_ms.is_none()) {
-            self.end(Some(0), Some(false), DIED);
+            self.end(Some(0), Some(false), died);
         }
     }
 
@@ -166,7 +161,7 @@ impl Fold {
     }
 
     fn session_started(&mut self, (role, agent): (Role, &str), session_id: &str, target: &str) {
-        let agent_path = path(self.place, role, agent);
+        let agent_path = agent_path(self.place, role, agent);
         let caller = self.caller(&agent_path);
         let parent = caller.or(self.iteration).or(self.tier).or(Some(0));
         let who = if agent.is_empty() { role.as_str() } else { agent };
@@ -194,6 +189,20 @@ impl Fold {
         }
     }
 
+    /// A session that was not held: an earlier one had answered its question.
+    fn reused(&mut self, reused: &ReusedReport) {
+        let agent_path = agent_path(self.place, reused.role, "");
+        let parent = self.iteration.or(self.tier).or(Some(0));
+        let index = self.begin(parent, Kind::Session, format!("reuse_report {}", reused.role.as_str()), agent_path);
+        self.set(index, "ai.session.txn_id", reused.session_id.as_str().into());
+        self.set(index, "upshift.cache.hit", true.into());
+        self.set(index, "upshift.cache.key", reused.key.as_str().into());
+        if let Some(from) = &reused.from {
+            self.set(index, "upshift.cache.run_id", from.0.as_str().into());
+        }
+        self.end(Some(index), Some(true), "");
+    }
+
     /// The open session that called a sub-agent, by the sub-agent's path.
     fn caller(&self, agent_path: &str) -> Option<usize> {
         let (caller, _) = agent_path.rsplit_once(BELOW)?;
@@ -209,7 +218,7 @@ impl Fold {
         }
         let above = scope.parent_session_id.as_ref().and_then(|parent| self.sessions.get(parent)).copied();
         let parent = above.or(self.iteration).or(self.tier).or(Some(0));
-        let agent_path = path((scope.tier_index, scope.iteration), scope.role, &scope.agent);
+        let agent_path = scope.agent_path();
         let who = if scope.agent.is_empty() { scope.role.as_str() } else { &scope.agent };
         let name = format!("invoke_agent {who}");
         let index = self.begin(parent, Kind::Session, name, agent_path);
@@ -225,7 +234,7 @@ impl Fold {
         }
         let session = self.session_of(scope);
         self.end_turns(session);
-        let agent_path = path((scope.tier_index, scope.iteration), scope.role, &scope.agent);
+        let agent_path = scope.agent_path();
         let index = self.begin(Some(session), Kind::Turn, format!("turn {}", scope.turn), agent_path);
         self.turns.insert(key, index);
         index
@@ -233,8 +242,7 @@ impl Fold {
 
     fn settled(&mut self, receipt: &Receipt) {
         let turn = self.turn_of(&receipt.scope);
-        let agent_path =
-            path((receipt.scope.tier_index, receipt.scope.iteration), receipt.scope.role, &receipt.scope.agent);
+        let agent_path = receipt.scope.agent_path();
         let known = self.calls.remove(&receipt.call_id);
         let index = known.unwrap_or_else(|| self.begin(Some(turn), Kind::Model, "chat".to_owned(), agent_path));
         let ended = receipt.timestamp.unix_ms().unwrap_or(self.now_ms);
@@ -258,7 +266,7 @@ impl Fold {
         let turn = id.and_then(|id| self.turns.get(&(id, *turn))).copied();
         let parent = turn.or(session).or(Some(0));
         let of_session = session.and_then(|index| self.operations.get(index)).map(|of| of.agent_path.clone());
-        let agent_path = of_session.unwrap_or_else(|| path(self.place, *role, ""));
+        let agent_path = of_session.unwrap_or_else(|| agent_path(self.place, *role, ""));
         let index = self.begin(parent, Kind::Tool, format!("execute_tool {name}"), agent_path);
         self.set(index, "gen_ai.operation.name", "execute_tool".into());
         self.set(index, "gen_ai.tool.name", name.as_str().into());

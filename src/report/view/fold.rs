@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use super::failed_calls::FailedCalls;
+use super::sessions::Sessions;
 use super::tool_failures::{self, ToolFailureView};
 use super::{
     BilledView, CommandView, Delivery, Ending, Liveness, Position, PullRequestView, PushView, RunView, SideView,
@@ -69,6 +70,7 @@ struct Fold {
     handoff: Vec<Advice>,
     reused: Vec<ReusedReport>,
     tool_failures: Vec<ToolFailureView>,
+    sessions: Sessions,
     invocations: u32,
     delivery: Delivery,
     commands: Vec<CommandView>,
@@ -95,6 +97,7 @@ impl Fold {
     }
 
     fn take(&mut self, event: &Event) {
+        self.sessions.hear(event);
         match event {
             Event::RunStarted(run) => self.run = Some(run.clone()),
             Event::InvocationStarted { .. } => {
@@ -340,6 +343,7 @@ impl Fold {
             Ending::Running | Ending::Died => recent_errors(&attempts),
         };
         RunView {
+            sessions: std::mem::take(&mut self.sessions).finish(matches!(ending, Ending::Died)),
             ending,
             position: self.position,
             spent,

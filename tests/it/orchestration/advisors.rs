@@ -79,6 +79,23 @@ fn told(run: &Run) -> String {
 }
 
 #[test]
+fn advisors_side_by_side_share_what_is_left_though_one_could_reserve_it_all() {
+    let run = run(
+        ", maxCostUsd: 0.06}
+    style: {instructions: Is it written as the rest is?, maxCostUsd: 0.06}
+global: {maxTotalCostUsd: 0.06}
+#",
+        |_, _| advice("it is the sum"),
+    );
+    assert_sound(&run);
+    let blocks = run.document["advice"].as_array().expect("advice");
+    let given: Vec<_> = blocks.iter().filter(|block| block["said"] == "it is the sum").map(|b| &b["name"]).collect();
+    assert!(given.contains(&&json!("security")) && given.contains(&&json!("style")), "{blocks:?}");
+    let most = run.log.number("SELECT MAX(reserved_micro_usd) FROM model_calls WHERE role = 'advisor'");
+    assert!(most <= 20_000, "a third of the money at most: {most}");
+}
+
+#[test]
 fn the_artisan_reads_what_advisors_found_and_each_call_names_its_advisor() {
     let run = run("", |request, is_security| match (request.turn(), is_security) {
         (0, _) => Say::call("read_file", json!({ "path": "shop/cart.py" })).usage(400, 20).into(),
@@ -93,11 +110,9 @@ fn the_artisan_reads_what_advisors_found_and_each_call_names_its_advisor() {
     assert!(advisors.iter().all(|request| !request.tools().iter().any(|tool| tool.contains("edit"))));
     let models: Vec<&str> = advisors.iter().map(|request| request.model.as_str()).collect();
     assert_eq!(models.iter().filter(|model| model.contains("sonnet")).count(), 2, "{models:?}");
-    let paths = run.log.rows(
-        "SELECT DISTINCT COALESCE(json_extract(body, '$.scope.agent'), json_extract(body, '$.scope.role')) FROM events
-         WHERE kind = 'call_settled' ORDER BY 1",
-    );
-    assert_eq!(paths, [["advisor/callers"], ["advisor/security"], ["artisan"]]);
+    let paths = run.log.rows("SELECT DISTINCT agent_path FROM model_calls ORDER BY 1");
+    let below = ["advisor/callers", "advisor/security", "artisan"];
+    assert_eq!(paths, below.map(|agent| [format!("tier-1/iteration-1/{agent}")]));
     // Each tool is told with the session that called it, though two are under way.
     let astray = run.log.number(
         "SELECT COUNT(*) FROM events t WHERE t.kind = 'tool_finished' AND json_extract(t.body, '$.role') = 'advisor'
