@@ -1,4 +1,4 @@
-//! Advisors (S1-18): sessions side by side before the artisan's, whose words it is given.
+//! Advisors (S1-18): sessions before the artisan's, whose words it is given.
 //!
 //! Invariant: whatever becomes of an advisor, the iteration goes on as it would without it. A failure is a block with its reason. Each has a
 //! cap of its own within the run's.
@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 
 use futures_util::future::join_all;
+use futures_util::stream::{self, StreamExt as _};
 
 use super::climb::Climb;
 use super::commands;
@@ -39,11 +40,9 @@ struct Seat<'p> {
     sources: Option<Sources>,
     replay: Replay,
     memory: Memory,
-    /// The most that all its sessions of the run may cost.
-    max_cost: MicroUsd,
 }
 
-/// Asks the advisors that are due, all at once, and puts their words into the material. Returns whether any was asked.
+/// Asks the advisors that are due, at once where there is money for all, and puts their words into the material. Returns whether any was asked.
 pub(super) async fn hear(table: &mut Table<'_, '_, '_>, material: &mut Material, lineage: Option<&Lineage>) -> bool {
     let Table { context, climb, .. } = *table;
     let begins = climb.position.iterations == 0;
@@ -52,19 +51,20 @@ pub(super) async fn hear(table: &mut Table<'_, '_, '_>, material: &mut Material,
     if due.is_empty() {
         return false;
     }
-    let fair = MicroUsd(left(table, &climb.caps(context)).0.checked_div(due.len() as u64).unwrap_or_default());
     let mut seats: Vec<Seat<'_>> =
-        due.into_iter().map(|advisor| seat(table, material, (advisor, fair), lineage.cloned())).collect();
+        due.into_iter().map(|advisor| seat(table, material, advisor, lineage.cloned())).collect();
     let opened = join_all(seats.iter().map(|seat| tools::open(context, Role::Advisor, &seat.spec.targets))).await;
     for (seat, (sources, news)) in seats.iter_mut().zip(opened) {
         seat.sources = sources;
         news.iter().for_each(|event| table.recorder.emit(event));
     }
     context.world.workspace.judged_from(climb.start());
+    let at_once = at_once(table, &seats);
     let ends = {
         let book = RefCell::new(&mut *table.recorder.journal);
         let watched = commands::watch_for_stop(context, climb);
-        let talks = join_all(seats.iter_mut().map(|seat| talk(context, climb, seat, Book::over(&book))));
+        let talks = seats.iter_mut().map(|seat| talk(context, climb, seat, Book::over(&book)));
+        let talks = stream::iter(talks).buffered(at_once).collect::<Vec<_>>();
         context.world.wrap_up.set_in_session(true);
         tokio::select! {
             ends = talks => ends,
@@ -84,7 +84,7 @@ pub(super) async fn hear(table: &mut Table<'_, '_, '_>, material: &mut Material,
 fn seat<'p>(
     table: &mut Table<'_, '_, '_>,
     material: &Material,
-    (advisor, fair): (&'p AdvisorPlan, MicroUsd),
+    advisor: &'p AdvisorPlan,
     lineage: Option<Lineage>,
 ) -> Seat<'p> {
     let Table { context, climb, tier, .. } = *table;
@@ -96,15 +96,25 @@ fn seat<'p>(
         spec_of(context, climb, (Role::Advisor, agent.clone()), prompt, (lineage, targets, Patience::default()));
     spec.limits.max_turns = advisor.max_turns;
     let replay = table.sessions.replay.of_agent(&agent);
-    let max_cost = advisor.max_cost.unwrap_or_else(|| share(climb));
-    let own = Cap { scope: Scope::Agent(context.charter.run_id.clone(), agent), max: max_cost };
-    let max_cost = budget::side_by_side(max_cost, left(table, &[own]), fair);
-    Seat { advisor, spec, sources: None, replay, memory: table.sessions.memory.clone(), max_cost }
+    Seat { advisor, spec, sources: None, replay, memory: table.sessions.memory.clone() }
 }
 
-/// The least that is left over all caps.
-fn left(table: &Table<'_, '_, '_>, caps: &[Cap]) -> MicroUsd {
-    table.recorder.journal.store().left(caps)
+/// How many are asked at once: all of them where the money left is enough for all their caps, else one. The first to reserve a call could
+/// take everything otherwise, and the others would be refused although that call then costs little.
+fn at_once(table: &Table<'_, '_, '_>, seats: &[Seat<'_>]) -> usize {
+    let Table { context, climb, .. } = *table;
+    let store = table.recorder.journal.store();
+    let wanted = seats.iter().map(|seat| {
+        let (scope, max) =
+            (Scope::Agent(context.charter.run_id.clone(), path(&seat.advisor.name)), own_cap(climb, seat.advisor));
+        store.left(&[Cap { scope, max }])
+    });
+    if budget::suffices(store.left(&climb.caps(context)), wanted) { seats.len() } else { 1 }
+}
+
+/// The most that all sessions of an advisor may cost in a run.
+fn own_cap(climb: &Climb, advisor: &AdvisorPlan) -> MicroUsd {
+    advisor.max_cost.unwrap_or_else(|| share(climb))
 }
 
 /// The models of an agent: its own, or a role's of the tier.
@@ -126,7 +136,7 @@ async fn talk<'p>(
     journal: Book<'_>,
 ) -> (&'p str, SessionEnd) {
     let (world, plan) = (&context.world, &context.charter.plan);
-    let aside = aside(seat, time_left(context, climb));
+    let aside = aside(climb, seat.advisor, time_left(context, climb));
     let caps = caps(context, climb, Some(&aside));
     let (stop, watched) = own_time::of(&world.stop, aside.seconds);
     let caller = || Caller::of((context, climb), journal, caps.clone(), (&seat.spec, &stop));
@@ -163,8 +173,8 @@ async fn talk<'p>(
     (&seat.advisor.name, end)
 }
 
-fn aside(seat: &Seat<'_>, left_ms: u64) -> Aside {
-    let (advisor, max_cost) = (seat.advisor, Some(seat.max_cost));
+fn aside(climb: &Climb, advisor: &AdvisorPlan, left_ms: u64) -> Aside {
+    let max_cost = Some(own_cap(climb, advisor));
     let (max_turns, seconds) = (Some(advisor.max_turns), Some(own_time::seconds(advisor.timeout_seconds, left_ms)));
     Aside { agent: path(&advisor.name), max_cost, max_turns, seconds }
 }

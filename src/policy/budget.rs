@@ -217,13 +217,10 @@ pub enum Billing {
     Impossible,
 }
 
-/// The cap of an agent that is asked at the same time as others: its own, and no more from now on than its fair share of the money left.
-///
-/// Else the first to reserve a call could take everything, and the others would be refused although the call then costs little.
+/// Whether the money left is enough for several caps at the same time, each used to its end.
 #[must_use]
-pub fn side_by_side(own_cap: MicroUsd, left_of_own: MicroUsd, fair_share: MicroUsd) -> MicroUsd {
-    let spent = own_cap.0.saturating_sub(left_of_own.0);
-    MicroUsd(spent.saturating_add(left_of_own.0.min(fair_share.0)))
+pub fn suffices(left: MicroUsd, caps: impl Iterator<Item = MicroUsd>) -> bool {
+    caps.fold(MicroUsd::ZERO, |sum, cap| MicroUsd(sum.0.saturating_add(cap.0))) <= left
 }
 
 /// The settled cost of a call: its usage at its price. Without usage it is the whole reservation if the call may be billed, else nothing

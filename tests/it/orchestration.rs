@@ -6,6 +6,7 @@ mod compositions;
 pub(crate) mod handoff;
 mod mcp;
 mod meta;
+mod off;
 pub(crate) mod router;
 mod sub_agents;
 mod telemetry;

@@ -181,10 +181,8 @@ proptest! {
 }
 
 #[test]
-fn agents_side_by_side_get_a_fair_share_and_never_more_than_their_own_cap() {
-    let cap = |own, left, fair| side_by_side(MicroUsd(own), MicroUsd(left), MicroUsd(fair)).0;
-    assert_eq!(cap(100, 100, 30), 30, "the share is less than its own");
-    assert_eq!(cap(100, 100, 500), 100, "its own is less than the share");
-    assert_eq!(cap(100, 60, 30), 70, "40 are spent, and the share is for what is to come");
-    assert_eq!(cap(100, 0, 30), 100, "nothing is left of its own");
+fn money_suffices_for_caps_that_it_covers_together() {
+    let suffices = |left, caps: [u64; 2]| super::suffices(MicroUsd(left), caps.map(MicroUsd).into_iter());
+    assert!(suffices(30, [10, 20]) && suffices(0, [0, 0]));
+    assert!(!suffices(29, [10, 20]) && !suffices(u64::MAX - 1, [u64::MAX, u64::MAX]));
 }

@@ -24,6 +24,10 @@ struct Run {
 }
 
 fn run(cap: &str, advisor: impl Fn(&Request, bool) -> Scripted + Send + 'static) -> Run {
+    run_with(cap, "text", advisor)
+}
+
+fn run_with(cap: &str, format: &str, advisor: impl Fn(&Request, bool) -> Scripted + Send + 'static) -> Run {
     let project = Project::python();
     project.write(".github/upshift.yml", &CONFIG.replace("@CAP@", cap));
     let (source, wrong, right) = (project.source, project.wrong, project.right);
@@ -45,7 +49,8 @@ fn run(cap: &str, advisor: impl Fn(&Request, bool) -> Scripted + Send + 'static)
         .join(format!("{}.advised.db", project.path().file_name().expect("a name").to_string_lossy()));
     let path = database.to_str().expect("text");
     let ladder = "claude-haiku-4-5 x1";
-    let args = ["run", "--tiers", ladder, "--test-command", project.test_command, "--audit-db", path];
+    let args =
+        ["run", "--tiers", ladder, "--test-command", project.test_command, "--audit-db", path, "--format", format];
     let said = program.run(project.path(), &args);
     let told = program.run(project.path(), &["report", "--audit-db", path, "--format", "json"]);
     let document = serde_json::from_str(&told.out).unwrap_or_else(|error| panic!("{error}: {}", told.all()));
@@ -79,7 +84,7 @@ fn told(run: &Run) -> String {
 }
 
 #[test]
-fn advisors_side_by_side_share_what_is_left_though_one_could_reserve_it_all() {
+fn each_advisor_is_heard_where_one_alone_could_reserve_all_the_money() {
     let run = run(
         ", maxCostUsd: 0.06}
     style: {instructions: Is it written as the rest is?, maxCostUsd: 0.06}
@@ -90,9 +95,11 @@ global: {maxTotalCostUsd: 0.06}
     assert_sound(&run);
     let blocks = run.document["advice"].as_array().expect("advice");
     let given: Vec<_> = blocks.iter().filter(|block| block["said"] == "it is the sum").map(|b| &b["name"]).collect();
-    assert!(given.contains(&&json!("security")) && given.contains(&&json!("style")), "{blocks:?}");
-    let most = run.log.number("SELECT MAX(reserved_micro_usd) FROM model_calls WHERE role = 'advisor'");
-    assert!(most <= 20_000, "a third of the money at most: {most}");
+    assert_eq!(given, [&json!("security"), &json!("style")], "{blocks:?}");
+    let reserved = run.log.number(
+        "SELECT SUM(reserved_micro_usd) FROM model_calls WHERE agent_path LIKE '%/security' OR agent_path LIKE '%/style'",
+    );
+    assert!(reserved > 60_000, "both at once would not have had it: {reserved}");
 }
 
 #[test]
@@ -122,6 +129,25 @@ fn the_artisan_reads_what_advisors_found_and_each_call_names_its_advisor() {
     assert_eq!(astray, 0);
     assert_eq!(run.document["advice"][0]["name"], "callers");
     assert_eq!(run.document["advice"][1]["said"], "nothing is <b>unchecked</b>");
+}
+
+#[test]
+fn json_lines_name_each_advisor_by_its_path() {
+    let run = run_with("", "jsonl", |_, is_security| advice(if is_security { "it is checked" } else { "none breaks" }));
+    assert_sound(&run);
+    let lines: Vec<Value> = run.said.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let paths = |kind: &str| -> std::collections::BTreeSet<&str> {
+        lines.iter().filter(|line| line["type"] == kind).filter_map(|line| line["agentPath"].as_str()).collect()
+    };
+    let all = ["advisor/callers", "advisor/security", "artisan"].map(|agent| format!("tier-1/iteration-1/{agent}"));
+    for kind in ["llm_call", "agent_started", "agent_finished"] {
+        assert!(paths(kind).into_iter().eq(all.iter().map(String::as_str)), "{kind}: {:?}", paths(kind));
+    }
+    for said in ["it is checked", "none breaks"] {
+        let ended = lines.iter().find(|line| line["type"] == "agent_finished" && line["summary"] == said);
+        let path = ended.and_then(|line| line["agentPath"].as_str()).expect("an end");
+        assert_eq!(path.ends_with("security"), said == "it is checked", "{path} said {said}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Servers of tools (MCP) that a librarian uses: one of the tests' own, and the reference server for files as npm has it (`.ci/mcp`).
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -100,12 +100,16 @@ impl Run {
 fn is_gone(mark: &str, within: Duration) -> bool {
     let began = Instant::now();
     while began.elapsed() < within {
-        let listed = Command::new("ps").args(["-eo", "args"]).output().expect("ps");
-        if !String::from_utf8_lossy(&listed.stdout).contains(mark) {
+        if !is_there(mark) {
             return true;
         }
     }
     false
+}
+
+fn is_there(mark: &str) -> bool {
+    let listed = Command::new("ps").args(["-eo", "args"]).output().expect("ps");
+    String::from_utf8_lossy(&listed.stdout).contains(mark)
 }
 
 fn call(tool: &str, arguments: Value) -> Scripted {
@@ -238,6 +242,43 @@ fn a_killed_run_leaves_no_server_and_goes_on_with_a_new_one() {
     let last = server.requests().into_iter().rfind(|request| request.system().contains("You brief")).expect("a brief");
     assert_eq!(last.turn(), 2, "it went on where it was");
     server.finish();
+}
+
+#[test]
+fn a_run_that_is_ended_while_a_tool_is_at_work_leaves_no_process_and_names_the_signal() {
+    let project = Project::python();
+    project.write("tools/server.py", include_str!("server.py"));
+    let mark = format!("sleep-ended-{}", project.path().file_name().expect("a name").to_string_lossy());
+    let config = format!("agent: {{mcp: {{own: {{command: [python3, tools/server.py, {mark}]}}}}}}\n");
+    project.write(".github/upshift.yml", &config);
+    project.commit();
+    let librarian = |_: &Request| call("mcp__own__slow", json!({}));
+    let server = ModelServer::start(full_mode((project.source, project.wrong, project.right), librarian));
+    let database = project.path().parent().expect("a parent").join(format!("{mark}.db"));
+    let path = database.to_str().expect("text");
+    let program = Program::with_anthropic(&server.url());
+    let args = ["run", "--tiers", TIERS, "--audit-db", path, "--test-command", project.test_command];
+    let mut command = program.command(project.path(), &args);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+    let at_work = format!("{mark}-at-work");
+    while !is_there(&at_work) {}
+    let sent = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("kill");
+    assert!(sent.success());
+    let said = Said::from(child.wait_with_output().expect("ended"));
+    assert!(is_gone(&mark, Duration::from_secs(30)), "the server outlived the run");
+    let told = program.run(project.path(), &["report", "--audit-db", path, "--format", "json"]);
+    let document: Value = serde_json::from_str(&told.out).unwrap_or_else(|error| panic!("{error}: {}", told.all()));
+    server.finish();
+    assert_eq!((&document["outcome"], said.code), (&json!("interrupted"), 143), "{}", said.all());
+    let session = &document["sessions"][0];
+    assert_eq!(session["agent_path"], "tier-1/iteration-1/librarian");
+    assert_eq!((&session["exit"], &session["turns"]), (&json!("EXIT-SIGNAL-RECEIVED"), &json!(1)), "{document}");
+    let log = Log::open(&database);
+    assert_eq!(log.number("SELECT COUNT(*) FROM reservations WHERE settled_micro_usd IS NULL"), 0);
+    let tools = log.rows(
+        "SELECT json_extract(body, '$.name'), json_extract(body, '$.ok') FROM events WHERE kind = 'tool_finished'",
+    );
+    assert_eq!(tools, [["mcp__own__slow", "0"]], "the tool that was cut short is told");
 }
 
 #[test]

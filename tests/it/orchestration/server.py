@@ -86,6 +86,8 @@ for line in sys.stdin:
     elif method == "tools/call":
         name = message["params"]["name"]
         if name == "slow":
+            # Whoever waits for the call to be under way looks for this child.
+            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", mark + "-at-work"])
             continue
         if name == "flood":
             sys.stdout.write("x" * 5_000_000)
