@@ -8,12 +8,12 @@ use super::{Held, TIERS, brief, full_mode};
 const EMPTY: &str =
     "advisors: {}, router: {}, handoff: {}, meta: {}, mcp: {}, rest: {}, subAgents: {}, toolFailures: {}, toolHosts: []";
 
-/// The bodies of a run's requests, without the marks that are drawn for each session and without the tests' times.
+/// The bodies of a run's requests, without what differs in any two runs: the marks of sessions, the folder, times of tests.
 fn sent(sections: &str) -> Vec<String> {
     let script = full_mode(("shop/cart.py", "sum(prices) - 1", "sum(prices)"), |_| brief());
     let run = Held::run(TIERS, &format!("agent: {{{sections}}}\n"), "", script);
     assert_eq!(run.said.code, 0, "{}", run.said.all());
-    let drawn = Regex::new(r"\be1[0-9a-f]{8}\b|\b[0-9]+\.[0-9]+s\b").expect("a pattern");
+    let drawn = Regex::new(r"e1[0-9a-f]{8}|project-\w{6}|\b[0-9]+\.[0-9]+s\b").expect("a pattern");
     let plain = |raw: &[u8]| drawn.replace_all(&String::from_utf8_lossy(raw), "#").into_owned();
     run.requests.iter().map(|request| plain(&request.raw)).collect()
 }
