@@ -143,6 +143,7 @@ pub(crate) const ROWS: [Row; 20] = [
             "a_run_that_was_killed_or_interrupted_says_so_at_its_root",
             "a_tool_whose_time_is_up_and_a_server_that_dies_cost_their_answers_alone",
             "a_session_whose_process_died_says_so_and_so_does_one_without_an_end",
+            "a_run_that_is_ended_while_a_tool_is_at_work_leaves_no_process_and_names_the_signal",
         ],
     ),
     Row(
@@ -161,7 +162,11 @@ pub(crate) const ROWS: [Row; 20] = [
         17,
         "a line for each call of a model and of a tool, with the path of who made it",
         "",
-        &["a_call_has_exactly_the_promised_keys", "a_session_is_started_updated_and_finished_or_failed"],
+        &[
+            "a_call_has_exactly_the_promised_keys",
+            "a_session_is_started_updated_and_finished_or_failed",
+            "json_lines_name_each_advisor_by_its_path",
+        ],
     ),
     Row(
         18,
@@ -170,6 +175,7 @@ pub(crate) const ROWS: [Row; 20] = [
         &[
             "the_artisan_reads_what_advisors_found_and_each_call_names_its_advisor",
             "a_failing_advisor_is_a_block_with_its_reason_and_changes_no_verdict",
+            "each_advisor_is_heard_where_one_alone_could_reserve_all_the_money",
             "a_librarian_hands_over_to_a_specialist_whose_brief_counts",
             "a_failing_specialist_changes_no_verdict",
             "texts_are_written_about_a_proven_change_from_the_request_and_the_response",

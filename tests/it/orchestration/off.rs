@@ -5,8 +5,7 @@ use regex::Regex;
 use super::{Held, TIERS, brief, full_mode};
 
 /// Every section of the part, without an entry.
-const EMPTY: &str =
-    "advisors: {}, router: {}, handoff: {}, meta: {}, mcp: {}, rest: {}, subAgents: {}, toolFailures: {}, toolHosts: []";
+const EMPTY: &str = "advisors: {}, router: {}, handoff: {}, meta: {}, mcp: {}, rest: {}, subAgents: {}, toolFailures: {}, toolHosts: []";
 
 /// The bodies of a run's requests, without what differs in any two runs: the marks of sessions, the folder, times of tests.
 fn sent(sections: &str) -> Vec<String> {
