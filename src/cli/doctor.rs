@@ -9,6 +9,7 @@ mod bots;
 mod finding;
 mod forge;
 mod inner_model;
+mod inputs;
 mod json;
 mod outside_tools;
 mod targets;

@@ -8,7 +8,7 @@ use super::base::Base;
 use super::environment::{Environment, current_dir, from_here};
 use super::{Failure, context, models, place, waiting, work};
 use crate::config::{
-    self, Build, BuiltInEndpoint, Catalogue, FileContent, Format, GatewayPlan, NamedFile, Plan, Push, Setting,
+    self, Build, BuiltInEndpoint, Catalogue, FileContent, Format, GatewayPlan, NamedFile, Plan, Problem, Push, Setting,
     Settings, Sources, WaitFor, Wire,
 };
 use crate::domain::budget::Beneficiary;
@@ -335,7 +335,7 @@ impl<'a> Files<'a> {
         let place = match self {
             Self::Checkout(_) => return Ok(None),
             Self::Base(base) => base.place(),
-            Self::Nowhere => "the commit that it goes to, which cannot be read without a token".to_owned(),
+            Self::Nowhere => "its base commit, which cannot be read without a token".to_owned(),
         };
         if let FileContent::Unreadable(why) = &content {
             return Err(unreadable(&format!("{path}, {place}: {why}")));
@@ -348,9 +348,9 @@ impl<'a> Files<'a> {
         let is_silent = theirs == content || (theirs == FileContent::Missing && !named);
         Ok((!is_silent || (named && is_missing)).then(|| {
             if is_missing {
-                format!("{path} was not read: in a pull request it counts as it is in {place}, and there is none")
+                format!("{path} was not read: in a pull request it is read from {place}, and is not there")
             } else {
-                format!("{path} counts as it is in {place}: in the checkout it could be the sender's")
+                format!("{path} is read from {place}: the pull request could have changed the one in the checkout")
             }
         }))
     }
@@ -371,6 +371,17 @@ fn gather(flags: Settings, environment: &Environment, files: &Files<'_>) -> Sour
     sources
 }
 
+/// The faults of inputs that a workflow of the checkout hands to upshift, read as its job would read them. Without a ladder among them
+/// none is asked for.
+pub(super) fn faults_of_inputs(mut inputs: Settings, checkout: &Path) -> Vec<Problem> {
+    if inputs.get(Setting::Tiers).is_none() && inputs.get(Setting::Model).is_none() {
+        inputs.set(Setting::Tiers, Some(NO_LADDER.to_owned()));
+    }
+    let mut sources = gather(inputs, &Environment::default(), &Files::Checkout(checkout));
+    sources.build.elsewhere = true;
+    config::faults_of_flags(&sources, &catalogue_for_config())
+}
+
 /// The place where a run in this folder would write its audit log. Needs neither a sound configuration nor an open gate, and sends no
 /// request.
 pub(super) fn audit_path(flag: Option<&str>, environment: &Environment, checkout: &Path) -> String {
@@ -382,8 +393,7 @@ pub(super) fn audit_path(flag: Option<&str>, environment: &Environment, checkout
 }
 
 fn unreadable(why: &str) -> anyhow::Error {
-    let why =
-        format!("✖ Refused: the configuration cannot be read from the commit that the pull request goes to: {why}");
+    let why = format!("✖ Refused: the configuration cannot be read from the base commit of the pull request: {why}");
     Failure::with_code(EXIT_REFUSED, why)
 }
 

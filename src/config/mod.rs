@@ -58,12 +58,13 @@ pub use plan::{
 };
 pub use read::Entry;
 pub use reference::reference;
-pub use resolve::{NO_MODEL, audit_path, resolve};
+pub use resolve::{NO_MODEL, audit_path, faults_of_flags, resolve};
 pub use saved::UNCHECKED;
 pub use schema::schema;
 pub use sections::SEEN_TESTS;
 pub use sources::{
     Build, BuiltInEndpoint, Catalogue, DEFAULT_CONFIG_PATH, FileContent, NamedFile, Setting, Settings, Sources,
 };
+pub use suggest::nearest;
 pub use tiers_source::{TiersSource, classify_tiers};
 pub use workflow::{NotHere, failed_command};

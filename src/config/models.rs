@@ -86,8 +86,8 @@ impl<'d> Registry<'d> {
             let path = format!("providers.{name}");
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
             if name.is_empty() || !name.chars().all(plain) {
-                let fix = "Use letters, digits, `-`, `_` and `.`: the name stands before the `/` of a model.";
-                declared.faults.add(&path, "is no name for a provider", fix);
+                let fix = "Use letters, digits, `-`, `_` and `.`: the name comes before the `/` of a model.";
+                declared.faults.add(&path, "is not a valid name of a provider", fix);
             }
             if name == backend::PROVIDER {
                 declared.faults.add(&path, "is built in and has no endpoint", "Rename it: `cli/NAME` is an agent.");
@@ -217,7 +217,7 @@ impl<'d> Registry<'d> {
         let names = || BUILT_IN_PROVIDERS.iter().copied().chain(self.providers.keys().map(String::as_str));
         let Some((provider, model)) = text.split_once('/') else {
             return "Write `provider/model`, such as `ollama/llama3.3`; only names that begin with claude-, gpt-, o1 … \
-                    or gemini- may stand alone."
+                    or gemini- need no provider."
                 .to_owned();
         };
         if provider == "github" && !self.providers.contains_key(provider) {
@@ -277,7 +277,7 @@ impl<'d> Registry<'d> {
                 None => (built_in.default_base_url.to_owned(), Origin::Default),
             },
         };
-        if base_url.is_empty() {
+        if base_url.is_empty() && !self.sources.build.elsewhere {
             let variable = built_in.base_url_vars.first().copied().unwrap_or_default();
             let fix = format!("Set {variable}, or `baseUrl` under `providers.{provider}`, to the address of yours.");
             faults.add(path, format!("provider `{provider}` has no common address"), fix);
@@ -308,6 +308,9 @@ impl<'d> Registry<'d> {
         let held = names.iter().find_map(|name| Some((*name, self.sources.variable(name)?)));
         let Some((name, key)) = held else {
             let first = names.first().copied().unwrap_or_default();
+            if self.sources.build.elsewhere {
+                return Some(first.to_owned());
+            }
             let message = format!("provider `{provider}` needs a key: {} is not set", names.join(" or "));
             let fix = format!(
                 "Set {first} in the environment; in a workflow, beside `run:` or `uses:`, \
@@ -318,12 +321,12 @@ impl<'d> Registry<'d> {
         };
         if key.trim().chars().any(|c| c.is_whitespace() || c.is_control()) {
             let fix = format!("Set {name} to the key alone, as one line.");
-            self.setting_faults.add(name, "holds white space within the key", fix);
+            self.setting_faults.add(name, "contains white space", fix);
             return None;
         }
         if is_placeholder(key.trim()) {
             let fix = format!("Set {name} to the key itself, as the vendor shows it.");
-            self.setting_faults.add(name, "holds no key, but what stands for one", fix);
+            self.setting_faults.add(name, "contains a placeholder, not a key", fix);
             return None;
         }
         Some(name.to_owned())
@@ -342,7 +345,7 @@ impl<'d> Registry<'d> {
         });
         if open {
             self.warnings.push(format!(
-                "{key} is sent to provider `{provider}` without encryption: {} is no https address",
+                "{key} is sent to provider `{provider}` without encryption: {} is not an https address",
                 endpoint.base_url
             ));
         }
@@ -366,7 +369,7 @@ impl<'d> Registry<'d> {
         }
         if !window_known {
             self.warnings.push(format!(
-                "the context window of `{id}` is unknown: {UNKNOWN_CONTEXT_WINDOW} tokens are assumed; say it under \
+                "the context window of `{id}` is unknown: {UNKNOWN_CONTEXT_WINDOW} tokens are assumed; set it under \
                  `models: {{\"{id}\": {{contextWindow: …}}}}`"
             ));
         }

@@ -8,7 +8,7 @@ use crate::domain::model_id::ModelId;
 use crate::domain::units::MicroUsd;
 
 use super::document::{Document, Kind};
-use super::error::{ConfigErrors, Faults, SourceErrors};
+use super::error::{ConfigErrors, Faults, Problem, SourceErrors};
 use super::file::Tiers;
 use super::ladder::{self, Draft};
 use super::models::{Declared, Override, Registry};
@@ -66,6 +66,26 @@ pub fn resolve(sources: &Sources, catalogue: &Catalogue) -> Result<Plan, ConfigE
             Err(ConfigErrors { sources: errors })
         }
     }
+}
+
+/// The faults of the flags alone, with those of the files that they name: for settings that count on another machine.
+#[must_use]
+pub fn faults_of_flags(sources: &Sources, catalogue: &Catalogue) -> Vec<Problem> {
+    let faults = Faults::default();
+    let (config, tiers) = (config_document(sources), tiers_document(sources));
+    // A run that has nothing to do is no fault of theirs.
+    drop(assemble(sources, catalogue, tiers.as_ref(), config.as_ref(), &faults));
+    let named_config = config.filter(|_| sources.setting(Setting::Config).is_some());
+    let mut problems = faults.into_problems();
+    for (setting, document) in [(Setting::Tiers, tiers), (Setting::Config, named_config)] {
+        let Some(errors) = document.and_then(Document::into_errors) else { continue };
+        let of_whole = errors.fix.map(|fix| Problem { path: String::new(), message: errors.heading, fix });
+        let of_document = of_whole.into_iter().chain(errors.problems);
+        problems.extend(
+            of_document.map(|problem| Problem { path: format!("{} {}", setting.flag(), problem.path), ..problem }),
+        );
+    }
+    problems
 }
 
 /// The plan of a run of which nothing is said: every default of today, no ladder.
@@ -265,7 +285,7 @@ pub(super) fn overrides<'d>(picker: &Picker<'d>) -> BTreeMap<ModelId, Override<'
                 }
                 None => document.faults.add(
                     &format!("models[\"{}\"]", name.escape_debug()),
-                    "is no model's name",
+                    "is not a model",
                     "Write `provider/model`, such as `ollama/llama3.3`.",
                 ),
             }
@@ -330,7 +350,7 @@ fn of_document(picker: &Picker<'_>, document: &Document, named_by: &str) -> Vec<
                        flag `--tiers` or the variable UPSHIFT_TIERS.";
             document.faults.add(
                 "tiers",
-                format!("'{}' is no ladder, and no file is followed from here", path.escape_debug()),
+                format!("'{}' is not a ladder, and a file cannot be named here", path.escape_debug()),
                 fix,
             );
             return Vec::new();

@@ -11,7 +11,8 @@ pub(super) fn spelled_like(word: &str) -> String {
 }
 
 /// The nearest of the known words, if any is near enough for its length.
-pub(super) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+#[must_use]
+pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let word = spelled_like(word);
     let allowed = MAX_DISTANCE.min(word.chars().count() / 3);
     let scored = known.into_iter().map(|candidate| (osa_distance(&word, &spelled_like(candidate)), candidate));

@@ -51,7 +51,7 @@ pub(super) fn examine(ours: &Workflow, all: &[Workflow]) -> Vec<Finding> {
         .collect();
     if pushes(&ours.text) && !unheard.is_empty() && !followed.is_empty() {
         let said = format!(
-            "{}: it does not follow {}: what runs on pull requests too and ends last starts no job for a run that waits",
+            "{}: it is not triggered by {}: if one that also runs on pull requests ends last, no job continues a waiting run",
             ours.file,
             unheard.join(", ")
         );
@@ -60,8 +60,8 @@ pub(super) fn examine(ours: &Workflow, all: &[Workflow]) -> Vec<Finding> {
     if pushes(&ours.text) && !is_woken(&ours.text) {
         findings.push(Finding::problem(
             ABOUT,
-            format!("{}: no job starts when CI of upshift's own commit ends well, so that a run that waits for it never ends", ours.file),
-            format!("add `contains(github.event.workflow_run.head_commit.message, '{RUN_TRAILER}: ')` to the job's `if`, as the workflow of `upshift init` has it"),
+            format!("{}: no job starts when CI passes on upshift's own commit, so a run that waits for it never ends", ours.file),
+            format!("add `contains(github.event.workflow_run.head_commit.message, '{RUN_TRAILER}: ')` to the job's `if`, as in the workflow that `upshift init` writes"),
         ));
     }
     findings
@@ -77,19 +77,23 @@ fn strangers(ours: &Workflow, followed: &[&str], all: &[Workflow]) -> Vec<Findin
         .map(|other| format!("`{}`", shown(&other.name())))
         .collect();
     let fix = if others.is_empty() {
-        "no workflow here runs the tests: write one first, and name it as its `name:` has it".to_owned()
+        "no workflow here runs the tests: write one first, and use its exact `name:`".to_owned()
     } else {
-        format!("name the one that runs the tests, as its `name:` has it: {}", others.join(", "))
+        format!("use the exact `name:` of the one that runs the tests: {}", others.join(", "))
     };
     let missing = followed.iter().filter(|wanted| named(wanted).is_none()).map(|&wanted| {
-        let said = format!("{}: it follows the workflow `{}`, and none here is called so", ours.file, shown(wanted));
+        let said = format!(
+            "{}: it is triggered by the workflow `{}`, and there is none of that name",
+            ours.file,
+            shown(wanted)
+        );
         let is_reviews = wanted == REVIEWS_NAME;
         Finding::problem(ABOUT, said, if is_reviews { format!("`{WRITE_REVIEW}` writes it") } else { fix.clone() })
     });
     let own_only =
         !followed.is_empty() && followed.iter().all(|wanted| named(wanted).is_some_and(|other| is_ours(&other.text)));
     let own_only = own_only.then(|| {
-        let said = format!("{}: it follows upshift's own workflows only, so that no red CI starts it", ours.file);
+        let said = format!("{}: it is triggered by upshift's own workflows only, so red CI never starts it", ours.file);
         Finding::problem(ABOUT, said, fix.clone())
     });
     missing.chain(own_only).collect()
@@ -114,7 +118,7 @@ pub(super) fn deaf_to(ours: &Workflow, outsiders: &[&str]) -> Option<Finding> {
     }
     let named: Vec<String> = outsiders.iter().take(MOST_NAMED).map(|name| format!("`{}`", shown(name))).collect();
     let said = format!(
-        "{}: checks outside of Actions judge commits here ({}): where one ends last, it starts no job for a run that waits",
+        "{}: checks outside of Actions judge commits here ({}): if one ends last, no job continues a waiting run",
         ours.file,
         named.join(", ")
     );
@@ -237,6 +241,15 @@ fn jobs(workflow: &Value) -> impl Iterator<Item = &Value> {
     workflow.get("jobs").and_then(Value::as_mapping).into_iter().flatten().map(|(_, job)| job)
 }
 
-fn shown(name: &str) -> String {
+/// The steps of all jobs, with the job's id and their number in it, from 1.
+pub(super) fn steps_by_job(workflow: &Value) -> impl Iterator<Item = (&str, usize, &Value)> {
+    let jobs = workflow.get("jobs").and_then(Value::as_mapping).into_iter().flatten();
+    jobs.flat_map(|(id, job)| {
+        let steps = job.get("steps").and_then(Value::as_sequence).into_iter().flatten();
+        steps.enumerate().map(move |(index, step)| (id.as_str().unwrap_or("?"), index + 1, step))
+    })
+}
+
+pub(super) fn shown(name: &str) -> String {
     plain::clip(&plain::line(name), MAX_NAME).replace('`', "'")
 }

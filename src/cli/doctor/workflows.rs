@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_yaml::Value;
 
 use super::finding::Finding;
+use super::inputs;
 use super::triggers::{self, Workflow, action, command};
 use super::waits::{self, Waits};
 use crate::cli::init::PLACEHOLDER;
@@ -33,7 +34,9 @@ const MAX_NAME: usize = 60;
 /// A line for each workflow that uses upshift on pull requests, or one for each of its problems.
 pub(super) fn examine(checkout: &Path, waits: Waits) -> Vec<Finding> {
     let workflows = all(checkout);
-    workflows.iter().flat_map(|workflow| look(workflow, &workflows, waits)).collect()
+    let of_inputs = workflows.iter().flat_map(|workflow| inputs::examine(workflow, checkout));
+    let of_workflows = workflows.iter().flat_map(|workflow| look(workflow, &workflows, waits));
+    of_workflows.chain(of_inputs).collect()
 }
 
 /// A line for each workflow in which no job would go on once the last of these checks, none of Actions, has ended.
@@ -50,7 +53,7 @@ pub(super) fn keys(checkout: &Path) -> Option<String> {
     };
     if let Some((file, names)) = workflows.iter().find_map(secrets) {
         return Some(format!(
-            "no model's key is set here, so that the ladder is not looked at; {file} hands {names} over in its job"
+            "no model's key is set here, so the ladder was not checked; {file} passes {names} to its job"
         ));
     }
     let judges = workflows.iter().find(|workflow| triggers::judges(&workflow.text))?;
@@ -100,7 +103,7 @@ fn placeholder(workflow: &Workflow) -> Option<Finding> {
         );
         Finding::problem(
             ABOUT,
-            format!("{}: `{PLACEHOLDER}` is no account: GitHub finds no such action", workflow.file),
+            format!("{}: `{PLACEHOLDER}` is a placeholder: GitHub finds no such action", workflow.file),
             fix,
         )
     })
@@ -126,8 +129,8 @@ fn job(file: &str, steps: &[Value]) -> Vec<Finding> {
     match gate {
         None => findings.push(Finding::problem(
             ABOUT,
-            format!("{file}: upshift stands behind the checkout, without a gate before it"),
-            "put a step with `command: gate` before the checkout, as the workflow of `upshift init` has it",
+            format!("{file}: upshift runs after the checkout, without a gate before it"),
+            "put a step with `command: gate` before the checkout, as in the workflow that `upshift init` writes",
         )),
         Some(_) if !(takes("binary") && takes("sha256")) => findings.push(Finding::problem(
             ABOUT,
@@ -138,11 +141,11 @@ fn job(file: &str, steps: &[Value]) -> Vec<Finding> {
     }
     findings.extend(before.iter().filter(|step| runs_foreign_code(step)).map(|step| {
         let said = format!("{file}: the step `{}` runs before upshift, with its rights", name(step));
-        Finding::problem(ABOUT, said, "leave it to `setup-command`, which is confined and has no keys")
+        Finding::problem(ABOUT, said, "move it to `setup-command`, which is confined and has no keys")
     }));
     if findings.is_empty() {
         findings
-            .push(Finding::ok(ABOUT, format!("{file}: the gate stands first, and nothing else runs before upshift")));
+            .push(Finding::ok(ABOUT, format!("{file}: the gate comes first, and nothing else runs before upshift")));
     }
     findings
 }

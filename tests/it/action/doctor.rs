@@ -73,7 +73,7 @@ fn each_problem_has_a_line_with_its_fix_and_the_exit_code_is_1() {
 fn on_a_laptop_that_pushes_nothing_a_missing_token_is_no_fault() {
     let said = ask(world(), &[("GITHUB_TOKEN", "")]);
     assert_eq!(said.code, 0, "{}", said.all());
-    let line = said.out.lines().find(|line| line.starts_with("– token: acme/shop was not looked at"));
+    let line = said.out.lines().find(|line| line.starts_with("– token: acme/shop was not checked"));
     assert!(line.is_some_and(|line| line.contains("gh auth token")), "{}", said.out);
 }
 
@@ -88,7 +88,7 @@ fn the_names_of_allowed_bots_are_looked_up() {
     assert_eq!(said.code, 1, "{}", said.all());
     for line in [
         "✔ allowed bots: `renovate[bot]` is the App renovate of appmaker\n",
-        "✔ allowed bots: `Copilot` is a bot; its App is not for everybody to see\n",
+        "✔ allowed bots: `Copilot` is a bot; its App is private\n",
         "✖ allowed bots: no bot is called `renovte[bot]` here → Fix: ",
         "✖ allowed bots: no bot is called `ada` here → Fix: ",
     ] {
@@ -178,19 +178,28 @@ fn triggers_that_would_never_wake_a_run_are_named() {
     assert_eq!(lines_about("triggers", &[ours, ("ci.yml", "name: CI\non: push\n")]), Vec::<String>::new());
     let [missing] =
         lines_about("triggers", &[ours, ("tests.yml", "name: Tests\non: push\n")]).try_into().expect("a line");
-    assert!(missing.contains("it follows the workflow `CI`, and none here is called so → Fix: "), "{missing}");
-    assert!(missing.contains("as its `name:` has it: ") && missing.contains("`Tests`"), "{missing}");
+    assert!(
+        missing.contains("it is triggered by the workflow `CI`, and there is none of that name → Fix: "),
+        "{missing}"
+    );
+    assert!(
+        missing.contains("use the exact `name:` of the one that runs the tests: ") && missing.contains("`Tests`"),
+        "{missing}"
+    );
     let ci = ("ci.yml", "name: CI\non: push\n");
     let [reviews] = super::doctor::lines_about("triggers", &[ours, ci]).try_into().expect("a line");
     assert!(
-        reviews.ends_with("`upshift-review`, and none here is called so → Fix: `upshift init --review` writes it"),
+        reviews.ends_with("`upshift-review`, and there is none of that name → Fix: `upshift init --review` writes it"),
         "{reviews}"
     );
     let lint = ("lint.yml", "name: Lint\non: { pull_request: { branches: [main] } }\n");
     let others =
         [("ci.yml", "name: CI\non: push\n"), lint, ("labels.yml", "on: { pull_request: { types: [labeled] } }\n")];
     let [unheard] = lines_about("triggers", &[&[ours][..], &others[..]].concat()).try_into().expect("a line");
-    assert!(unheard.contains("it does not follow `Lint`: what runs on pull requests too"), "{unheard}");
+    assert!(
+        unheard.contains("it is not triggered by `Lint`: if one that also runs on pull requests ends last"),
+        "{unheard}"
+    );
     let old = ours.1.replace("contains(github.event.workflow_run.head_commit.message, 'Upshift-Run-Id: ')", "false");
     let [asleep] =
         lines_about("triggers", &[("upshift.yml", &old), ("ci.yml", "name: CI\n")]).try_into().expect("a line");
@@ -202,13 +211,18 @@ fn upshifts_own_workflows_are_not_offered_as_ci_and_following_them_alone_is_a_pr
     let ours = ("upshift.yml", upshift::cli::init::WORKFLOW);
     let judge = ("judge.yml", upshift::cli::init::JUDGE);
     let [none] = lines_about("triggers", &[ours, judge, REVIEW]).try_into().expect("a line");
-    assert!(none.contains("`CI`, and none here is called so → Fix: no workflow here runs the tests: write one first"));
+    assert!(
+        none.contains("`CI`, and there is none of that name → Fix: no workflow here runs the tests: write one first")
+    );
     let tests = ("tests.yml", "name: Tests\non: push\n");
     let [one] = lines_about("triggers", &[ours, judge, REVIEW, tests]).try_into().expect("a line");
-    assert!(one.ends_with("as its `name:` has it: `Tests`"), "{one}");
+    assert!(one.ends_with("use the exact `name:` of the one that runs the tests: `Tests`"), "{one}");
     let alone = ours.1.replace("[CI, upshift-review]", "[upshift-review]");
     let [alone] = lines_about("triggers", &[("upshift.yml", &alone), REVIEW, tests]).try_into().expect("a line");
-    assert!(alone.contains("it follows upshift's own workflows only, so that no red CI starts it → Fix: "), "{alone}");
+    assert!(
+        alone.contains("it is triggered by upshift's own workflows only, so red CI never starts it → Fix: "),
+        "{alone}"
+    );
     assert!(alone.ends_with("`Tests`"), "{alone}");
 }
 
@@ -219,7 +233,7 @@ fn jobs_that_only_resume_or_judge_need_no_gate_and_no_time_for_a_run() {
     let ci = ("ci.yml", "name: CI\non: push\n");
     let all = [("upshift.yml", ours.as_str()), ("judge.yml", upshift::cli::init::JUDGE), REVIEW, ci];
     let [line] = lines_about("workflow", &all).try_into().expect("one line");
-    assert!(line.starts_with("✔ workflow: upshift.yml: the gate stands first"), "{line}");
+    assert!(line.starts_with("✔ workflow: upshift.yml: the gate comes first"), "{line}");
     assert_eq!(lines_about("triggers", &all), Vec::<String>::new());
 }
 
@@ -230,7 +244,7 @@ fn an_owner_of_the_action_that_nobody_filled_in_is_a_problem() {
         let problems: Vec<_> = lines.iter().filter(|line| line.starts_with('✖')).collect();
         let [line] = problems.as_slice() else { panic!("{lines:?}") };
         assert!(
-            line.contains("`YOUR-ACCOUNT` is no account") && line.contains("→ Fix: replace `YOUR-ACCOUNT`"),
+            line.contains("`YOUR-ACCOUNT` is a placeholder") && line.contains("→ Fix: replace `YOUR-ACCOUNT`"),
             "{line}"
         );
     }
@@ -277,8 +291,8 @@ fn a_merge_that_would_wake_nobody_and_a_job_that_ends_in_a_wait_are_named() {
     let deaf = inits.replace("types: [labeled, closed]", "types: [labeled]").replace("[CI, upshift-review]", "[CI]");
     let [line] = named(&merge, &deaf).try_into().expect("a line");
     for part in [
-        "starts no job for a run that waits for the merge",
-        "add `pull_request: types: [closed]` to its triggers, and have it follow a workflow of `pull_request_review: ",
+        "no job continues a run that waits for a merge",
+        "add `pull_request: types: [closed]` to its triggers, and trigger it by a workflow on `pull_request_review: ",
     ] {
         assert!(line.contains(part), "{line}");
     }
@@ -305,15 +319,15 @@ fn a_merge_that_would_wake_nobody_and_a_job_that_ends_in_a_wait_are_named() {
 fn the_workflow_that_init_writes_is_a_tick_and_each_step_before_upshift_is_named() {
     let ours = upshift::cli::init::WORKFLOW;
     let [line] = of_workflow(ours).try_into().expect("one line");
-    assert!(line.starts_with("✔ workflow: upshift.yml: the gate stands first"), "{line}");
+    assert!(line.starts_with("✔ workflow: upshift.yml: the gate comes first"), "{line}");
     let installs = ours.replace(
-        "      # No step here installs",
-        "      - uses: actions/setup-node@v4\n      - run: npm ci\n      - uses: some/installer@v1\n      # No step here installs",
+        "      # Add no step here that installs",
+        "      - uses: actions/setup-node@v4\n      - run: npm ci\n      - uses: some/installer@v1\n      # Add no step here that installs",
     );
     let lines = of_workflow(&installs);
     assert_eq!(lines.len(), 2, "{lines:?}");
     assert!(lines[0].starts_with("✖ workflow: upshift.yml: the step `npm ci` runs before upshift"), "{lines:?}");
-    assert!(lines[1].contains("`some/installer@v1`") && lines[1].contains("→ Fix: leave it to `setup-command`"));
+    assert!(lines[1].contains("`some/installer@v1`") && lines[1].contains("→ Fix: move it to `setup-command`"));
     let from_elsewhere = ours.replace("          sha256: ${{ steps.gate.outputs.sha256 }}\n", "");
     assert!(of_workflow(&from_elsewhere)[0].contains("does not start the program that the gate's step installed"));
 }
@@ -328,7 +342,7 @@ fn a_key_that_the_job_is_given_is_not_missing_on_a_laptop() {
         Program::new().run(project.path(), &["doctor", "--test-command", project.test_command])
     };
     let said = asked(upshift::cli::init::WORKFLOW);
-    let line = "configuration: no model's key is set here, so that the ladder is not looked at; upshift.yml hands ANTHROPIC_API_KEY";
+    let line = "configuration: no model's key is set here, so the ladder was not checked; upshift.yml passes ANTHROPIC_API_KEY";
     assert!(said.out.contains(line) && !said.out.contains("No model to use"), "{}", said.all());
     let said = asked(&upshift::cli::init::WORKFLOW.replace("secrets.", "vars."));
     assert!(said.code == 1 && said.out.contains("✖ configuration: No model to use"), "{}", said.all());
@@ -342,8 +356,8 @@ fn a_key_that_the_job_is_given_is_not_missing_on_a_laptop() {
 fn a_step_that_starts_images_alone_runs_nothing_of_the_checkout() {
     let ours = upshift::cli::init::WORKFLOW;
     let with = |script: &str| {
-        let step = format!("      - run: {script}\n      # No step here installs");
-        of_workflow(&ours.replace("      # No step here installs", &step))
+        let step = format!("      - run: {script}\n      # Add no step here that installs");
+        of_workflow(&ours.replace("      # Add no step here that installs", &step))
     };
     let lines = with("docker run --detach --publish 5432:5432 --env POSTGRES_PASSWORD=test postgres:17");
     assert!(lines[0].starts_with("✔ workflow"), "{lines:?}");
@@ -360,7 +374,7 @@ fn a_workflow_of_the_old_shape_is_named_but_not_one_that_only_runs_what_was_merg
                - uses: acme/upshift@v1\n";
     let lines = of_workflow(old);
     assert!(
-        lines[0].starts_with("✖ workflow: upshift.yml: upshift stands behind the checkout, without a gate"),
+        lines[0].starts_with("✖ workflow: upshift.yml: upshift runs after the checkout, without a gate"),
         "{lines:?}"
     );
     assert_eq!(of_workflow(&old.replace("{ pull_request: { types: [labeled] } }", "push")), Vec::<String>::new());
@@ -394,7 +408,7 @@ fn a_push_that_would_be_taken_and_start_ci_is_all_ticks() {
     let said = ask_pusher(world(), &[("UPSHIFT_PUSH_TOKEN", "github_pat_0123456789")]);
     assert_eq!(said.code, 0, "{}", said.all());
     for line in
-        ["✔ permission to push: ", "✔ rules: none is against", "✔ CI after a push: starts", "✔ token's lifetime: "]
+        ["✔ permission to push: ", "✔ rules: none forbids a push", "✔ CI after a push: starts", "✔ token's lifetime: "]
     {
         assert!(said.out.contains(line), "{line}: {}", said.out);
     }
@@ -411,19 +425,14 @@ fn what_keeps_a_push_away_or_ci_from_starting_is_a_line_with_its_fix() {
     let pat = ("UPSHIFT_PUSH_TOKEN", "github_pat_0123456789");
     let installation = ("UPSHIFT_PUSH_TOKEN", "ghs_0123456789");
     let table: [Hindrance<'_>; 5] = [
-        (reads_only(), vec![pat], "✖ permission to push: the token may only read", "contents: write"),
-        (
-            ruled(),
-            vec![pat],
-            "✖ rules: `pull_request`, `required_signatures` keeps a push away from `main`",
-            "push: pr",
-        ),
+        (reads_only(), vec![pat], "✖ permission to push: the token is read-only", "contents: write"),
+        (ruled(), vec![pat], "✖ rules: `pull_request`, `required_signatures` forbids a push to `main`", "push: pr"),
         (ruled(), vec![pat, ("UPSHIFT_PUSH", "pr")], "✖ rules: ", "begin with `upshift/`"),
         (world(), vec![], "✖ CI after a push: does not start", "push-token"),
         (
             world(),
             vec![installation, ("UPSHIFT_WAIT_FOR", "merge"), ("UPSHIFT_MERGE_TIMEOUT_MINUTES", "600")],
-            "✖ token's lifetime: an App's token ends after 60 minutes",
+            "✖ token's lifetime: an App's token expires after 60 minutes",
             "merge-timeout-minutes",
         ),
     ];
@@ -434,4 +443,52 @@ fn what_keeps_a_push_away_or_ci_from_starting_is_a_line_with_its_fix() {
             said.out.lines().find(|said| said.starts_with(line)).unwrap_or_else(|| panic!("{line}: {}", said.out));
         assert!(found.contains("→ Fix: ") && found.contains(fix), "{found}");
     }
+}
+
+#[test]
+fn inputs_that_the_action_would_ignore_or_refuse_are_named_with_their_step() {
+    let ci = ("ci.yml", "name: CI\non: push\n");
+    let of = |input: &str| -> Vec<String> {
+        let ours = upshift::cli::init::WORKFLOW.replace("max-cost-usd: \"2\"", input);
+        assert!(ours.contains(input), "{input}");
+        let lines = lines_about("workflow", &[("upshift.yml", &ours), ci, REVIEW]);
+        lines.into_iter().filter(|line| line.starts_with('✖')).collect()
+    };
+    for fine in [
+        "max-cost-usd: 2.5",
+        "Max-Cost-USD: $1",
+        "max-cost-usd: ${{ vars.CAP }}",
+        "mode: fix",
+        "tiers: claude-haiku-4-5 x2 > gpt-6-luna x1 full",
+        "tiers: ${{ vars.LADDER }}",
+        "tiers: azure/mine x1",
+        "wait-for: event",
+        "sign-commits: true",
+        "setup-command: \"\"",
+    ] {
+        let problems = of(fine);
+        let own = problems.iter().filter(|line| !line.contains("has no known price"));
+        assert_eq!(own.count(), 0, "{fine}: {problems:?}");
+    }
+    for (input, said, fix) in [
+        ("max-cost-us: \"2\"", "input `max-cost-us`: the action has no such input", "Did you mean `max-cost-usd`?"),
+        ("secret: \"2\"", "input `secret`: the action has no such input", "Remove it, or use one that docs/action.md"),
+        ("max-cost-usd: two", "input `max-cost-usd`: ", "Use an amount in dollars above 0"),
+        ("max-cost-usd: 0", "input `max-cost-usd`: must be above 0", "Use an amount in dollars above 0"),
+        ("max-iterations: [1, 2]", "input `max-iterations`: must be text", "Write it as text"),
+        ("mode: jugde", "input `mode`: must be one of fix, judge, found `jugde`", "Use one of them"),
+        ("tiers: claude-haiku-4-5 x0", "input `tiers`, tier 1: `x0` is not from x1", "Write `model x5"),
+        ("tiers: nobody/nothing x2", "input `tiers`, tier 1: 'nobody/nothing' not found", "Use one of the providers"),
+        ("tiers: .github/none.json", "input `tiers`: Tier config not found: .github/none.json", "Check the path"),
+        ("config: .github/none.yml", "input `config`: Configuration not found: .github/none.yml", "Check the path"),
+        ("model: claude", "input `model`", "Write `provider/model`"),
+        ("wait-for: evnt", "input `wait-for`: ", "Did you mean `event`?"),
+        ("allowed-bots: renovate*", "input `allowed-bots[0]`: must be the login", "Write it as the Git host shows it"),
+    ] {
+        let lines = of(input);
+        let [line] = lines.as_slice() else { panic!("{input}: {lines:?}") };
+        let begins = format!("✖ workflow: upshift.yml: job `fix`, step 3: {said}");
+        assert!(line.starts_with(&begins) && line.contains(&format!("→ Fix: {fix}")), "{input}: {line}");
+    }
+    assert_eq!(of("tiers: claude-haiku-4-5 x2\n          model: claude-haiku-4-5").len(), 1, "only one of them counts");
 }
