@@ -7,6 +7,7 @@ mod log;
 mod markdown;
 mod providers;
 mod samples;
+mod troubleshooting;
 mod verdict;
 
 use serde_yaml::Value;
