@@ -32,14 +32,14 @@ trusted() {
   local found
   found=$(command -v "$1") || fail "$1 is not there, which the input agents needs. Have a step such as actions/setup-node bring it, before this one."
   found=$(cd -P "$(dirname "$found")" && pwd)
-  case "$found/" in "${GITHUB_WORKSPACE:-/nowhere}"/*) fail "$1 lies in the checkout ($found); it was not started." ;; esac
+  case "$found/" in "${GITHUB_WORKSPACE:-/nowhere}"/*) fail "$1 is inside the checkout ($found); it was not started." ;; esac
 }
 
 # Everything is looked at before anything is fetched.
 check() {
   local name=${1%%@*} version=${1#*@}
   package "$name" >/dev/null ||
-    fail "«${name//[^a-zA-Z0-9_-]/?}» is no agent that upshift knows: claude, codex, opencode, gemini, copilot, qwen."
+    fail "«${name//[^a-zA-Z0-9_-]/?}» is not an agent that upshift knows: claude, codex, opencode, gemini, copilot, qwen."
   [[ "$1" == *@* && "$version" =~ ^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]] ||
     fail "$name needs an exact version, as in $name@1.2.3; the input agents says «${1//[^a-zA-Z0-9@.^~_-]/?}»."
 }

@@ -169,7 +169,7 @@ fn check(cap: &Cap, sums: Option<(MicroUsd, MicroUsd)>, asked: MicroUsd) -> Resu
 fn log_reservation(call: &CallReservation, granted: &Result<(), Refused>) {
     let (target, reserved) = (&call.target, call.reserved.exact());
     match granted {
-        Ok(()) => tracing::debug!(%target, %reserved, call = call.call_id, "the call's worst case is set aside"),
+        Ok(()) => tracing::debug!(%target, %reserved, call = call.call_id, "the call's worst case is reserved"),
         Err(refused) => tracing::info!(%target, %reserved, "the call could pass a cap: {refused:?}"),
     }
 }

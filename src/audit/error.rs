@@ -16,7 +16,7 @@ const WITHOUT: &str = ", or run with --no-audit";
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuditError {
     /// The file is something else.
-    #[error("the audit log {path} is no SQLite database\n  → Fix: move that file away; or {OTHERWISE}", path = .path.display())]
+    #[error("the audit log {path} is not a SQLite database\n  → Fix: move that file away; or {OTHERWISE}", path = .path.display())]
     NotADatabase {
         /// The file.
         path: PathBuf,
@@ -85,13 +85,13 @@ pub enum AuditError {
         why: String,
     },
     /// No run has that id or prefix.
-    #[error("the audit log holds no run {prefix}\n  → Fix: `upshift runs` lists those that it holds")]
+    #[error("the audit log has no run {prefix}\n  → Fix: `upshift runs` lists its runs")]
     NoSuchRun {
         /// The id or prefix that was asked for.
         prefix: String,
     },
     /// The log is empty.
-    #[error("the audit log holds no run yet")]
+    #[error("the audit log has no run yet")]
     NoRuns,
     /// More than one run begins so.
     #[error("{prefix} is the beginning of {n} runs: {list}\n  → Fix: give more of the id", n = .runs.len(), list = ids(.runs))]

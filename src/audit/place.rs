@@ -63,7 +63,7 @@ fn reconcile(live: &Path, place: &Published, warnings: &mut Vec<String>) -> Resu
     // What was killed half-way can only be resumed from here, and tests that still ran then could reach the copy.
     if live.exists() && matches!(state, CopyState::Deleted | CopyState::Other) && holds_unfinished(live) {
         warnings.push(format!(
-            "the audit log {} was changed or deleted after a run was killed; it is put back as it was (to begin a new one, delete {} as well)",
+            "the audit log {} was changed or deleted after a run was killed; it is restored (to start a new one, delete {} as well)",
             shown.display(),
             live.display()
         ));
@@ -83,7 +83,7 @@ fn reconcile(live: &Path, place: &Published, warnings: &mut Vec<String>) -> Resu
         (true, CopyState::Deleted) => {
             let aside = set_aside(live).map_err(failed)?;
             warnings.push(format!(
-                "the audit log {} was deleted; a new one begins, and the old one is kept at {}",
+                "the audit log {} was deleted; a new one starts, and the old one is kept at {}",
                 shown.display(),
                 aside.display()
             ));

@@ -116,9 +116,9 @@ impl Store {
         // A transaction that is dropped leaves nothing behind.
         match copied {
             Ok(Copied::Whole) => {}
-            Ok(Copied::HoldsSecret(table)) => return refused(format!("its {table} hold a secret of this machine")),
+            Ok(Copied::HoldsSecret(table)) => return refused(format!("its {table} contain a secret of this machine")),
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
-                return refused(format!("its rows are those of another run here, too ({error})"));
+                return refused(format!("its rows are also those of another run here ({error})"));
             }
             Err(error) => return Err(failed(error)),
         }
@@ -151,8 +151,8 @@ impl Store {
         let is_beginning = place(&reader.db, &head)?.is_some();
         Ok(match (is_beginning, is_segment) {
             (true, true) => Meeting::Longer,
-            (true, false) => Meeting::Parted("this log's own run of that id goes on elsewhere"),
-            (false, _) => Meeting::Parted("another log has a run of that id, which went on otherwise"),
+            (true, false) => Meeting::Parted("this log's own run of that id continues elsewhere"),
+            (false, _) => Meeting::Parted("another log has a run of that id, which continued differently"),
         })
     }
 

@@ -69,7 +69,7 @@ impl CallReservation {
 /// A cap that a call could have passed: the call must not be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{scope} has used {spent} of {max} and {reserved_elsewhere} is set aside for calls under way; {asked} more could pass the cap"
+    "{scope} has used {spent} of {max} and {reserved_elsewhere} is reserved for calls under way; {asked} more could exceed the cap"
 )]
 pub struct Refused {
     /// Whose cap.

@@ -193,7 +193,7 @@ impl Walk<'_> {
         if found == Some(&Value::Integer(int(reserved.0))) {
             return Ok(());
         }
-        Err(broken("reservations", 0, format!("it is not what was set aside for call {call}")).into())
+        Err(broken("reservations", 0, format!("it is not what was reserved for call {call}")).into())
     }
 
     fn attempt(&mut self, attempt: &Attempt) -> Result<(), Trouble> {
@@ -229,13 +229,13 @@ impl Walk<'_> {
     /// After the last link: nothing may be left over, and the head must be the one that was noted.
     fn end(&mut self, state: &Row) -> Result<(), Trouble> {
         if let Some(extra) = self.attempts.next() {
-            return Err(broken("tier_attempts", extra.rowid, "no event tells of it").into());
+            return Err(broken("tier_attempts", extra.rowid, "no event names it").into());
         }
         if let Some((call, extra)) = self.receipts.pop_first() {
-            return Err(broken("model_calls", extra.rowid, format!("no event tells of call {call}")).into());
+            return Err(broken("model_calls", extra.rowid, format!("no event names call {call}")).into());
         }
         if let Some(tree) = self.trees.pop_first() {
-            return Err(broken("trees", 0, format!("no event tells of tree {tree}")).into());
+            return Err(broken("trees", 0, format!("no event names tree {tree}")).into());
         }
         let head = [Value::Text(self.chain.head.clone()), Value::Integer(int(self.chain.length))];
         if state.values.get(..2) != Some(&head[..]) {

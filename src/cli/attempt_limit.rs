@@ -101,13 +101,13 @@ pub(super) async fn count(
         ),
         Admission::Unknown { why } => (
             Refusal::AttemptsUnknown { number, why },
-            "how many runs this pull request has had cannot be told, as the job's log explains".to_owned(),
+            "how many runs this pull request has had cannot be determined; the job's log says why".to_owned(),
         ),
     };
     if plan.github.comment != Comment::Off
         && let Err(error) = comment::note(&github, slot, &no_more(&said, context)).await
     {
-        super::say(&format!("⚠ the pull request's comment does not say so: {error}"));
+        super::say(&format!("⚠ the comment on the pull request could not be updated: {error}"));
     }
     Err(Failure::refused(&why))
 }

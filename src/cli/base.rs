@@ -58,7 +58,7 @@ impl Base {
     /// A file as it is there.
     pub(super) fn read(&self, typed: &str) -> FileContent {
         let Some(path) = self.in_repository(typed) else {
-            let why = "in a pull request only files of the repository are read, from the commit that it goes to";
+            let why = "in a pull request only files of the repository are read, from its base commit";
             return FileContent::Unreadable(why.to_owned());
         };
         match self.runtime.block_on(self.github.file(&path, &self.at)) {

@@ -55,7 +55,7 @@ pub fn render(plan: &Plan, detected: Option<&Detected>, agents: &[AgentThere], t
     let has_tests = plan.test.command.is_some() || detected.is_some();
     out.push_str(match (plan.refusals.is_empty(), has_tests) {
         (true, true) => "✔ The configuration is valid.\n",
-        (true, false) => "! The configuration is valid, and a run would stop at once: there is no test command, and none is recognised here.\n",
+        (true, false) => "! The configuration is valid, but a run would stop immediately: no test command is set, and none was detected here.\n",
         (false, _) => "✖ The configuration is valid, but this version refuses to run with it.\n",
     });
     for refusal in &plan.refusals {
@@ -210,15 +210,15 @@ fn worst_case_reason(plan: &Plan) -> String {
         return "every model is free".to_owned();
     }
     if uncapped == MicroUsd::ZERO {
-        return "the cap: the ladder is free, and agents beside it are not".to_owned();
+        return "the cap: the models of the ladder are free, but others are not".to_owned();
     }
     if plan.worst_case < plan.budget.max_cost {
-        return "less than the cap, whatever happens".to_owned();
+        return "below the cap in any case".to_owned();
     }
     let of_tiers =
         plan.tiers.iter().zip(&plan.uncapped).map(|(tier, most)| format!("{} {}", tier.name, most.to_cents()));
     format!(
-        "the cap: no call is made that could pass it (without it, if every call filled its window in every turn: {})",
+        "the cap: no call is made that could exceed it (without a cap, with a full context window in every turn: {})",
         of_tiers.collect::<Vec<_>>().join(", ")
     )
 }
@@ -242,7 +242,7 @@ fn tests(out: &mut String, plan: &Plan, detected: Option<&Detected>) {
             let named =
                 plan.test.framework.as_ref().map(|name| format!("{name}, {}", origin_of(plan, "test.framework")));
             let told = || known.map(|found| format!("{}, by {}", found.framework, found.why));
-            let framework = named.or_else(told).unwrap_or_else(|| "told by its output".to_owned());
+            let framework = named.or_else(told).unwrap_or_else(|| "recognised from its output".to_owned());
             format!("  {command}  (given, {}; framework: {framework})", origin_of(plan, "test.command"))
         }
         (None, Some(found)) => {
@@ -265,20 +265,20 @@ fn confinement(out: &mut String, plan: &Plan) {
     heading(out, "Confinement of tests, tools and the setup command");
     let files = match plan.safety.sandbox {
         Sandbox::Auto => {
-            "as far as the kernel can: write the tree and a private folder, read system and tools, see no credential"
+            "as far as the kernel allows: they write the checkout and a private folder, read system files and tools, and see no credentials"
         }
         Sandbox::Required => {
-            "write the tree and a private folder, read system and tools, see no credential; or the run is refused"
+            "they write the checkout and a private folder, read system files and tools, and see no credentials; otherwise the run is refused"
         }
-        Sandbox::Off => "none: they can do what your user can",
+        Sandbox::Off => "none: they can do whatever your user can",
     };
     line(out, &format!("  {files}"));
     let network = match (plan.safety.sandbox, plan.safety.network) {
         (Sandbox::Off, _) | (_, Network::On) => "the whole network",
         (_, Network::Auto) => {
-            "their own loopback or none; the whole network only if the first test run does not work without"
+            "their own loopback or none; the whole network only if the first test run fails without it"
         }
-        (_, Network::Loopback) => "their own loopback; or the run is refused",
+        (_, Network::Loopback) => "their own loopback; otherwise the run is refused",
         (_, Network::Off) => "no network",
     };
     line(out, &format!("  {network}"));
@@ -307,9 +307,9 @@ fn tools_there(out: &mut String, tools: &[ToolsThere]) {
     if tools.is_empty() {
         return;
     }
-    heading(out, "Tools from outside");
+    heading(out, "External tools");
     let row = |tools: &ToolsThere| {
-        let trouble = tools.trouble.as_ref().map(|why| format!("cannot be had: {why}")).unwrap_or_default();
+        let trouble = tools.trouble.as_ref().map(|why| format!("not available: {why}")).unwrap_or_default();
         [tools.name.clone(), tools.what.clone(), trouble]
     };
     table(out, &tools.iter().map(row).collect::<Vec<_>>());

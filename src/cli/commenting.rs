@@ -22,7 +22,7 @@ pub(super) fn writer(setup: &Setup<'_>, state: &RunState, outside: Option<&Outsi
                 Some(_) => "the report goes into the job's summary",
                 None => "the report goes into this step's log",
             };
-            super::say(&format!("No pull request is known, so none is commented: {place}."));
+            super::say(&format!("There is no pull request to comment on: {place}."));
         }
         return None;
     }
@@ -30,7 +30,9 @@ pub(super) fn writer(setup: &Setup<'_>, state: &RunState, outside: Option<&Outsi
         if plan.comment == Comment::Off {
             return None;
         }
-        super::say("⚠ the pull request is not commented: there is no token for the API → Fix: set `github-token`");
+        super::say(
+            "⚠ no comment was written on the pull request: there is no token for the API → Fix: set `github-token`",
+        );
         return None;
     };
     let assignment = Assignment {

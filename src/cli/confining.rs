@@ -74,8 +74,7 @@ impl Setup<'_> {
             // Beside it the tree could be granted file by file alone, and a file that is replaced is another one: tests would go on seeing
             // what was there before a change, and a right one would be judged red.
             return Err(Failure::usage(format!(
-                "RUNNER_TEMP ({}) lies in the checkout, and tests may not reach it\n→ Fix: set RUNNER_TEMP to a folder outside of the \
-                 checkout\nNo LLM calls were made.",
+                "RUNNER_TEMP ({}) is inside the checkout, and tests must not reach it\n→ Fix: set RUNNER_TEMP to a folder outside the checkout\nNo LLM calls were made.",
                 inside.display()
             )));
         }

@@ -83,9 +83,7 @@ fn of_context(context: &CiContext, found: &CheckedOut) -> Result<Destination, St
     let branch = context.head_branch.clone().or_else(|| found.branch.clone());
     let (Some(head), Some(branch)) = (head, branch) else {
         let event = context.event.as_str();
-        return Err(format!(
-            "the event `{event}` does not tell which branch it is about → Fix: use `push: none` there"
-        ));
+        return Err(format!("the event `{event}` does not say which branch it is about → Fix: use `push: none` there"));
     };
     Ok(Destination {
         server_url: context.server_url.clone(),
@@ -103,8 +101,9 @@ fn of_context(context: &CiContext, found: &CheckedOut) -> Result<Destination, St
 
 fn of_checkout(found: &CheckedOut, environment: &Environment) -> Result<Destination, String> {
     let origin = found.origin.as_deref().ok_or("the checkout has no remote `origin`")?;
-    let (server_url, repository) = split_origin(origin)
-        .ok_or("the remote `origin` is no address of a forge → Fix: use one like https://github.com/owner/name")?;
+    let (server_url, repository) = split_origin(origin).ok_or(
+        "the remote `origin` is not the address of a Git host → Fix: use one like https://github.com/owner/name",
+    )?;
     let (Some(head), Some(branch)) = (found.head.clone(), found.branch.clone()) else {
         return Err("no branch is checked out → Fix: `git switch` to one".to_owned());
     };

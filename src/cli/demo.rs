@@ -42,8 +42,7 @@ pub(super) fn run(form: RunForm, environment: &Environment) -> anyhow::Result<u8
         }
     };
     say(&format!(
-        "A small project with a bug was unpacked into {}: split.awk splits a bill, and loses cents.\nTwo models were recorded while they \
-         mended it. They answer from the recording; the tests really run.\n",
+        "A small project with a bug was unpacked into {}: split.awk splits a bill, and loses cents.\nTwo models were recorded while they fixed it. They answer from the recording; the tests really run.\n",
         folder.display()
     ));
     let settings = Settings::default()

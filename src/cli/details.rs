@@ -63,7 +63,7 @@ pub(super) fn view_of(loaded: &LoadedRun) -> RunView {
     }
     let lacks = count(loaded.lacks, "record");
     let message =
-        format!("the audit log lacks {lacks} of this run, for no disk took them: there was more than is told here");
+        format!("the audit log lacks {lacks} of this run, because no disk could store them: this report is incomplete");
     RunView { warnings: std::iter::once(message).chain(view.warnings).collect(), ..view }
 }
 
@@ -98,7 +98,7 @@ fn unfinished(role: Role, session: &str, replies: &RecordedReplies) -> Option<St
         Some(json!({ "entry": "theirs", "target": receipt.target, "text": text, "calls": tool_calls }))
     };
     let entries: Vec<serde_json::Value> = of_session.filter_map(entry).collect();
-    let result = "not so far, these are its replies alone; a resume goes on behind them";
+    let result = "not yet, these are its replies only; a resume continues after them";
     (!entries.is_empty()).then(|| json!({ "role": role, "result": result, "entries": entries }).to_string())
 }
 

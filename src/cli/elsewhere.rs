@@ -22,8 +22,8 @@ use crate::workspace::{BaseTree, RebuildError, RevisionError, Revisions, Workspa
 
 /// The largest workflow file that is looked into, in bytes.
 const MAX_WORKFLOW_BYTES: u64 = 1024 * 1024;
-/// Why a run cannot leave the folder that it began in.
-const NO_TREES: &str = "its log holds no trees: an older version wrote it, or it began in no git repository";
+/// Why a run cannot leave the folder where it started.
+const NO_TREES: &str = "its log has no trees: an older version wrote it, or it started outside a git repository";
 /// The folder of workflow files.
 const WORKFLOWS: &str = ".github/workflows";
 
@@ -114,14 +114,14 @@ impl Arrival<'_> {
             Err(other) => return Err(refused(format!("the log of run {run} was edited: {other}"))),
         };
         let Some(state) = verified.state else {
-            return Err(refused(format!("nothing in the log of run {run} vouches for its state: it is too old")));
+            return Err(refused(format!("nothing in the log of run {run} proves its state: the log is too old")));
         };
         let Some(quoted) = self.quoted else { return Ok(Trust::Named) };
         let place = reader.place_of_link(run, quoted).map_err(|error| setup::audit_failure(&error))?;
         match place {
             Some(place) if state.seq <= place => Ok(Trust::Ours),
             Some(_) => Ok(Trust::Named),
-            None => Err(refused(format!("the log of run {run} is not the one that upshift's comment tells of"))),
+            None => Err(refused(format!("the log of run {run} is not the one that upshift's comment names"))),
         }
     }
 
@@ -139,12 +139,12 @@ impl Arrival<'_> {
         state.plan = config::elsewhere(saved.clone(), today, trust);
         if state.plan.budget != saved.budget {
             super::say(&format!(
-                "⚠ the caps of run {run} are those of this machine's configuration where they are lower: a log from elsewhere raises none"
+                "⚠ run {run} gets the lower of its own caps and this machine's: a log from elsewhere raises none"
             ));
         }
         if state.plan.working_directory.as_deref().is_some_and(|folder| Path::new(folder).has_root()) {
             return Err(Failure::usage(format!(
-                "run {run} was begun with an absolute working directory, which is of another machine\n→ Fix: start a new one with \
+                "run {run} was started with an absolute working directory, which is of another machine\n→ Fix: start a new one with \
                  `upshift run`"
             )));
         }
@@ -181,7 +181,7 @@ impl Arrival<'_> {
         let here = here.map_or_else(|| "none is known".to_owned(), |command| format!("it is `{command}`"));
         let (run, theirs) = (self.run(), &state.test_command);
         Err(Failure::usage(format!(
-            "run {run} was begun with the test command `{theirs}`, and here {here}: no command is taken from a log\n→ Fix: if you trust \
+            "run {run} was started with the test command `{theirs}`, and here {here}: no command is taken from a log\n→ Fix: if you trust \
              it, set UPSHIFT_TEST_COMMAND to it and resume again"
         )))
     }
@@ -227,7 +227,7 @@ impl Arrival<'_> {
         Err(Failure::with_code(
             EXIT_REFUSED,
             format!(
-                "✖ Refused: the log of run {} wants `{strange}` run, which stands in no workflow of this checkout\n→ Fix: start a new run \
+                "✖ Refused: the log of run {} asks to run `{strange}`, which no workflow of this checkout contains\n→ Fix: start a new run \
                  with `upshift run`",
                 self.run()
             ),
@@ -334,9 +334,9 @@ impl Arrival<'_> {
     }
 
     fn stays(&self, state: &RunState, why: &str) -> anyhow::Error {
-        let (run, folder) = (self.run(), folder_of(self.loaded, state).unwrap_or("the folder that it began in"));
+        let (run, folder) = (self.run(), folder_of(self.loaded, state).unwrap_or("the folder where it started"));
         Failure::usage(format!(
-            "run {run} belongs to {folder}: {why}\n→ Fix: call `upshift resume {run}` in {folder} on the machine that it began on, or start a \
+            "run {run} belongs to {folder}: {why}\n→ Fix: call `upshift resume {run}` in {folder} on the machine where it started, or start a \
              new one with `upshift run`"
         ))
     }
@@ -350,7 +350,7 @@ impl Arrival<'_> {
         (state, trees): (&RunState, &[RecordedTree]),
     ) -> anyhow::Result<BaseTree> {
         let Over::Commit { commit, .. } = &start.patch.over else {
-            return Err(self.refused(&RebuildError::Odd("the start of the run is not told by a commit")));
+            return Err(self.refused(&RebuildError::Odd("the log does not name the commit that the run started from")));
         };
         if head.commit == *commit {
             return Ok(head.clone());
@@ -380,7 +380,7 @@ impl Arrival<'_> {
         let (run, head, base) = (self.run(), head.commit.short(), &base.0);
         let pushed = pushed.map(|pushed| format!(" (or {}, which it pushed)", pushed.short())).unwrap_or_default();
         Failure::usage(format!(
-            "run {run} began on the commit {base}{pushed}, and this checkout is at {head}\n→ Fix: `git fetch origin {base}` and `git \
+            "run {run} started on the commit {base}{pushed}, and this checkout is at {head}\n→ Fix: `git fetch origin {base}` and `git \
              checkout {base}` in a clone of the run's repository, then resume again"
         ))
     }
@@ -397,7 +397,7 @@ impl Arrival<'_> {
         let fix = match error {
             RebuildError::InTheWay(_) => "→ Fix: resume in a fresh clone, or commit or stash them",
             RebuildError::Mismatch(_) => {
-                "→ Fix: resume in a fresh clone of the run's repository, with the settings of git that it was begun with (line ends, \
+                "→ Fix: resume in a fresh clone of the run's repository, with the settings of git that it was started with (line ends, \
                  filters)"
             }
             RebuildError::Missing(_)
@@ -406,7 +406,7 @@ impl Arrival<'_> {
             | RebuildError::Revision(_)
             | RebuildError::Workspace(_) => "→ Fix: start a new run with `upshift run`",
         };
-        Failure::with_code(EXIT_REFUSED, format!("✖ Refused: run {run} cannot go on here: {error}\n{fix}"))
+        Failure::with_code(EXIT_REFUSED, format!("✖ Refused: run {run} cannot continue here: {error}\n{fix}"))
     }
 
     /// Makes the checkout that of the run, and its state one of this checkout, and records that.

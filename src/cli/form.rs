@@ -47,7 +47,7 @@ impl Form {
             Format::Text => Ok(Self::Text),
             Format::Json => Ok(Self::Json),
             Format::Jsonl => Err(Failure::usage(format!(
-                "`{command}` has no events to tell line by line\n→ Fix: --format json, or leave it out"
+                "`{command}` has no events to print line by line\n→ Fix: --format json, or leave it out"
             ))),
         }
     }

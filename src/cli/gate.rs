@@ -17,7 +17,7 @@ use crate::report::markdown::MARKER;
 use crate::report::{json, outputs};
 
 /// The reason where a comment asks for something that no run has to begin for.
-const NO_START: &str = "the comment asks for nothing that a run would begin for";
+const NO_START: &str = "the comment is not a command that starts a run";
 
 /// The gate's answer to an event.
 #[derive(Debug, Clone)]
@@ -68,7 +68,7 @@ fn document(answer: &Gate) -> Document<'_> {
 pub(super) fn run(form: Form, environment: &Environment) -> anyhow::Result<u8> {
     let step = Step::of(environment).ok_or_else(|| {
         Failure::usage(
-            "`upshift gate` says whether the event of a job may start a run, and this is no job\n→ Fix: call it in the first step of \
+            "`upshift gate` says whether the event of a job may start a run, and this is not a job\n→ Fix: call it in the first step of \
              a workflow's job: the action with `command: gate`",
         )
     })?;
@@ -88,7 +88,7 @@ pub(super) fn run(form: Form, environment: &Environment) -> anyhow::Result<u8> {
     match asked? {
         Gate::Open { head, .. } => {
             let head = if head.is_empty() { "the default branch" } else { &head };
-            super::say(&format!("✔ This event may start a run, of {head}."));
+            super::say(&format!("✔ This event may start a run on {head}."));
         }
         Gate::Closed { reason } => super::say(&format!("Nothing to do: {reason}.")),
     }
@@ -97,7 +97,7 @@ pub(super) fn run(form: Form, environment: &Environment) -> anyhow::Result<u8> {
 
 fn ask(environment: &Environment) -> anyhow::Result<Gate> {
     let plan::Resolved { plan, context, .. } = plan::resolve_without_ladder(plan::Flags::default(), environment)?;
-    let Some(mut context) = context else { return Ok(Gate::Closed { reason: "this is no job".to_owned() }) };
+    let Some(mut context) = context else { return Ok(Gate::Closed { reason: "this is not a job".to_owned() }) };
     setup::block_on(pass(&plan, &mut context, environment))
 }
 
@@ -106,7 +106,7 @@ async fn pass(plan: &Plan, context: &mut CiContext, environment: &Environment) -
     let checkout = match reentry::admit(context, plan, MARKER, environment).await? {
         Entry::Begins => true,
         Entry::Waits(what) => {
-            return Ok(Gate::Closed { reason: format!("the run that pushed this commit goes on waiting for {what}") });
+            return Ok(Gate::Closed { reason: format!("the run that pushed this commit is still waiting for {what}") });
         }
         Entry::GoesOn(visit) => visit.needs_checkout(),
     };

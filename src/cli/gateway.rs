@@ -120,8 +120,9 @@ async fn session(
     };
     environment.log().learn(&setup.redactor);
     let lanes = lanes(plan, &setup)?;
-    let open =
-        gateway::open().await.map_err(|error| Failure::usage(format!("no port on loopback can be had: {error}")))?;
+    let open = gateway::open()
+        .await
+        .map_err(|error| Failure::usage(format!("no port on loopback could be opened: {error}")))?;
     let pin = plan.model.clone().map(|main| Pin { main, side: plan.side_model.clone() });
     let side = pin.as_ref().map(Pin::side_name).unwrap_or_default();
     let models = pin.as_ref().map(|pin| (pin.main.model.as_str(), side.as_str()));
@@ -160,7 +161,7 @@ fn begin(
     let folder = setup.checkout.display().to_string();
     let started = RunStarted {
         run_id: RunId::random(),
-        objective: format!("hold to a cost cap: {shown}"),
+        objective: format!("keep to a cost cap: {shown}"),
         working_directory: folder,
         test_command: String::new(),
         tier_config_path: "(gateway)".to_owned(),
@@ -233,7 +234,7 @@ fn finish(
         super::say(&format!("⚠ {warning}"));
     }
     if let Err(error) = ended {
-        return Err(Failure::usage(format!("{error}\n→ Fix: name a program that can be started, behind `--`")));
+        return Err(Failure::usage(format!("{error}\n→ Fix: name a program that can be started, after `--`")));
     }
     let console = setup.environment.console();
     if !console.is_quiet() {

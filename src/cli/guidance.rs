@@ -42,7 +42,7 @@ async fn instructions(setup: &Setup<'_>) -> Vec<Beside> {
             Ok(Some(text)) => text,
             Ok(None) => continue,
             Err(why) => {
-                say(&format!("⚠ {path} of the base commit is not told to the models: {why}"));
+                say(&format!("⚠ {path} of the base commit is not given to the models: {why}"));
                 return found;
             }
         };

@@ -112,8 +112,8 @@ pub fn workflow(options: Options) -> String {
 pub enum InitError {
     /// Files are there already, and nothing was written. Exit code 2.
     #[error(
-        "{} already: nothing was written\n→ Fix: `{again}` replaces {}, and what was changed in {} is lost: commit it first, to compare",
-        there(.paths), it(.paths), it(.paths)
+        "{} already: nothing was written\n→ Fix: commit your changes, then replace {} with `{again}`",
+        there(.paths), it(.paths)
     )]
     Exists {
         /// The files.
@@ -123,7 +123,7 @@ pub enum InitError {
     },
     /// The folder is below the top of its repository, and nothing was written. Exit code 2.
     #[error(
-        "this folder is below the top of its repository, and GitHub reads workflows there alone: nothing was written\n→ Fix: cd {}, and start the \
+        "this folder is below the top of its repository, and GitHub reads workflows only there: nothing was written\n→ Fix: cd {}, and start the \
          same command there",
         quote_path(&.0.display().to_string())
     )]
@@ -175,7 +175,7 @@ pub fn write_judge(root: &Path, overwrite: Overwrite) -> Result<String, InitErro
     put_all(root, (overwrite, "upshift init --judge --force"), &[(JUDGE_PATH, JUDGE)])?;
     Ok(format!(
         "Wrote {JUDGE_PATH}.\n\nNext:\n  \
-         1. In {JUDGE_PATH}, replace {PLACEHOLDER} by the owner of the action, and @v1 by @ and a commit (there is no release); what the tests need goes to `setup-command`.\n  \
+         1. In {JUDGE_PATH}, replace {PLACEHOLDER} with the GitHub account that the action is in, and @v1 with @ and a commit of it (there is no release yet). If the tests need something installed, name the command there as `setup-command`.\n  \
          2. Try it on this machine, on a branch: upshift judge\n"
     ))
 }
@@ -236,20 +236,18 @@ fn next_steps(options: Options) -> String {
         "Wrote {WORKFLOW_PATH}, {REVIEW_PATH} and {CONFIG_PATH}.\n\
          \n\
          Next:\n  \
-         1. Put a key into the repository's secrets: gh secret set ANTHROPIC_API_KEY \
+         1. Add a model's key to the repository's secrets: gh secret set ANTHROPIC_API_KEY \
          (or OPENAI_API_KEY, GEMINI_API_KEY: also under `env:` in the workflow)\n  \
-         2. In {WORKFLOW_PATH}, replace {PLACEHOLDER} by the owner of the action, @v1 by @ and a commit (there is no release), \
-         and CI by the name of the workflow that runs your tests.\n  \
+         2. In {WORKFLOW_PATH}, replace {PLACEHOLDER} with the GitHub account that the action is in, @v1 with @ and a commit of it (there is no release yet), and CI with the `name:` of the workflow that runs your tests.\n  \
          3. If the tests need something installed (`npm ci`, say), name the command there as `setup-command`.\n  \
-         4. To have CI run on the fixes, and no job wait for it, put the token of an App or a fine-grained one there: \
+         4. To have CI run on the fixes, without a job that waits, add an App's or a fine-grained token: \
          gh secret set UPSHIFT_PUSH_TOKEN\n  \
-         5. Look at what a run would do and cost, and whether anything is missing: upshift check, upshift doctor\n  \
+         5. See what a run would do and cost, and whether anything is missing: upshift check, upshift doctor\n  \
          6. Try it on this machine (nothing is committed or pushed): upshift run\n"
     );
     if options.schedule == Schedule::No {
         steps.push_str(
-            "  Before step 1, if runs that wait for a rate limit, or for what blocks them, are to go on by themselves: \
-             upshift init --schedule --force\n",
+            "  Before step 1, to continue runs by themselves after a rate limit or a blocker: upshift init --schedule --force\n",
         );
     }
     steps

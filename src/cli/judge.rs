@@ -78,7 +78,7 @@ async fn judge(resolved: plan::Resolved, named: Named, format: Form, environment
     let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
     let workspace = setup.open_workspace(&plan, &test_command, None).await?;
     if workspace.go_back().await? {
-        super::say("⚠ an earlier judge was killed here; the files that it had changed are back");
+        super::say("⚠ an earlier judge was killed here; the files that it had changed are restored");
     }
     if let Some(notice) = left_behind::notice(&checkout, environment).filter(|_| named.head.is_none()) {
         super::say(&format!("⚠ {}", notice.line()));
@@ -103,7 +103,7 @@ async fn judge(resolved: plan::Resolved, named: Named, format: Form, environment
     let found = found.map_err(|error| {
         Failure::with_code(
             EXIT_INTERNAL,
-            format!("✖ upshift could not judge: {error}\n→ Fix: mend that and judge again"),
+            format!("✖ upshift could not judge: {error}\n→ Fix: remove the cause and judge again"),
         )
     })?;
     tell(&found, format, environment, &setup)?;
@@ -154,7 +154,7 @@ async fn comment(found: &Finding, key: &str, setup: &Setup<'_>) -> Option<String
         github.upsert_comment(slot, &page, None).await.map(drop).map_err(|error| error.to_string())
     };
     let error: String = said.await.err()?;
-    Some(setup.redactor.redact(&format!("the pull request is not commented: {error}")).into_owned())
+    Some(setup.redactor.redact(&format!("no comment was written on the pull request: {error}")).into_owned())
 }
 
 const fn exit_code(found: &Finding) -> u8 {
@@ -185,8 +185,7 @@ async fn ends(
         Some(name) => {
             if !revisions.is_clean().await.map_err(unreadable)? {
                 return Err(Failure::usage(
-                    "--head judges a commit, and files here differ from the one that is checked out\n→ Fix: commit or stash them, or \
-                     leave --head out to judge the files as they stand",
+                    "--head judges a commit, and files here differ from the commit that is checked out\n→ Fix: commit or stash them, or leave out --head to judge the files as they are",
                 ));
             }
             let commit = revisions.commit(name).await.map_err(unreadable)?;
@@ -221,7 +220,9 @@ async fn base(
     let branch = match of_event {
         Some(commit) => commit,
         None => revisions.main_branch().await.map_err(unreadable)?.map(str::to_owned).ok_or_else(|| {
-            Failure::usage("there is no branch that the change could go to\n→ Fix: name the commit that it starts from with --base")
+            Failure::usage(
+                "no base branch is known for the change\n→ Fix: name the commit that it starts from with --base",
+            )
         })?,
     };
     let commit = revisions.commit(&branch).await.map_err(unreadable)?;
@@ -245,7 +246,7 @@ impl EventSink for Progress {
     fn emit(&mut self, event: &Event) {
         if let Event::BaselineFinished(done) = event {
             let (fail, pass) = (done.failing.len(), done.passed);
-            super::say(&format!("◆ the head's tests over the base: {fail} fail, {pass} pass"));
+            super::say(&format!("◆ the head's tests on the base: {fail} fail, {pass} pass"));
         } else if let Event::TestsFinished { passed, failed, .. } = event {
             super::say(&format!("◆ the head's tests at the head: {failed} fail, {passed} pass"));
         } else if let Event::EvidenceGathered { runs, .. } = event {

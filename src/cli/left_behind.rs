@@ -100,12 +100,12 @@ impl Notice {
         let since = if killed.mixed.is_empty() {
             String::new()
         } else {
-            format!("; changed again since by somebody: {}", named(&killed.mixed))
+            format!("; since then changed by somebody: {}", named(&killed.mixed))
         };
         Self {
             said: format!("run {short} was killed here and left {count} file{plural} changed{since}"),
             fix: format!(
-                "`upshift resume {short}{log}` goes on with it, `upshift run --discard` puts the files back and begins anew"
+                "`upshift resume {short}{log}` continues it, `upshift run --discard` restores the files and starts over"
             ),
             files: named(&files),
         }
@@ -144,11 +144,11 @@ pub(super) async fn settle(workspace: &Workspace, setup: &Setup<'_>, discard: Di
         }
         (Some(killed), Discard::No) => {
             super::say(&format!(
-                "run {} was killed here, and nothing of it is left in the files; a new one begins with them as they are",
+                "run {} was killed here and left nothing in the files; a new one starts with them as they are",
                 killed.writer.run.short()
             ));
         }
-        (None, Discard::Yes) => super::say("There is no killed run here to discard; a new one begins"),
+        (None, Discard::Yes) => super::say("There is no killed run here to discard; a new one starts"),
         (None, Discard::No) => {}
     }
     workspace.forget_writes();
@@ -211,7 +211,7 @@ async fn throw_away(workspace: &Workspace, setup: &Setup<'_>, killed: &Killed) -
         "nothing of it was left in the files".to_owned()
     } else {
         let files: Vec<String> = left.iter().chain(mixed).cloned().collect();
-        format!("put back as it found them: {}", named(&files))
+        format!("restored: {}", named(&files))
     };
     super::say(&format!("Run {} is discarded; {back}", writer.run.short()));
     let taken = workspace.take_theirs();

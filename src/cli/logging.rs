@@ -37,7 +37,7 @@ impl Log {
         let redactor = Arc::new(RwLock::new(Arc::new(Redactor::new(&variables.secrets()))));
         let lines = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(Lines(Arc::clone(&redactor)));
         let begun = tracing_subscriber::registry().with(lines).with(targets).try_init();
-        begun.map_err(|error| Failure::usage(format!("the log cannot be begun: {error}")))?;
+        begun.map_err(|error| Failure::usage(format!("the log cannot be started: {error}")))?;
         Ok(Self(Some(redactor)))
     }
 
@@ -66,7 +66,7 @@ fn parsed(directives: &str) -> anyhow::Result<Targets> {
     // A lone word that is no level would be taken for the name of a crate, and nothing would be logged.
     for odd in words.clone().filter(|word| is_odd(word)) {
         super::say(&format!(
-            "⚠ {VARIABLE}: `{}` is no level (error, warn, info, debug, trace) and no part of upshift",
+            "⚠ {VARIABLE}: `{}` is neither a level (error, warn, info, debug, trace) nor a part of upshift",
             odd.escape_debug()
         ));
     }

@@ -154,7 +154,7 @@ enum Command {
         /// Overwrite files that are already there
         #[arg(long)]
         force: bool,
-        /// Add triggers that go on with waiting runs at the end of other Apps' checks and of commit statuses
+        /// Add triggers that continue waiting runs at the end of other Apps' checks and of commit statuses
         #[arg(long)]
         external_checks: bool,
         /// Add a half-hourly schedule that resumes runs parked at a rate limit

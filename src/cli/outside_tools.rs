@@ -1,4 +1,4 @@
-//! Tools from outside, as far as they can be had here: told by `check` and `doctor` before a run finds out.
+//! External tools, as far as they can be had here: told by `check` and `doctor` before a run finds out.
 //!
 //! Invariant: nothing is started, and nothing is asked but by [`reached`], which sends no key and no words of a model.
 

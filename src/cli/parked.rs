@@ -23,11 +23,11 @@ pub(super) fn is_wanted(context: &CiContext, has_log: bool) -> bool {
 /// Has the parked runs that are due run again, and reports on each. Exit 1 where the forge did not let us.
 ///
 /// # Errors
-/// Nothing can be looked up (exit 6), or the runner does not tell which workflow this is (exit 2).
+/// Nothing can be looked up (exit 6), or the runner does not say which workflow this is (exit 2).
 pub(super) async fn resume(context: &CiContext, environment: &Environment) -> anyhow::Result<u8> {
     let workflow = context.run.workflow_path.as_deref().ok_or_else(|| {
         Failure::usage(
-            "the runner does not tell which workflow this is\n→ Fix: run it in a job of a workflow, with the runner's \
+            "the runner does not say which workflow this is\n→ Fix: run it in a job of a workflow, with the runner's \
              GITHUB_WORKFLOW_REF",
         )
     })?;
@@ -44,9 +44,7 @@ pub(super) async fn resume(context: &CiContext, environment: &Environment) -> an
     };
     let taken = parked::take_up(queue).await.map_err(unknown)?;
     if taken.is_empty() {
-        super::say(
-            "Nothing to do: no run for a pull request waits for a time that is over, or for something that may be gone.",
-        );
+        super::say("Nothing to do: no parked run of a pull request can continue yet.");
     }
     let mut code = EXIT_SUCCESS;
     for (due, what) in &taken {
@@ -61,7 +59,7 @@ pub(super) async fn resume(context: &CiContext, environment: &Environment) -> an
 fn told(due: &Due, what: &Taken) -> String {
     let (number, (run, _)) = (due.pull_request, due.job);
     match what {
-        Taken::Again => format!("✔ Pull request #{number}: workflow run {run} begins again."),
+        Taken::Again => format!("✔ Pull request #{number}: workflow run {run} was started again."),
         Taken::Left(why) => format!("– Pull request #{number}: nothing is done, {why}."),
         Taken::Failed(error) => {
             format!("✖ Pull request #{number}: workflow run {run} could not be run again: {error}")

@@ -28,7 +28,7 @@ pub(super) fn unread_configuration(folder: &Path) -> Option<String> {
 pub(super) fn no_undo(folder: &Path) -> Option<String> {
     let is_there = top(folder).is_some();
     (!is_there).then(|| {
-        "this folder is in no git repository: look at a change with `upshift show --patch`, and take it back with \
+        "this folder is in no git repository: see a change with `upshift show --patch`, and undo it with \
          `upshift show --patch | git apply -R`"
             .to_owned()
     })

@@ -136,7 +136,7 @@ impl Setup<'_> {
                 Ok(Arc::new(workspace))
             }
             Err(WorkspaceError::InUse { .. }) => Err(Failure::usage(format!(
-                "another upshift is at work in {}\n→ Fix: wait for it to end, or stop it. No LLM calls were made.",
+                "another upshift is running in {}\n→ Fix: wait for it to end, or stop it. No LLM calls were made.",
                 self.checkout.display()
             ))),
             Err(other) => Err(Failure::usage(other.to_string())),

@@ -32,7 +32,7 @@ impl Sources {
         let typed = std::io::stderr().is_terminal();
         if typed && wrap_up.is_judging() {
             wrap_up.wish(cause);
-            say("What the model did is judged first, then the run ends; Ctrl-C again ends it now.");
+            say("The model's change is judged first, then the run ends; Ctrl-C again ends it immediately.");
             return true;
         }
         if !wrap_up.is_in_session() {
@@ -42,7 +42,7 @@ impl Sources {
         let patience = if typed { PATIENCE.0 } else { PATIENCE.1 };
         let seconds = patience.as_secs();
         say(&format!(
-            "The model is asked for its report, then the run ends, in {seconds} seconds at the latest; Ctrl-C again ends it now."
+            "The model is asked for its report, then the run ends, in {seconds} seconds at the latest; Ctrl-C again ends it immediately."
         ));
         let sources = self.clone();
         tokio::spawn(async move {

@@ -23,8 +23,8 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Advice for a log without a test in it.
 const EMPTY: &str =
     "\nThe log is empty.\n  → Fix: give the whole output of the test command, both streams: COMMAND > log 2>&1\n";
-const NOTHING_FOUND: &str = "\nNothing in the log is a test's result or an error that is known.\n  → Fix: give the whole output of the test command, both \
-    streams; if a framework is known to have printed it, name it with --framework; or have its JUnit file read (test.junit)\n";
+const NOTHING_FOUND: &str = "\nThe log has no test result and no error that upshift recognises.\n  → Fix: give the whole output of the test command, both \
+    streams; if you know the framework, name it with --framework; or name its JUnit file (test.junit)\n";
 
 /// How the report is printed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -242,7 +242,7 @@ mod tests {
     fn a_log_without_a_result_is_said_to_be_one() {
         let said = |log: &str| render_text(&test_run::read(&mut log.as_bytes(), None, None).unwrap());
         assert!(said("").contains("The log is empty."), "{}", said(""));
-        assert!(said("hello\n").contains("Nothing in the log is a test's result"), "{}", said("hello\n"));
+        assert!(said("hello\n").contains("The log has no test result"), "{}", said("hello\n"));
         assert!(!render_text(&reading()).contains("→ Fix"));
     }
 

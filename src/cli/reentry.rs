@@ -130,8 +130,7 @@ impl Visit {
 }
 
 /// Stands above the report of a run that has an answer and no log to go on with.
-const NO_LOG: &str =
-    "**The wait is over.** The checks have no complaint; the run's log is gone, so that nothing more is told here.";
+const NO_LOG: &str = "**The wait is over.** No check failed; the run's log is gone, so there is no further report.";
 
 impl Visit {
     /// Has our comment wait no longer for a run that nobody can go on with.
@@ -152,7 +151,7 @@ impl Visit {
     async fn end_behind(&self, newer: &CommitSha) -> Result<(), GithubError> {
         let query = self.client.query(&self.run.0, &self.head);
         let note = format!(
-            "**The wait is over.** `{}` is the head by now, and not this run's commit: CI of that one tells, and may start a run of its own.",
+            "**The wait is over.** `{}` is the head now, not this run's commit: its CI decides, and may start a run of its own.",
             newer.short()
         );
         reentry::end_unclaimed(query, &self.answered, &note).await
@@ -162,7 +161,7 @@ impl Visit {
     pub(super) async fn end_because(&self, why: &str) -> Result<(), GithubError> {
         let query = self.client.query(&self.run.0, &self.head);
         let why = why.lines().next().unwrap_or_default();
-        let note = format!("**The wait is over.** The run cannot go on: {}", markdown::quoted(why));
+        let note = format!("**The wait is over.** The run cannot continue: {}", markdown::quoted(why));
         reentry::end_claimed(query, &self.answered, &note).await
     }
 }

@@ -148,7 +148,7 @@ async fn go_on(args: Args, source: Source<'_>, environment: &Environment) -> any
 /// Tells how the run stands before it goes on: ended already, unchecked, or with calls of which nobody knows the cost.
 fn tell(journal: &mut Journal, loaded: &LoadedRun, state: &RunState, lost: u32) {
     if let Some(end) = lifecycle::end_of(loaded, state) {
-        super::say("The run has ended already; how is told once more.");
+        super::say("This run has already ended, and this is its report. `upshift run` starts a new one.");
         journal.emit(end);
     }
     for message in state.plan.warnings.iter().filter(|warning| warning.starts_with(UNCHECKED)) {
@@ -166,12 +166,11 @@ fn may_go_on(loaded: &LoadedRun, is_joined: bool) -> anyhow::Result<()> {
     let run_id = &loaded.run_id;
     if is_joined {
         return Err(Failure::usage(format!(
-            "run {run_id} was joined from another log by `upshift merge`, whose plan is nobody's here\n→ Fix: go on with it where it \
-             began, or start a new one with `upshift run`"
+            "run {run_id} was taken from another log by `upshift merge`, and cannot be continued here\n→ Fix: continue it where it started, or start a new one with `upshift run`"
         )));
     }
     if loaded.status == RunStatus::Running {
-        return Err(Failure::usage(format!("run {run_id} is still going on in another process; nothing was done")));
+        return Err(Failure::usage(format!("run {run_id} is still running in another process; nothing was done")));
     }
     let is_program = |event: &Event| matches!(event, Event::RunStarted(RunStarted { command: Some(_), .. }));
     if loaded.events.iter().any(is_program) {
@@ -233,7 +232,7 @@ fn killed_before(args: &Args, path: &str, checkout: &Path, environment: &Environ
     let runs = Reader::open(&unnamed).ok()?.list_runs().ok()?;
     let killed = runs.iter().find(|run| run.status == RunStatus::Interrupted)?;
     let id = killed.run_id.short();
-    Some(format!("\n→ Fix: run {id} was killed before it: `upshift resume {id}` goes on with that one"))
+    Some(format!("\n→ Fix: run {id} was killed before it: `upshift resume {id}` continues that one"))
 }
 
 /// Records the start anew where the folder of recorded trees is gone, as in the next job of a hosted runner: a tree's name tells whether
@@ -253,7 +252,6 @@ async fn recall_start(state: &RunState, workspace: &Workspace) -> anyhow::Result
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "run {run} cannot go on here: the trees that it recorded are not on this machine, and the checkout is not as it was when it \
-         began\n→ Fix: start a new one with `upshift run`"
+        "run {run} cannot continue here: the trees that it recorded are not on this machine, and the checkout is not as it was when it started\n→ Fix: start a new one with `upshift run`"
     )))
 }

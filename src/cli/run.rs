@@ -148,7 +148,7 @@ async fn enter(
     match reentry::admit(context, plan, &marker, environment).await? {
         Entry::Begins => Ok(Entered::Begins),
         Entry::Waits(what) => {
-            super::say(&format!("Nothing to do yet: the run that pushed this commit goes on waiting for {what}."));
+            super::say(&format!("Nothing to do yet: the run that pushed this commit is still waiting for {what}."));
             Ok(Entered::Done(EXIT_SUCCESS))
         }
         Entry::GoesOn(visit) => taken_up(&visit, context, environment, checkout).await,
@@ -166,29 +166,27 @@ async fn taken_up(
     let folder = environment.state_home(checkout).join(FETCHED).join(run.short());
     match visit.claim(context, &folder).await? {
         Claim::Ours(log) => {
-            super::say(&format!("Going on with run {run}: there is an answer to what it waited for."));
+            super::say(&format!("Continuing run {run}: its wait is over."));
             let gone_on = resume::from_log(&log, visit, environment).await;
             if let Err(why) = &gone_on
                 && let Err(error) = visit.end_because(&why.to_string()).await
             {
-                super::say(&format!("⚠ the pull request's comment does not say so: {error}"));
+                super::say(&format!("⚠ the comment on the pull request could not be updated: {error}"));
             }
             gone_on.map(Entered::Done)
         }
         Claim::Theirs => {
-            super::say(&format!("Nothing to do: another job goes on with run {run}."));
+            super::say(&format!("Nothing to do: another job continues run {run}."));
             Ok(Entered::Done(EXIT_SUCCESS))
         }
         Claim::LogGone(why) if visit.needs_checkout() => {
-            super::say(&format!("⚠ run {run} cannot go on, a new one begins: {why}"));
+            super::say(&format!("⚠ run {run} cannot continue, a new one starts: {why}"));
             Ok(Entered::BeginsAnew)
         }
         Claim::LogGone(why) => {
-            super::say(&format!(
-                "Nothing to do: the checks have no complaint, and the log of run {run} is gone: {why}"
-            ));
+            super::say(&format!("Nothing to do: no check failed, and the log of run {run} is gone: {why}"));
             if let Err(error) = visit.end_without_log().await {
-                super::say(&format!("⚠ the pull request's comment does not say so: {error}"));
+                super::say(&format!("⚠ the comment on the pull request could not be updated: {error}"));
             }
             Ok(Entered::Done(EXIT_SUCCESS))
         }

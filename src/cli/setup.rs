@@ -73,7 +73,7 @@ pub(super) fn working_directory(checkout: &Path, plan: &Plan) -> anyhow::Result<
     };
     let real = files::real_place(&folder).map_err(|error| refuse(&error.to_string()))?;
     let root = files::real_place(checkout).map_err(|error| refuse(&error.to_string()))?;
-    if real.starts_with(root) { Ok(real) } else { Err(refuse("it lies outside the checkout")) }
+    if real.starts_with(root) { Ok(real) } else { Err(refuse("it is outside the checkout")) }
 }
 
 /// Takes secrets out. A debug build can be told to leave that off.

@@ -39,7 +39,7 @@ pub(crate) struct ShowArgs {
     /// Print the patch against the start of the run
     #[arg(long)]
     patch: bool,
-    /// Print nothing but the patch with which the run ended, for `git apply`
+    /// Print only the final patch of the run, for `git apply`
     #[arg(long, conflicts_with_all = ["tier", "iteration", "conversation", "tests", "patch", "format"])]
     last_patch: bool,
     /// Audit log to read [default: .upshift/audit.db]
@@ -71,7 +71,7 @@ pub(super) fn show(args: &ShowArgs, environment: &Environment) -> anyhow::Result
     let run_id = run_id.map_err(|error| failure(&error))?;
     if args.last_patch {
         let patch = details::last_patch(&reader, &run_id).map_err(|error| failure(&error))?;
-        let none = || Failure::usage(format!("the log holds no patch with which run {} ended", run_id.short()));
+        let none = || Failure::usage(format!("the log has no final patch of run {}", run_id.short()));
         return super::print(&Redactor::new(&environment.secrets()).redact_diff(&patch.ok_or_else(none)?));
     }
     let loaded = reader.load_run(&run_id).map_err(|error| failure(&error))?;

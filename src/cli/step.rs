@@ -178,7 +178,7 @@ impl<'a> Step<'a> {
         let mut open = OpenOptions::new();
         let written = open.append(true).create(true).open(path).and_then(|mut file| file.write_all(text.as_bytes()));
         let without =
-            if variable == OUTPUT { "this step has no outputs" } else { "the report stands in the step's log alone" };
+            if variable == OUTPUT { "this step has no outputs" } else { "the report is only in the step's log" };
         written.err().map(|error| format!("{variable} could not be written: {error}; {without}"))
     }
 }

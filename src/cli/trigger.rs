@@ -49,12 +49,12 @@ pub(super) async fn not_a_start(order: &Order, context: Option<&CiContext>, envi
     let why = match order.said {
         Said::Nothing | Said::Command(Command::Fix | Command::Retry | Command::Escalate) => return None,
         Said::Command(command @ (Command::Pause | Command::Resume | Command::Remove { .. })) => {
-            format!("Nothing to do: no backlog is worked off in this job, for `{command}`.")
+            format!("Nothing to do: this job works on no backlog, for `{command}`.")
         }
         Said::Command(command @ (Command::Stop | Command::Add { .. } | Command::Budget { .. })) => {
             format!("Nothing to do: no run is under way for `{command}`. Comment `/upshift fix` to start one.")
         }
-        Said::Unknown => "Nothing to do: the comment is no command that upshift knows.".to_owned(),
+        Said::Unknown => "Nothing to do: the comment is not a command that upshift knows.".to_owned(),
     };
     let github = forge::token(environment)
         .and_then(|token| forge::client(environment, &context.api_url, &context.repository, token).ok());
@@ -64,11 +64,14 @@ pub(super) async fn not_a_start(order: &Order, context: Option<&CiContext>, envi
     };
     let (said, reaction) = match heard(&github, order, context, environment).await {
         Ok(Heard::Before) => ("Nothing to do: an earlier run has answered this comment.".to_owned(), None),
-        Ok(Heard::AtWork) => ("Nothing to do here: the run that is at work reads comments by itself.".to_owned(), None),
+        Ok(Heard::AtWork) => ("Nothing to do here: the run under way reads comments by itself.".to_owned(), None),
         Ok(Heard::Ended(0)) => (why, Some(Reaction::Confused)),
         Ok(Heard::Ended(ended)) => {
             let waits = words::count(u64::try_from(ended).unwrap_or(u64::MAX), "run");
-            (format!("✔ Stopped: {waits} of this pull request that waited will not go on."), Some(Reaction::ThumbsUp))
+            (
+                format!("✔ Stopped: {waits} of this pull request that waited will not continue."),
+                Some(Reaction::ThumbsUp),
+            )
         }
         Err(error) => {
             (format!("⚠ whether a run waits could not be looked up: {error}\n{why}"), Some(Reaction::Confused))

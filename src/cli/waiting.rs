@@ -7,14 +7,12 @@ use crate::config::{Comment, Plan, Push, WaitFor};
 use crate::domain::ci::{CiContext, EventKind, Forge};
 
 /// Why the end of CI starts no job where the job's own token pushed (GITHUB 1).
-const NO_PUSH_TOKEN: &str = "`wait-for: event` needs a `push-token` other than the job's own: what that one pushes starts no workflow, so \
-                             that nothing would go on with the run; it waits in this job instead";
+const NO_PUSH_TOKEN: &str = "`wait-for: event` needs a `push-token` other than the job's own: its pushes start no workflow, so nothing would continue the run; it waits in this job instead";
 /// Why no job goes on where the step behind ours keeps no log, or one that nobody believes.
-const NOT_BELIEVED: &str = "`wait-for: event` needs a job that runs the default branch's workflow, and the Action on github.com, which \
-                            keeps its log: nothing would go on with this run; it waits in this job instead";
+const NOT_BELIEVED: &str = "`wait-for: event` needs a job that runs the default branch's workflow, and the Action on github.com, which keeps its log: nothing would continue this run; it waits in this job instead";
 
 /// Why no job goes on where no comment of ours says which run waits.
-const NOT_FOUND: &str = "`wait-for: event` needs a comment of upshift's that holds the run (`comment: always` or `on-change`, and a pull \
+const NOT_FOUND: &str = "`wait-for: event` needs a comment of upshift's that names the run (`comment: always` or `on-change`, and a pull \
                          request): the next job finds it by that; it waits in this job instead";
 
 /// Whether the end of CI starts a job that goes on with this run: what is pushed starts CI, and the step behind ours keeps the log for a

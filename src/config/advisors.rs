@@ -74,7 +74,7 @@ impl<'p, S> Sections<'p, S> {
             let path = format!("{}.{name}", self.key);
             if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(plain) {
                 let fix = format!("Use at most {MAX_NAME} letters, digits, `-` and `_`.");
-                self.document.faults.add(&path, format!("is no name of {kind}"), fix);
+                self.document.faults.add(&path, format!("is not a valid name of {kind}"), fix);
                 continue;
             }
             named.push((path, name, section));
@@ -165,7 +165,7 @@ pub(super) fn specialists(picker: &Picker<'_>, registry: &mut Registry<'_>) -> V
         let roles = section.roles.clone().unwrap_or_else(|| vec![RoleWord(Role::Librarian)]);
         let roles: Vec<Role> = roles.into_iter().map(|RoleWord(role)| role).collect();
         if roles.is_empty() || roles.iter().any(|role| matches!(role, Role::Critic | Role::Advisor)) {
-            let fix = "Use librarian and artisan: nobody else has a task to hand over.";
+            let fix = "Use librarian and artisan: no other role hands over tasks.";
             faults.add(&format!("{path}.roles"), "names a role that hands nothing over", fix);
             continue;
         }

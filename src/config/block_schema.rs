@@ -23,7 +23,7 @@ impl Readable for BlockSchema {
         let schema = json(at.node);
         if let Some((place, why)) = fault(&schema) {
             let place = if place.is_empty() { String::new() } else { format!("`{place}` ") };
-            return at.fault(format!("{place}{why}"), "Say it in the keywords that are checked, or leave it out.");
+            return at.fault(format!("{place}{why}"), "Use the supported keywords, or leave it out.");
         }
         Some(Self(schema))
     }

@@ -47,7 +47,7 @@ pub(super) fn parted(
             picker.fault(
                 &origin,
                 KEY,
-                &format!("the name '{name}' holds a colon"),
+                &format!("the name '{name}' contains a colon"),
                 "Use a plain name, such as `lint`.",
             );
         } else if others.iter().any(|other| other.name == name) || (name == TESTS && own.is_some()) {

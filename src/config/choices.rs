@@ -104,7 +104,7 @@ words! {
 }
 
 impl Default for Proof {
-    /// Many frameworks have no bodies that can be found. Their greens count, and the report says what was not witnessed.
+    /// Many frameworks have no bodies that can be found. Their greens count, and the report says what was not shown.
     fn default() -> Self {
         Self::Auto
     }
@@ -128,7 +128,7 @@ impl Default for OnRemark {
 }
 
 words! {
-    /// What happens with a fix.
+    /// What to do with a fix.
     Push {
         /// It stays in the working tree.
         None "none",
@@ -139,7 +139,7 @@ words! {
     }
 }
 words! {
-    /// What is waited for after a push.
+    /// What to wait for after a push.
     WaitFor {
         /// Nothing.
         None "none",
@@ -152,7 +152,7 @@ words! {
     }
 }
 words! {
-    /// When the pull request is commented.
+    /// When to comment on the pull request.
     Comment {
         /// After every run.
         Always "always",

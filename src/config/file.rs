@@ -30,24 +30,24 @@ object! {
         "$schema" schema: String = "";
         /// The ladder, cheapest tier first; in the configuration file also a shorthand such as
         /// `claude-haiku-5-5 x5 > claude-sonnet-5-5 x3`.
-        "tiers" tiers: Tiers = "built-in ladder by key";
+        "tiers" tiers: Tiers = "built-in ladder";
         /// Caps of the whole run and the audit log.
         "global" global: GlobalSection = "";
-        /// What a stalled tier leads to: the next tier, its remaining iterations, or the end.
+        /// What happens when a tier stalls: the next tier, its remaining iterations, or the end of the run.
         "onEntropy" on_entropy: OnEntropyWord = "escalate";
-        /// How many equal errors in a row are a stall.
+        /// How many identical errors in a row count as a stall.
         "entropyThreshold" entropy_threshold: Whole<1, 1000> = "3";
-        /// What is to be done.
+        /// The task for the models.
         "objective" objective: String = "make the failing tests pass";
         /// Own endpoints by name, or settings of a built-in provider.
         "providers" providers: BTreeMap<String, ProviderSection> = "";
-        /// Prices and limits by `provider/model`; what is given wins over the catalogue.
+        /// Prices and limits by `provider/model`; they override the catalogue.
         "models" models: BTreeMap<String, ModelSection> = "";
         /// How the tests are run.
         "test" test: TestSection = "";
         /// How the agent works.
         "agent" agent: AgentSection = "";
-        /// Own command lines of coding agents, by the name behind `cli/`.
+        /// Command lines of coding agents, by the name after `cli/`.
         "agents" agents: BTreeMap<String, ProgramSection> = "";
         /// What child processes may do and what models may not write.
         "safety" safety: SafetySection = "";
@@ -68,24 +68,24 @@ object! {
         /// How many iterations the tier may run before the next one takes over.
         #[schemars(required, example = 5)]
         "maxIterations" max_iterations: Whole<1, 100> = "required", "Use a whole number from 1 to 100.";
-        /// Who speaks in this tier.
+        /// The models of this tier.
         #[schemars(required)]
         "models" models: ModelsSection = "required", "Name at least the artisan's model: `models: {artisan: …}`.";
-        /// The most this tier may cost, in dollars.
+        /// Cap on the cost of this tier, in dollars.
         #[schemars(example = 0.5)]
         "maxCostUsd" max_cost_usd: Dollars = "the run's cap";
     }
 }
 
 object! {
-    /// The models of a tier; where one stands a list may stand, tried in order.
+    /// The models of a tier; each may also be a list, tried in order.
     ModelsSection {
-        /// Who edits the code.
+        /// Model that edits the code.
         #[schemars(required, example = &"anthropic/claude-haiku-5-5")]
         "artisan" artisan: Targets = "required", "Name a model, such as `anthropic/claude-haiku-5-5`.";
-        /// Who reads the repository and briefs the artisan; `full` only.
+        /// Model that reads the repository and briefs the artisan; `full` only.
         "librarian" librarian: Targets = "the artisan's";
-        /// Who reviews the artisan's change; `full` only.
+        /// Model that reviews the artisan's change; `full` only.
         "critic" critic: Targets = "the artisan's";
     }
 }
@@ -95,23 +95,23 @@ object! {
     GlobalSection {
         /// Where the audit log is written; `null` or `false` for none.
         "auditDbPath" audit_db_path: AuditPath = "`.upshift/audit.db`; in Actions under `RUNNER_TEMP`";
-        /// The most all model calls together may cost, in dollars.
+        /// Cap on the cost of all model calls together, in dollars.
         #[schemars(example = 2.0)]
         "maxTotalCostUsd" max_total_cost_usd: Dollars = "2.00";
-        /// The most that all runs for one pull request may cost, or for one failure of a branch without one, in dollars, as far as the audit log knows of them.
+        /// Cap on the cost of all runs for one pull request, or for one failure of a branch without one, in dollars; counts the runs in the audit log.
         "maxCostUsdPerPr" max_cost_usd_per_pr: Dollars = "no cap";
-        /// The most that all runs on this repository may cost on one day (UTC), in dollars, as far as the audit log knows of them.
+        /// Cap on the cost of all runs on this repository per day (UTC), in dollars; counts the runs in the audit log.
         "maxCostUsdPerDay" max_cost_usd_per_day: Dollars = "no cap";
-        /// The most active time, in minutes.
+        /// Cap on active time (waiting excluded), in minutes.
         #[schemars(example = 15)]
         "maxTotalDurationMinutes" max_total_duration_minutes: Minutes = "15";
-        /// The most iterations over all tiers.
+        /// Cap on iterations over all tiers.
         "maxTotalIterations" max_total_iterations: Whole<1, 10_000> = "30, or the sum of the tiers' if that is more";
-        /// What a stalled tier leads to; the same as `onEntropy` beside `tiers`.
+        /// What happens when a tier stalls; the same as `onEntropy` beside `tiers`.
         "onEntropy" on_entropy: OnEntropyWord = "escalate";
-        /// How many equal errors in a row are a stall; the same as `entropyThreshold` beside `tiers`.
+        /// How many identical errors in a row count as a stall; the same as `entropyThreshold` beside `tiers`.
         "entropyThreshold" entropy_threshold: Whole<1, 1000> = "3";
-        /// Of old files: after how many iterations the context is reset. Every iteration starts with a fresh one, so only 1 is taken.
+        /// For old files: iterations until the context is reset. Every iteration starts with a fresh one, so only 1 is accepted.
         "contextResetFrequency" context_reset_frequency: One = "1";
     }
 }
@@ -120,13 +120,13 @@ object! {
     /// One endpoint.
     ProviderSection {
         /// The wire format it speaks; required for a new name.
-        "wire" wire: EndpointWire = "of a built-in provider: its own";
+        "wire" wire: EndpointWire = "the built-in provider's";
         /// Its address; required for a new name.
         #[schemars(example = &"https://models.example.com/v1")]
-        "baseUrl" base_url: HttpUrl = "of a built-in provider: its own";
-        /// The variable that holds its key; none is sent without it.
+        "baseUrl" base_url: HttpUrl = "the built-in provider's";
+        /// Environment variable with its key; without it no key is sent.
         #[schemars(example = &"MY_API_KEY")]
-        "apiKeyEnv" api_key_env: VarName = "of a built-in provider: its own";
+        "apiKeyEnv" api_key_env: VarName = "the built-in provider's";
     }
 }
 
@@ -156,23 +156,22 @@ object! {
         /// The command that runs the tests.
         #[schemars(example = &"cargo test")]
         "command" command: String = "detected";
-        /// What judges beside the tests: linters, type checkers, other suites; all of it must hold. One that is called `tests` is the
-        /// command that runs the tests.
+        /// Checks beside the tests: linters, type checkers, other suites; all must pass. One named `tests` is the command that runs the tests.
         "commands" commands: Vec<CheckSection> = "none";
         /// A command run once before any model output, with network and without keys.
         #[schemars(example = &"npm ci")]
         "setupCommand" setup_command: String = "none";
-        /// The failing tests that are to be mended, by the names that the runner prints; others that fail stay as they are.
+        /// The failing tests to fix, by the names that the runner prints; other failures are left alone.
         #[schemars(example = &["tests/test_cart.py::test_total"])]
-        "only" only: Vec<TestName> = "all that fail";
+        "only" only: Vec<TestName> = "all failing tests";
         /// The framework whose output is read.
         #[schemars(example = &"pytest")]
         "framework" framework: String = "recognised";
-        /// How long one test run may take, in seconds.
+        /// Cap on the time of one test run, in seconds.
         "timeoutSeconds" timeout_seconds: Whole<1, 86_400> = "300";
-        /// How much memory one process of the tests may take, in MiB (Linux), and where a control group is delegated, all of them so much for each processor; 0 is no limit.
+        /// Memory limit of one test process, in MiB (Linux); with a delegated cgroup, also of all of them together, per processor. 0 means no limit.
         "memoryMb" memory_mb: Whole<0, 1_048_576> = "2048";
-        /// How long the evidence for a green may take, in minutes; at most four times as long as the tests, or half a minute, in any case.
+        /// Cap on the time of the proof, in minutes; in any case at most four times as long as the tests, or half a minute.
         "proofMinutes" proof_minutes: Whole<1, 1_440> = "10";
         /// The JUnit files that the command writes, from the working directory: a file, a folder of them, or a glob.
         #[schemars(example = &"target/junit/*.xml")]
@@ -186,7 +185,7 @@ object! {
         /// The name in reports.
         #[schemars(required, example = &"lint")]
         "name" name: Name = "required", "Give the command a name, such as `lint`.";
-        /// The shell command, for the folder in which the tests run.
+        /// The shell command, run in the folder of the tests.
         #[schemars(required, example = &"ruff check .")]
         "run" run: String = "required", "Name the command, such as `ruff check .`.";
     }
@@ -195,37 +194,37 @@ object! {
 object! {
     /// How the agent works.
     AgentSection {
-        /// The most turns of one session.
+        /// Cap on turns per session.
         "maxTurns" max_turns: Whole<1, 500> = "40";
-        /// The most attempts at one turn, the first included.
+        /// Cap on attempts per turn, the first included.
         "maxAttempts" max_attempts: Whole<1, 10> = "3";
-        /// How hard a reasoning model should think, where its vendor has such a setting.
+        /// Reasoning effort, for models whose vendor has such a setting.
         "effort" effort: EffortWord = "the vendor's";
-        /// Sampling temperature, where the model takes one.
+        /// Sampling temperature, for models that have one.
         "temperature" temperature: Temperature = "the vendor's";
         /// Commands that the artisan may run.
         "allowCommands" allow_commands: Vec<String> = "none";
-        /// The model of the side calls (titles, summaries) of coding agents; used where its provider is that of the agent's own model.
+        /// Model for the side calls (titles, summaries) of coding agents; used if its provider is that of the agent's own model.
         #[schemars(example = &"claude-haiku-5-5")]
         "sideModel" side_model: String = "the tier's";
-        /// Blocks of data that roles are asked for beside their reports, by name; built in are `root_cause` and `risk`.
+        /// Structured data that roles add to their reports, by name; built in are `root_cause` and `risk`.
         "meta" meta: BTreeMap<String, MetaSection> = "none";
-        /// Servers of tools (Model Context Protocol), by name, started or asked at an address; their tools are called `mcp__NAME__TOOL`.
+        /// MCP servers (Model Context Protocol), by name, each with a command or an address; their tools are called `mcp__NAME__TOOL`.
         "mcp" mcp: BTreeMap<String, McpSection> = "none";
-        /// Whether a librarian's brief and a critic's review are used again where the same question comes up: the same material, tree, models and prompt.
+        /// Whether a librarian's brief and a critic's review are reused for the same question: the same material, tree, models and prompt.
         "cache" cache: bool = "false";
-        /// Tools that are a request to a web service each, by name; they are called `rest__NAME`; at most 32.
+        /// Tools that call a web service, by name; a model sees them as `rest__NAME`; at most 32.
         "rest" rest: BTreeMap<String, RestSection> = "none";
-        /// Hosts that tools may reach; a name leads to no private address unless that address is named, too.
+        /// Hosts that tools may reach; a name that resolves to a private address is refused unless that address is listed too.
         #[schemars(example = &["api.example.com"])]
         "toolHosts" tool_hosts: Vec<String> = "none";
-        /// Advisors, by name: models that read side by side before the artisan works, and whose words it is given; at most 8.
+        /// Advisors, by name: models that read in parallel before the artisan works, and advise it; at most 8.
         "advisors" advisors: BTreeMap<String, AdvisorSection> = "none";
         /// Sub-agents, by name: models that a role calls as the tool `agent__NAME`, each in a session of its own; at most 8.
         "subAgents" sub_agents: BTreeMap<String, SubAgentSection> = "none";
-        /// Words that a model is told in the place of what a failing tool said, by the tool's name or `mcp__SERVER__*`.
+        /// Text that a model gets instead of a failing tool's own message, by the tool's name or `mcp__SERVER__*`.
         "toolFailures" tool_failures: BTreeMap<String, String> = "none";
-        /// Specialists, by name: a role may hand its task over to one by the tool `router__handoff_to`; at most 8.
+        /// Specialists, by name: a role may hand its task over to one with the tool `router__handoff_to`; at most 8.
         "router" router: BTreeMap<String, SpecialistSection> = "none";
         /// Texts that a model writes once a change is proven, by name; built in are `pull_request` and `release_note`; at most 8.
         "handoff" handoff: BTreeMap<String, HandoffSection> = "none";
@@ -249,11 +248,11 @@ object! {
         "tools" tools: Vec<String> = "none";
         /// Whether it may change files; only an artisan can call it then.
         "allowWrite" allow_write: bool = "false";
-        /// The most that all its sessions of a run may cost, in dollars.
+        /// Cap on the cost of all its sessions in a run, in dollars.
         "maxCostUsd" max_cost_usd: Dollars = "a tenth of `global.maxTotalCostUsd`";
-        /// The most turns of one session.
+        /// Cap on turns per session.
         "maxTurns" max_turns: Whole<1, 100> = "10";
-        /// The time of one call, in seconds.
+        /// Cap on the time of one call, in seconds.
         "timeoutSeconds" timeout_seconds: Whole<1, 3_600> = "600";
     }
 }
@@ -263,8 +262,8 @@ object! {
     MetaSection {
         /// Its JSON Schema, in the keywords type, properties, required, additionalProperties, items, enum, minLength, maxLength, minimum,
         /// maximum and description; required for a new name.
-        "schema" schema: BlockSchema = "of a built-in block: its own";
-        /// Whether a report is incomplete without it: it is then asked for, in at most two more replies.
+        "schema" schema: BlockSchema = "the built-in block's";
+        /// Whether a report is incomplete without it: the role is then asked again, at most twice.
         "required" required: bool = "true";
         /// The role that gives it.
         "role" role: ReporterWord = "artisan";
@@ -272,22 +271,22 @@ object! {
 }
 
 object! {
-    /// A server of tools; one that is started runs confined, reads the tree and writes nothing of it.
+    /// An MCP server; one that is started runs confined, reads the tree and writes nothing in it.
     McpSection {
-        /// The program and its arguments; started where the repository is, installed beforehand. Either this or an address.
+        /// The program and its arguments, started in the repository; it must be installed. Either this or `url`.
         "command" command: Vec<String> = "none";
-        /// Its address (streamable HTTP); the host stands under `agent.toolHosts`.
+        /// Its address (streamable HTTP); list the host under `agent.toolHosts`.
         #[schemars(example = &"https://tools.example.com/mcp")]
         "url" url: String = "none";
-        /// For each header of requests to its address the variable that holds the value; no model, log or program gets it.
+        /// HTTP headers for its address, each with the environment variable of its value; no model, log or program gets the value.
         "headersEnv" headers_env: BTreeMap<String, VarName> = "none";
-        /// Variables that it gets of the environment of upshift; never a model's key.
+        /// Environment variables that it gets from upshift; never a model's key.
         "env" env: Vec<VarName> = "none";
         /// The roles that are given its tools.
         "roles" roles: Vec<RoleWord> = "librarian";
-        /// Tools that are offered although the server does not say of them that they only read.
+        /// Tools to offer although the server does not mark them as read-only.
         "allow" allow: Vec<String> = "none";
-        /// The time of one call, in seconds.
+        /// Cap on the time of one call, in seconds.
         "timeoutSeconds" timeout_seconds: Whole<1, 3_600> = "60";
     }
 }
@@ -298,31 +297,30 @@ object! {
         /// When to call it, as the calling model reads it, in at most 600 characters.
         #[schemars(required)]
         "description" description: String = "required", "Say when to call it: `description: Reads an issue.`.";
-        /// The method; any but get needs `allowWrite`.
+        /// The HTTP method; any but get needs `allowWrite`.
         "method" method: RestMethod = "get";
-        /// The address; `{name}` in its path or query stands for a required parameter, and the host stands under `agent.toolHosts`.
+        /// The address; `{name}` in its path or query is replaced by a required parameter. List the host under `agent.toolHosts`.
         #[schemars(required, example = &"https://api.example.com/issues/{id}")]
         "url" url: String = "required", "Name the address: `url: https://api.example.com/issues/{id}`.";
-        /// The schema of its parameters, of type object, in the keywords of `agent.meta.*.schema`; those that fill no placeholder go into the
-        /// query, or into a JSON body.
+        /// The schema of its parameters, of type object, in the keywords of `agent.meta.*.schema`; those without a placeholder go into the query or a JSON body.
         "params" params: BlockSchema = "none";
-        /// For each header the variable that holds the value; no model, log or program gets it.
+        /// HTTP headers, each with the environment variable of its value; no model, log or program gets the value.
         "headersEnv" headers_env: BTreeMap<String, VarName> = "none";
         /// The roles that are given it.
         "roles" roles: Vec<RoleWord> = "librarian";
-        /// Whether its method may be one that changes something.
+        /// Whether it may use a method other than get.
         "allowWrite" allow_write: bool = "false";
-        /// The time of one call, in seconds.
+        /// Cap on the time of one call, in seconds.
         "timeoutSeconds" timeout_seconds: Whole<1, 3_600> = "30";
     }
 }
 
 object! {
-    /// The own command line of one coding agent; nothing of it is used for another.
+    /// The command line of one coding agent; no other agent uses it.
     ProgramSection {
-        /// The program, and what stands before our arguments.
+        /// The program, and arguments before upshift's own.
         "command" command: Vec<String> = "its own name, found in PATH";
-        /// What stands behind our arguments.
+        /// Arguments after upshift's own.
         "args" args: Vec<String> = "none";
     }
 }
@@ -334,17 +332,17 @@ object! {
         "sandbox" sandbox: Sandbox = "auto";
         /// Network of child processes.
         "network" network: Network = "auto";
-        /// Globs that models may not write, beside the built-in ones.
+        /// Globs of files that models may not write, in addition to the built-in ones.
         "protectedPaths" protected_paths: Vec<Glob> = "none";
-        /// Which test files the task may edit: all, none, or those of the globs.
+        /// Which test files the task may edit: all, none, or those that match the globs.
         "allowTestEdits" allow_test_edits: TestEdits = "none";
-        /// What happens with the parts of a fix that the tests pass without: named to reviewers, dropped, or not looked for.
+        /// What to do with parts of a fix that the tests pass without: report them to reviewers, drop them, or not look for them.
         "minimise" minimise: Minimise = "remark";
-        /// How much a green is asked to prove beyond its own run: what can be had, all of it, or nothing.
+        /// How much proof a fix needs beyond passing tests: as much as possible, all of it, or none.
         "proof" proof: Proof = "auto";
-        /// What happens with a fix in which something is for a reviewer to look at that could deceive a test runner.
+        /// What to do with a fix that contains something that could deceive a test runner: flag it for the reviewer, or refuse it.
         "onRemark" on_remark: OnRemark = "flag";
-        /// Variables that the tests need.
+        /// Environment variables to pass to the tests.
         "passEnv" pass_env: Vec<VarName> = "none";
     }
 }
@@ -352,37 +350,37 @@ object! {
 object! {
     /// What happens on GitHub; used by the Action.
     GithubSection {
-        /// What happens with a fix.
+        /// What to do with a fix.
         "push" push: Push = "commit on a pull request, else pr; none outside of Actions";
-        /// What is waited for after a push.
+        /// What to wait for after a push.
         "waitFor" wait_for: WaitFor = "ci";
-        /// How often one run pushes at most, where CI has the last word.
+        /// Cap on pushes of one run, where CI decides.
         "maxPushes" max_pushes: Whole<1, 100> = "3";
-        /// How long CI is waited for, in minutes.
+        /// Cap on waiting for CI, in minutes.
         "ciTimeoutMinutes" ci_timeout_minutes: Whole<1, 1440> = "30";
-        /// How long a merge is waited for, in minutes.
+        /// Cap on waiting for a merge, in minutes.
         "mergeTimeoutMinutes" merge_timeout_minutes: Whole<1, 43_200> = "60";
-        /// When the pull request is commented.
+        /// When to comment on the pull request.
         "comment" comment: Comment = "always";
         /// The outcomes that fail the step.
         "failOn" fail_on: Vec<FailOn> = "all but exit 0, 4, harmless refusals";
-        /// The most runs for one pull request, or for one failure of a branch whose fix is proposed.
+        /// Cap on runs per pull request, or per failure of a branch without one.
         "maxAttemptsPerPr" max_attempts_per_pr: Whole<1, 100> = "3";
         /// The label that keeps upshift away from a pull request.
         "skipLabel" skip_label: String = "upshift:skip";
         /// The bots that may start a run on their own pull requests, by their exact names.
         "allowedBots" allowed_bots: Vec<BotName> = "none";
-        /// The message of the commit that holds a fix.
+        /// The message of the commit with the fix.
         "commitMessage" commit_message: String = "built in";
-        /// Who is named as the author of that commit, as `Name <address>`.
+        /// The author of that commit, as `Name <address>`.
         "commitAuthor" commit_author: CommitAuthor = "github-actions[bot]";
-        /// Whether the commit is made through the API, where GitHub signs it: with the job's own token or an App's.
+        /// Whether to make the commit through the API, so that GitHub signs it: with the job's own token or an App's.
         "signCommits" sign_commits: bool = "false";
-        /// Whether a pull request is opened as a draft.
+        /// Whether to open a pull request as a draft.
         "draft" draft: bool = "false";
-        /// Who merges a pull request that upshift opened: a person, or the forge once everything that it requires is there.
+        /// Who merges a pull request that upshift opened: a person, or the Git host once its requirements are met.
         "merge" merge: Merge = "never";
-        /// How long the job may take, as its `timeout-minutes` says: a run that waits is parked five minutes before.
+        /// The `timeout-minutes` of the job: a waiting run is parked five minutes before.
         "jobTimeoutMinutes" job_timeout_minutes: Whole<10, 43_200> = "120";
     }
 }
@@ -456,10 +454,10 @@ impl Readable for Tiers {
         }
         let items = at.items()?;
         if items.is_empty() {
-            return at.fault("must hold at least one tier", "Add a tier, or leave `tiers` out.");
+            return at.fault("must have at least one tier", "Add a tier, or leave `tiers` out.");
         }
         if items.len() > MAX_TIERS {
-            return at.fault(format!("has {} tiers, {MAX_TIERS} are the most", items.len()), "Remove some tiers.");
+            return at.fault(format!("has {} tiers; {MAX_TIERS} is the maximum", items.len()), "Remove some tiers.");
         }
         Some(Self::List(items.iter().map(TierSection::read).collect()))
     }

@@ -33,13 +33,13 @@ impl Registry<'_> {
                     names().collect::<Vec<_>>().join(", ")
                 ),
             };
-            faults.add(path, format!("'{}' names no agent that upshift knows", text.escape_debug()), fix);
+            faults.add(path, format!("'{}' is not an agent that upshift knows", text.escape_debug()), fix);
             return None;
         };
         match backend.model_of(&id) {
             Some(model) if known(&model.provider) && model.provider != CASSETTE => Some(id),
             Some(_) | None => {
-                let fix = "Behind the colon stands a model: its vendor's name for it, or `provider/model`.";
+                let fix = "After the colon comes a model: its vendor's name for it, or `provider/model`.";
                 faults.add(path, format!("'{}' names no model of a known provider", text.escape_debug()), fix);
                 None
             }
@@ -58,7 +58,7 @@ impl Registry<'_> {
                 backend.as_str(),
                 backend.agent().default_model
             );
-            let message = format!("{} does not speak the wire of provider `{}`", backend.as_str(), model.provider);
+            let message = format!("{} does not speak the API of provider `{}`", backend.as_str(), model.provider);
             faults.add(path, message, fix);
         }
         if let Some(info) = self.facts.0.get(&model).cloned() {
@@ -94,7 +94,7 @@ pub(super) fn programs(picker: &Picker<'_>) -> BTreeMap<String, AgentProgram> {
             let path = format!("agents.{name}");
             if Backend::named(name).is_none() {
                 let names = Backend::ALL.map(Backend::as_str).join(", ");
-                document.faults.add(&path, "is no agent that upshift knows", format!("Use one of {names}."));
+                document.faults.add(&path, "is not an agent that upshift knows", format!("Use one of {names}."));
                 continue;
             }
             let command = section.command.clone().unwrap_or_default();

@@ -124,8 +124,8 @@ fn refuse_equal_names(drafts: &[Draft], faults: &Faults) {
         if let Some(other) = earlier {
             faults.add(
                 &format!("{}.name", draft.path),
-                format!("the name `{}` stands for {} already", draft.name, other.path),
-                "Give every tier a name of its own: reports and the audit log tell tiers apart by it.",
+                format!("the name `{}` is already used by {}", draft.name, other.path),
+                "Give every tier a name of its own: reports and the audit log identify tiers by it.",
             );
         }
     }

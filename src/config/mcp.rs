@@ -24,8 +24,8 @@ pub(super) fn servers(picker: &Picker<'_>, key_vars: &[&str], hosts: &[String]) 
         let path = format!("agent.mcp.{name}");
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
         if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(plain) {
-            let fix = format!("Use at most {MAX_NAME} letters, digits and `-`: it stands in `mcp__NAME__tool`.");
-            document.faults.add(&path, "is no name of a server", fix);
+            let fix = format!("Use at most {MAX_NAME} letters, digits and `-`: it becomes part of `mcp__NAME__tool`.");
+            document.faults.add(&path, "is not a valid name of a server", fix);
             continue;
         }
         let command = section.command.clone().unwrap_or_default();

@@ -25,7 +25,7 @@ pub(super) fn blocks(picker: &Picker<'_>) -> Vec<MetaBlock> {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if name.is_empty() || name.len() > MAX_NAME_CHARS || !name.chars().all(plain) {
             let fix = format!("Use at most {MAX_NAME_CHARS} letters, digits, `_` and `-`.");
-            document.faults.add(&path, "is no name of a block", fix);
+            document.faults.add(&path, "is not a valid name of a block", fix);
             continue;
         }
         if RESERVED.contains(&name.as_str()) {

@@ -43,7 +43,7 @@ impl Node {
     /// Reads a file: JSON if it is JSON, else YAML.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         if text.len() > MAX_TEXT_BYTES {
-            return Err(format!("the text has {} bytes, {MAX_TEXT_BYTES} is the most", text.len()));
+            return Err(format!("the text has {} bytes; {MAX_TEXT_BYTES} is the maximum", text.len()));
         }
         if deepest_bracket(text) > MAX_BRACKET_DEPTH {
             return Err(format!("brackets are nested more than {MAX_BRACKET_DEPTH} deep"));
@@ -131,7 +131,7 @@ struct Seed<'c>(&'c Cell<usize>);
 impl Seed<'_> {
     fn take<E: serde::de::Error>(&self, bytes: usize) -> Result<(), E> {
         let left = self.0.get().checked_sub(bytes.saturating_add(NODE_BYTES));
-        let left = left.ok_or_else(|| E::custom("the text grows too large when its aliases are followed"))?;
+        let left = left.ok_or_else(|| E::custom("the text becomes too large when its aliases are expanded"))?;
         self.0.set(left);
         Ok(())
     }

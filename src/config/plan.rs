@@ -30,7 +30,7 @@ pub struct Plan {
     pub shared_caps: SharedCaps,
     /// The consequence of a stalled tier.
     pub on_entropy: OnEntropy,
-    /// How many equal errors in a row are a stall (S0-1).
+    /// How many identical errors in a row count as a stall (S0-1).
     pub entropy_threshold: u32,
     /// The task.
     pub objective: String,
@@ -73,7 +73,7 @@ pub struct Plan {
 pub struct NamedCommand {
     /// The unique name in reports.
     pub name: String,
-    /// The shell command, for the folder in which the tests run.
+    /// The shell command, run in the folder of the tests.
     pub run: String,
 }
 
@@ -119,7 +119,7 @@ impl TestPlan {
 /// How the agent works.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentPlan {
-    /// The most turns of one session.
+    /// Cap on turns per session.
     pub max_turns: u32,
     /// The most attempts at one turn, the first included (contradiction 17).
     pub max_attempts: u32,
@@ -187,7 +187,7 @@ pub struct AdvisorPlan {
     pub models: Vec<ModelId>,
     /// The most that all its sessions of a run may cost. `None` for a tenth of the run's cap.
     pub max_cost: Option<MicroUsd>,
-    /// The most turns of one session.
+    /// Cap on turns per session.
     pub max_turns: u32,
     /// The most time of one session, in seconds. `None` for a tenth of the run's that is left, and five minutes at most.
     #[serde(default)]
@@ -215,9 +215,9 @@ pub struct SubAgentPlan {
     pub allow_write: bool,
     /// The most that all its sessions of a run may cost. `None` for a tenth of the run's cap.
     pub max_cost: Option<MicroUsd>,
-    /// The most turns of one session.
+    /// Cap on turns per session.
     pub max_turns: u32,
-    /// The time of one call, in seconds.
+    /// Cap on the time of one call, in seconds.
     pub timeout_seconds: u32,
 }
 
@@ -236,7 +236,7 @@ pub struct SpecialistPlan {
     pub models: Vec<ModelId>,
     /// The most that all its sessions of a run may cost. `None` for no cap but the run's and the tier's.
     pub max_cost: Option<MicroUsd>,
-    /// The most turns of one session. `None` for that of every session.
+    /// Cap on turns per session. `None` for that of every session.
     pub max_turns: Option<u32>,
 }
 
@@ -251,7 +251,7 @@ pub struct HandoffPlan {
     pub models: Vec<ModelId>,
     /// The most that all its sessions of a run may cost. `None` for a tenth of the run's cap.
     pub max_cost: Option<MicroUsd>,
-    /// The most turns of one session.
+    /// Cap on turns per session.
     pub max_turns: u32,
     /// The most time of one session, in seconds. `None` for a tenth of the run's that is left, and five minutes at most.
     #[serde(default)]
@@ -278,7 +278,7 @@ pub struct RestTool {
     pub headers: BTreeMap<String, String>,
     /// The roles that are given it.
     pub roles: Vec<Role>,
-    /// The time of one call, in seconds.
+    /// Cap on the time of one call, in seconds.
     pub timeout_seconds: u32,
 }
 
@@ -301,7 +301,7 @@ pub struct McpServer {
     pub roles: Vec<Role>,
     /// Tools that are offered although they do not say that they only read.
     pub allow: Vec<String>,
-    /// The time of one call, in seconds.
+    /// Cap on the time of one call, in seconds.
     pub timeout_seconds: u32,
 }
 
@@ -348,27 +348,27 @@ pub struct GithubPlan {
     pub wait_for: WaitFor,
     /// How often one run pushes at most.
     pub max_pushes: u32,
-    /// How long CI is waited for, in minutes.
+    /// Cap on waiting for CI, in minutes.
     pub ci_timeout_minutes: u32,
-    /// How long a merge is waited for, in minutes.
+    /// Cap on waiting for a merge, in minutes.
     pub merge_timeout_minutes: u32,
-    /// When the pull request is commented.
+    /// When to comment on the pull request.
     pub comment: Comment,
     /// The outcomes that fail the step. `None` is all but exit 0, 4 and harmless refusals.
     pub fail_on: Option<Vec<FailOn>>,
-    /// The most runs for one pull request, or for one failure of a branch whose fix is proposed.
+    /// Cap on runs per pull request, or per failure of a branch without one.
     pub max_attempts_per_pr: u32,
     /// The label that keeps upshift away.
     pub skip_label: String,
     /// The bots that may start a run on their own pull requests, by their exact names.
     pub allowed_bots: Vec<String>,
-    /// The message of the commit that holds a fix. `None` is the built-in one.
+    /// The message of the commit with the fix. `None` is the built-in one.
     pub commit_message: Option<String>,
     /// The name of its author, as `Name <address>`. `None` is the account of a workflow's own token.
     pub commit_author: Option<String>,
     /// Whether it is made through the API, where GitHub signs it.
     pub sign_commits: bool,
-    /// Whether a pull request is opened as a draft.
+    /// Whether to open a pull request as a draft.
     pub draft: bool,
     /// The one who merges a pull request that upshift opened.
     pub merge: Merge,

@@ -58,7 +58,7 @@ impl<'n> Place<'n> {
             return self.mismatch("a mapping", "Write it as `key: value` lines.");
         };
         for key in repeated(entries) {
-            self.faults.add(&join(&self.path, key), "this key stands twice", "Keep one of them.");
+            self.faults.add(&join(&self.path, key), "this key appears twice", "Keep one of them.");
         }
         Some(entries.iter().map(|(key, node)| (key.as_str(), self.under(key, node))).collect())
     }
@@ -106,7 +106,7 @@ const MEANT: [(&str, &str, &str); 2] = [
 
 fn unknown_key_fix(key: &str, keys: &[&str], faults: &Faults) -> String {
     if matches!(spelled_like(key).as_str(), "apikey" | "key" | "token" | "secret") {
-        return "Keys of providers never stand in a file: put the key into an environment variable (a secret of the \
+        return "Keys of providers never belong in a file: put the key into an environment variable (a secret of the \
                 repository in CI) and name that variable as `apiKeyEnv`."
             .to_owned();
     }
@@ -178,7 +178,7 @@ pub(super) trait Readable: Sized {
 
 impl<T: Readable> Readable for Vec<T> {
     fn kind() -> String {
-        format!("list of {}", T::kind())
+        format!("list ({})", T::kind())
     }
 
     fn read(at: &Place<'_>) -> Option<Self> {

@@ -39,8 +39,8 @@ pub(super) fn hosts(picker: &Picker<'_>) -> Vec<String> {
             Some(host) => named.push(host),
             None => document.faults.add(
                 &format!("agent.toolHosts[{index}]"),
-                "is no host",
-                "Name a host or an address alone, such as `api.example.com`, without scheme, port, path or `*`.",
+                "is not a host",
+                "Name only a host or an address, such as `api.example.com`, without scheme, port, path or `*`.",
             ),
         }
     }
@@ -64,14 +64,15 @@ pub(super) fn tools(picker: &Picker<'_>, key_vars: &[&str], hosts: &[String]) ->
         let path = format!("agent.rest.{name}");
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if name.is_empty() || name.len() > MAX_NAME || name.contains("__") || !name.chars().all(plain) {
-            let fix = format!("Use at most {MAX_NAME} letters, digits, `-` and single `_`: it stands in `rest__NAME`.");
-            faults.add(&path, "is no name of a tool", fix);
+            let fix =
+                format!("Use at most {MAX_NAME} letters, digits, `-` and single `_`: it becomes part of `rest__NAME`.");
+            faults.add(&path, "is not a valid name of a tool", fix);
             continue;
         }
         let (Some(description), Some(url)) = (section.description.clone(), section.url.clone()) else { continue };
         let long = description.chars().count();
         if long > MAX_DESCRIPTION {
-            let fix = format!("Say it in at most {MAX_DESCRIPTION} characters.");
+            let fix = format!("Use at most {MAX_DESCRIPTION} characters.");
             faults.add(&format!("{path}.description"), format!("has {long} characters"), fix);
         }
         let method = section.method.unwrap_or(RestMethod::Get);
@@ -119,8 +120,8 @@ pub(super) fn headers(
         let name = name.to_ascii_lowercase();
         let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
         if !plain || OURS.contains(&name.as_str()) || name.starts_with("mcp-") {
-            let fix = "Name a header such as `Authorization`, and the variable that holds all of its value.";
-            document.faults.add(&format!("{path}.{name}"), "is no header that can be given", fix);
+            let fix = "Name a header such as `Authorization`, and the variable with its whole value.";
+            document.faults.add(&format!("{path}.{name}"), "is not a header that can be set", fix);
             continue;
         }
         headers.insert(name, variable.clone());
@@ -133,13 +134,13 @@ pub(super) fn check_url(document: &Document, path: &str, url: &str, hosts: &[Str
     let with = |word: &str| Url::parse(&template(url, |_| word.to_owned())).ok();
     let fix = "Use an address such as `https://api.example.com/issues/{id}`, without user name, password or key in it.";
     let (Some(one), Some(other)) = (with("x"), with("y")) else {
-        document.faults.add(path, "is no address of the web", fix);
+        document.faults.add(path, "is not a web address", fix);
         return;
     };
     let origin = |url: &Url| (url.scheme().to_owned(), url.host_str().map(str::to_owned), url.port_or_known_default());
     let has_user = !one.username().is_empty() || one.password().is_some();
     if origin(&one) != origin(&other) || one.host().is_none() || one.fragment().is_some() || has_user {
-        document.faults.add(path, "is no address of the web", fix);
+        document.faults.add(path, "is not a web address", fix);
         return;
     }
     if let Some(why) = refusal(&one, hosts) {
@@ -171,7 +172,7 @@ fn check_params(document: &Document, path: &str, params: &Value, url: &str) {
     for part in url.split('{').skip(1) {
         let name = part.split_once('}').map_or("", |(name, _)| name);
         if !required.contains(name) {
-            let message = format!("has the placeholder `{}`, which is no required parameter", name.escape_debug());
+            let message = format!("has the placeholder `{}`, which is not a required parameter", name.escape_debug());
             document.faults.add(
                 &format!("{path}.url"),
                 message,

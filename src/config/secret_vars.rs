@@ -12,8 +12,8 @@ const RUNNER_SECRETS: [&str; 4] =
 pub(super) fn refuse_secrets(picker: &Picker<'_>, key: &str, names: &[VarName], origin: &Origin, key_vars: &[&str]) {
     for VarName(name) in names {
         if key_vars.contains(&name.as_str()) || RUNNER_SECRETS.contains(&name.as_str()) {
-            let message = format!("{name} is a secret of this run: programs that a model has run never get it");
-            let fix = "Remove it; if they need such a key, give them one of their own under another name.";
+            let message = format!("{name} is a secret of this run: programs that a model runs never get it");
+            let fix = "Remove it; if they need such a key, give them another one under another name.";
             picker.fault(origin, key, &message, fix);
         }
     }

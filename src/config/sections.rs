@@ -82,9 +82,8 @@ pub(super) fn exact_dollars(amount: &MicroUsd) -> String {
 pub(super) fn entropy(picker: &Picker<'_>) -> (OnEntropy, u32) {
     for document in picker.documents() {
         let Some(global) = &document.file.global else { continue };
-        let fix = "Say it once: beside `tiers`, or under `global`.";
-        let differ =
-            |here: bool| if here { Some("says something else than the same key beside `tiers`") } else { None };
+        let fix = "Set it once: beside `tiers`, or under `global`.";
+        let differ = |here: bool| if here { Some("differs from the same key beside `tiers`") } else { None };
         let on = document.file.on_entropy.is_some() && global.on_entropy.is_some();
         if let Some(message) = differ(on && document.file.on_entropy != global.on_entropy) {
             document.faults.add("global.onEntropy", message, fix);

@@ -38,8 +38,8 @@ pub(super) fn sub_agents(picker: &Picker<'_>, registry: &mut Registry<'_>) -> Ve
         let path = format!("agent.subAgents.{name}");
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
         if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(plain) {
-            let fix = format!("Use at most {MAX_NAME} letters, digits and `-`: it stands in `agent__NAME`.");
-            faults.add(&path, "is no name of a sub-agent", fix);
+            let fix = format!("Use at most {MAX_NAME} letters, digits and `-`: it becomes part of `agent__NAME`.");
+            faults.add(&path, "is not a valid name of a sub-agent", fix);
             continue;
         }
         let (Some(description), Some(instructions)) = (section.description.clone(), section.instructions.clone())
@@ -51,7 +51,7 @@ pub(super) fn sub_agents(picker: &Picker<'_>, registry: &mut Registry<'_>) -> Ve
         {
             let long = text.chars().count();
             if long > most {
-                let fix = format!("Say it in at most {most} characters.");
+                let fix = format!("Use at most {most} characters.");
                 faults.add(&format!("{path}.{key}"), format!("has {long} characters"), fix);
             }
         }

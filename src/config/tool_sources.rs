@@ -38,15 +38,13 @@ pub(super) fn failures(picker: &Picker<'_>, agent: &AgentPlan) -> BTreeMap<Strin
     for (name, told) in words {
         let path = format!("agent.toolFailures.{name}");
         if !sources.iter().any(|source| is_of(name, source)) {
-            let fix = format!(
-                "Name a tool from outside, such as `mcp__SERVER__TOOL` or `mcp__SERVER__*`; {}.",
-                known(&sources)
-            );
-            document.faults.add(&path, "is no tool from outside that is configured", fix);
+            let fix =
+                format!("Name an external tool, such as `mcp__SERVER__TOOL` or `mcp__SERVER__*`; {}.", known(&sources));
+            document.faults.add(&path, "is not a configured external tool", fix);
         }
         let long = told.chars().count();
         if long > MAX_WORDS {
-            let fix = format!("Say it in at most {MAX_WORDS} characters.");
+            let fix = format!("Use at most {MAX_WORDS} characters.");
             document.faults.add(&path, format!("has {long} characters"), fix);
         }
     }
@@ -65,7 +63,7 @@ fn check_sub_agents(picker: &Picker<'_>, agent: &AgentPlan, sources: &[String]) 
     for sub in &agent.sub_agents {
         for (index, tool) in sub.tools.iter().enumerate().filter(|(_, tool)| !sources.contains(tool)) {
             let path = format!("agent.subAgents.{}.tools[{index}]", sub.name);
-            let message = format!("'{}' is no source of tools", tool.escape_debug());
+            let message = format!("'{}' is not a source of tools", tool.escape_debug());
             document.faults.add(&path, message, format!("Name one that is configured; {}.", known(sources)));
         }
     }

@@ -17,7 +17,7 @@ const MAX_NAME_CHARS: usize = 100;
 /// The longest name of a test: parameters stand in it.
 const MAX_TEST_NAME_CHARS: usize = 1_000;
 
-const KEY_FIX: &str = "Keys never stand in a file or a flag: put it into an environment variable (a secret of the \
+const KEY_FIX: &str = "Keys never belong in a file or a flag: put it into an environment variable (a secret of the \
                        repository in CI), and revoke it if it was committed.";
 
 /// The text here, if it is usable text at all: not blank, no NUL, no key.
@@ -32,7 +32,7 @@ fn text_here<'n>(at: &Place<'n>, wanted: &str) -> Option<&'n str> {
         return at.fault("must not be empty", "Give it a value; a key that is not required can be left out.");
     }
     if text.contains('\0') {
-        return at.fault("holds a NUL character", "Remove it.");
+        return at.fault("contains a NUL character", "Remove it.");
     }
     Some(text)
 }
@@ -147,7 +147,7 @@ impl Readable for VarName {
     const SEPARATORS: &'static [char] = &[',', ' ', '\t', '\r', '\n'];
 
     fn kind() -> String {
-        "name of a variable".to_owned()
+        "variable name".to_owned()
     }
 
     fn read(at: &Place<'_>) -> Option<Self> {
@@ -174,7 +174,7 @@ impl Readable for TestName {
     const SEPARATORS: &'static [char] = &['\r', '\n'];
 
     fn kind() -> String {
-        "name of a test".to_owned()
+        "test name".to_owned()
     }
 
     fn read(at: &Place<'_>) -> Option<Self> {
@@ -196,7 +196,7 @@ impl Readable for BotName {
     const SEPARATORS: &'static [char] = &[',', ' ', '\t', '\r', '\n'];
 
     fn kind() -> String {
-        "login of a bot".to_owned()
+        "bot login".to_owned()
     }
 
     fn read(at: &Place<'_>) -> Option<Self> {
@@ -207,7 +207,7 @@ impl Readable for BotName {
         if !first || !rest || text.len() > MAX_NAME_CHARS {
             return at.fault(
                 "must be the login of one bot",
-                "Write it as the forge shows it, in quotes, such as \"renovate[bot]\"; there are no patterns.",
+                "Write it as the Git host shows it, in quotes, such as \"renovate[bot]\"; there are no patterns.",
             );
         }
         Some(Self(text.to_owned()))
@@ -234,7 +234,7 @@ impl Readable for HttpUrl {
             return at.fault("must be an http(s) address", fix);
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return at.fault("must not hold credentials", fix);
+            return at.fault("must not contain credentials", fix);
         }
         if url.query().is_some() || url.fragment().is_some() {
             return at.fault("must not have a `?` or `#` part", fix);

@@ -20,7 +20,7 @@ pub struct BaselineFinished {
     pub failing: Vec<String>,
     /// Tests that failed once and passed once: set aside.
     pub flaky: Vec<String>,
-    /// Tests that fail for want of a service, or for the machine's sake, beside others that do not: set aside.
+    /// Tests that fail for lack of a service, or for the machine's sake, beside others that do not: set aside.
     #[serde(default)]
     pub environment: Vec<String>,
     /// Tests that fail and that the run was not asked to mend.

@@ -126,7 +126,7 @@ impl Blocker {
                 }))
             }
             Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
-                Err(format!("`blocked_on` holds {value}: each entry is an object with `kind` and `ref`"))
+                Err(format!("`blocked_on` contains {value}: each entry must be an object with `kind` and `ref`"))
             }
         }
     }

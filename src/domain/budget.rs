@@ -9,7 +9,7 @@ use super::units::{Charge, MicroUsd};
 pub struct Budget {
     /// The most all model calls together may cost.
     pub max_cost: MicroUsd,
-    /// The most iterations over all tiers.
+    /// Cap on iterations over all tiers.
     pub max_iterations: u32,
     /// The most active time in milliseconds. Waiting for CI or a person has its own clock (contradiction 11).
     pub max_active_ms: u64,

@@ -56,13 +56,13 @@ fn fault_at(schema: &Value, at: &str) -> Option<(String, String)> {
             "minimum" | "maximum" if !rule.is_number() => wrong("a number"),
             "description" if !rule.is_string() => wrong("text"),
             known if KEYWORDS.contains(&known) => None,
-            _ => Some((below.clone(), format!("is no keyword that is checked here; use {}", KEYWORDS.join(", ")))),
+            _ => Some((below.clone(), format!("is not a supported keyword; use {}", KEYWORDS.join(", ")))),
         };
         if found.is_some() {
             return found;
         }
     }
-    crossed(rules).map(|keyword| (join(at, keyword), "is above its upper limit, so that nothing fits".to_owned()))
+    crossed(rules).map(|keyword| (join(at, keyword), "is above its upper limit, so nothing fits".to_owned()))
 }
 
 /// The lower limit that is above its upper one.

@@ -71,7 +71,7 @@ impl LeftoverFate {
         match self {
             Self::Removed => "removed",
             Self::PutBack => "put back as it was",
-            Self::Stays => "could not be removed, look at it before a tool does",
+            Self::Stays => "could not be removed: look at it before you use tools here",
         }
     }
 }

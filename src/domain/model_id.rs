@@ -78,7 +78,7 @@ impl From<ModelId> for String {
 impl TryFrom<String> for ModelId {
     type Error = String;
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        Self::parse(&text).ok_or_else(|| format!("`{text}` is no provider/model"))
+        Self::parse(&text).ok_or_else(|| format!("`{text}` is not of the form provider/model"))
     }
 }
 

@@ -76,7 +76,7 @@ pub const DISCARDED: &str = "discarded by a later run";
 
 /// The reason of a run whose tests pass with what was changed while it stood still: nothing has shown that they can still fail.
 pub const PASSES_BY_NOW: &str =
-    "the tests pass by now, with what was changed while the run stood still; whether they can still fail was not tried";
+    "the tests pass now, with what was changed while the run waited; whether they can still fail was not tried";
 
 /// The end of the reason of a run that a person ended: who did stands before it.
 pub const STOPPED_BY_COMMENT: &str = "stopped the run by a comment";

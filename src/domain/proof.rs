@@ -74,7 +74,7 @@ impl EvidenceKind {
         match self {
             Self::Seen => "every test that failed was seen passing, and none is gone",
             Self::StartsRules => "the tests pass with the build files of the start",
-            Self::Untouched => "no file that judges was touched while the tests ran",
+            Self::Untouched => "no protected file was touched while the tests ran",
             Self::Poisoned => "a failure put into a test's own body is reported",
             Self::AlteredExpectation => "with another expected value the test fails",
             Self::Renamed => "the tests pass under other names",

@@ -160,24 +160,23 @@ impl RemarkKind {
     #[must_use]
     pub const fn sentence(self) -> &'static str {
         match self {
-            Self::EndsProcess => "it ends the process, or puts another in its place",
+            Self::EndsProcess => "it ends the process, or replaces it by another",
             Self::PrintsResults => "it prints what a test runner prints, or writes past it",
             Self::HooksIntoRunner => "it hooks into the runner, its assertions or the end of the process",
             Self::AsksWhoTests => "it asks whether it is being tested",
-            Self::LooksAlike => "it holds a name with letters of another script, which looks like a different name",
-            Self::StandsInFor => "a new file is found in the place of one that was there",
+            Self::LooksAlike => "it contains a name with letters of another script, which looks like a different name",
+            Self::StandsInFor => "a new file is found in place of an existing one",
             Self::AltersBuild => "it alters how the product is built; the tests pass without that too",
             Self::NeedsItsBuild => {
                 "the tests pass only with the change's own build file, which could decide how they are run"
             }
             Self::RightForTheseOnly => {
-                "with other values in the tests' calls the product says what it said without the change, or the same whatever they are: is it right for those \
-                 too?"
+                "with other values in the tests' calls the code answers as without the change, or always the same: is it right for those too?"
             }
             Self::HoldsExpectation => {
-                "it holds both what a test passes in and what that test expects: is it right for other values too?"
+                "it contains both a test's input and its expected value: is it right for other values too?"
             }
-            Self::UntestedChoice => "no test looks at what it decides by",
+            Self::UntestedChoice => "no test depends on this",
             Self::NotNeeded => "the tests pass without this part of the change",
             Self::RightInRunnerOnly => {
                 "a test passes when its runner calls it; called again or otherwise it fails as it did at the start"
@@ -186,19 +185,17 @@ impl RemarkKind {
                 "a test passes here, and fails as it did at the start in other surroundings (another folder, time, language, terminal, thread, \
                  or the variables of production)"
             }
-            Self::SwallowsErrors => "whatever goes wrong ends here, and nothing looks at what it was",
-            Self::KeepsState => "what one caller stores here, all others find",
-            Self::DropsAPart => "a part of what it did is gone",
+            Self::SwallowsErrors => "every error ends here, and nothing looks at it",
+            Self::KeepsState => "what one caller stores here, all others see",
+            Self::DropsAPart => "it no longer does a part of what it did",
             Self::DecidesEquality => "tests compare by this rule of equality",
-            Self::LeavesTheLike => {
-                "what the change takes out of another place still stands here: is it wrong here too?"
-            }
+            Self::LeavesTheLike => "what the change removes elsewhere is still here: is it wrong here too?",
             Self::FailsForOthers => "this test passes with its own values alone",
-            Self::ChangesForAll => "to load or call it changes what all code of the process shares, and did not before",
-            Self::RemovalNotNeeded => "the change takes this out, and the tests pass with it, too",
-            Self::RefusesNoMore => "it refused values beside the tests' own before, and no longer does",
-            Self::AwaitsNoMore => "it waited for what it is given to call before, and no longer does",
-            Self::AddsTests => "it adds tests: they pass, and had no part in the proof",
+            Self::ChangesForAll => "loading or calling it now changes state that the whole process shares",
+            Self::RemovalNotNeeded => "the change removes this, but the tests pass with it too",
+            Self::RefusesNoMore => "it used to reject values that no test uses, and no longer does",
+            Self::AwaitsNoMore => "it used to wait for what it calls, and no longer does",
+            Self::AddsTests => "it adds tests: they pass, but are no part of the proof",
         }
     }
 }

@@ -13,7 +13,7 @@ pub fn over_memory(exit: Exit) -> Option<String> {
              raises it, 0 is no limit"
         )),
         Exit::MemoryTogether { limit_mb } => Some(format!(
-            "the tests' processes together passed {limit_mb} MB of memory (`test.memoryMb` for each processor), and were ended; a \
+            "the tests' processes together exceeded {limit_mb} MB of memory (`test.memoryMb` for each processor), and were ended; a \
              larger number raises it, 0 is no limit"
         )),
         Exit::MachineMemory => Some(

@@ -31,7 +31,7 @@ pub fn refusal(url: &Url, hosts: &[String]) -> Option<String> {
     }
 }
 
-/// A host as it is named in a list, in the form in which addresses are compared. `None` for what is no host alone.
+/// A host as it is named in a list, in the form in which addresses are compared. `None` for what is not a host alone.
 #[must_use]
 pub fn named_host(text: &str) -> Option<String> {
     let text = text.trim();

@@ -177,7 +177,7 @@ fn outcome(relay: &Relay, status: u16, headers: &HeaderMap, metered: Metered, en
         End::Whole if status == 200 && usage.is_some() => (CallStatus::Ok, None),
         End::Whole => (CallStatus::InvalidResponse, Some("the answer does not say what it used".to_owned())),
         End::Cut(what) => (CallStatus::NetworkError, Some(format!("the vendor's answer was cut: {what}"))),
-        End::HungUp => (CallStatus::Aborted, Some("the client hung up before the answer was complete".to_owned())),
+        End::HungUp => (CallStatus::Aborted, Some("the client disconnected before the answer was complete".to_owned())),
     };
     Outcome { status: call_status, usage, billed_model, dear_tier, billing: Billing::Possible, error: why }
 }

@@ -79,7 +79,7 @@ impl Handler {
             return ours(refusal::plain(StatusCode::UNAUTHORIZED, "upshift: the key is not this session's"));
         }
         let Some(route) = Some(head.uri.path()).filter(|_| head.method == HttpMethod::POST).and_then(route) else {
-            return ours(refusal::plain(StatusCode::NOT_FOUND, "upshift: this gateway serves model calls alone"));
+            return ours(refusal::plain(StatusCode::NOT_FOUND, "upshift: this gateway serves only model calls"));
         };
         let spoken = route.spoken;
         match self.serve(route, &head.headers, head.uri.query(), incoming).await {
@@ -164,7 +164,7 @@ impl Handler {
                 && let Some(failure) = failure.as_ref().filter(|failure| self.is_limited_side(failure, &order))
             {
                 let message =
-                    format!("upshift: this side call is not made, its model cannot be asked now: {}", failure.message);
+                    format!("upshift: this side call was not made, its model cannot be asked now: {}", failure.message);
                 call.settle(failed(failure.clone()));
                 return Err(Refused { why: Why::Request, message });
             }
@@ -242,7 +242,7 @@ impl Handler {
     fn prepare(&self, route: &Route, lane: &Lane, bytes: Bytes) -> Result<Prepared, Refused> {
         let spoken = route.spoken;
         let Ok(Value::Object(mut body)) = serde_json::from_slice(&bytes) else {
-            return Err(Refused::request("upshift: the body is no JSON object"));
+            return Err(Refused::request("upshift: the body is not a JSON object"));
         };
         let named = match &route.model {
             Some(named) => named.clone(),
@@ -254,15 +254,15 @@ impl Handler {
         wire::unbounded(spoken, &body).map_err(|unbounded| Refused::request(unbounded.to_string()))?;
         let (target, purpose) = self.gateway.target(&lane.provider, &named).map_err(|pinned| {
             Refused::request(format!(
-                "upshift: this session is held to the model {pinned}, which this wire does not reach"
+                "upshift: this session may use only the model {pinned}, which this API cannot reach"
             ))
         })?;
         let offers_tools = body.get("tools").and_then(Value::as_array).is_some_and(|tools| !tools.is_empty());
         let purpose = purpose.unwrap_or_else(|| self.ledger.purpose(&named, offers_tools));
         let info = self.gateway.info(&target).filter(|info| info.price.is_some()).ok_or_else(|| {
             Refused::request(format!(
-                "upshift: `{target}` has no known price, so its calls cannot be held to a cost cap → Fix: price it under `models` in \
-                 .github/upshift.yml, or hold the session to another model with --model"
+                "upshift: `{target}` has no known price, so its calls cannot be kept under a cost cap → Fix: price it under `models` in \
+                 .github/upshift.yml, or give the session another model with --model"
             ))
         })?;
         let (mut changed, mut asks_tier) = (false, false);
@@ -340,10 +340,12 @@ async fn read(headers: &HeaderMap, incoming: Incoming) -> Result<Bytes, Refused>
             let mut plain = Vec::new();
             let unpacked =
                 flate2::read::MultiGzDecoder::new(bytes.as_ref()).take(MAX_BODY as u64 + 1).read_to_end(&mut plain);
-            unpacked.map_err(|error| Refused::request(format!("upshift: the body is no gzip: {error}")))?;
+            unpacked.map_err(|error| Refused::request(format!("upshift: the body is not gzip: {error}")))?;
             if plain.len() > MAX_BODY { Err(too_large()) } else { Ok(plain.into()) }
         }
-        other => Err(Refused::request(format!("upshift: bodies packed with `{other}` are not read; send them plain"))),
+        other => Err(Refused::request(format!(
+            "upshift: bodies compressed with `{other}` are not supported; send them uncompressed"
+        ))),
     }
 }
 

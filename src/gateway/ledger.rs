@@ -383,7 +383,7 @@ impl Ledger {
     fn refuse_dear(&self, tier: &str) {
         let tier: String = self.clean(tier).chars().take(40).collect();
         let why =
-            format!("the vendor served the service tier `{tier}`, which is dearer than what is set aside for a call");
+            format!("the vendor served the service tier `{tier}`, which costs more than what is reserved for a call");
         self.end(NoMoreCalls::DearTier, format!("upshift: this session makes no more model calls: {why}"));
         self.warn(&format!("No more model calls are made: {why}"));
     }
@@ -410,7 +410,7 @@ impl Drop for OpenCall {
                 billed_model: None,
                 dear_tier: None,
                 billing: Billing::Possible,
-                error: Some("the client hung up before the answer began".to_owned()),
+                error: Some("the client disconnected before the answer began".to_owned()),
             };
             ledger.settle(self, outcome);
         }

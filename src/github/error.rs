@@ -159,7 +159,7 @@ pub enum GithubError {
     },
     /// The token cannot be sent at all.
     #[error(
-        "the GitHub token is empty or holds characters that no token has → Fix: check the input github-token for line breaks or quotes"
+        "the GitHub token is empty or contains characters that no token has → Fix: check the input github-token for line breaks or quotes"
     )]
     Token,
     /// 401.

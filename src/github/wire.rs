@@ -84,10 +84,10 @@ impl Wire {
         let refuse = |reason: &str| GithubError::Address { url: base.to_owned(), reason: reason.to_owned() };
         let url = Url::parse(base.trim_end_matches('/')).map_err(|error| refuse(&error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-            return Err(refuse("it is no web address"));
+            return Err(refuse("it is not a web address"));
         }
         if !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
-            return Err(refuse("it holds more than scheme, host, port and path"));
+            return Err(refuse("it contains more than scheme, host, port and path"));
         }
         let token = token.expose_secret().trim();
         if token.is_empty() || token.contains(char::is_whitespace) {
@@ -197,7 +197,7 @@ impl Wire {
             return Ok(Err(Broken::Lost("a redirect without an address".to_owned())));
         };
         let Ok(url) = self.base.join(location) else {
-            return Ok(Err(Broken::Lost("a redirect to no address".to_owned())));
+            return Ok(Err(Broken::Lost("a redirect to an invalid address".to_owned())));
         };
         if url.scheme() != "https" && self.base.scheme() == "https" {
             return Ok(Err(Broken::Lost("a redirect to an address without encryption".to_owned())));

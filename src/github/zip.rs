@@ -11,7 +11,7 @@ use rawzip::{CompressionMethod, ZipArchive, ZipArchiveEntryWayfinder, ZipSliceAr
 /// Why nothing can be taken out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ZipError {
-    #[error("it is no zip archive, or one that is cut")]
+    #[error("it is not a zip archive, or is truncated")]
     Broken,
     #[error("its entry is encrypted or packed in a way that is not supported")]
     Unsupported,

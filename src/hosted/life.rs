@@ -273,7 +273,7 @@ fn judge(
     if has_worked {
         // What it wrote stays, and the tests judge it.
         return Err(FailureReason::ToolFailed {
-            message: format!("{}: the agent did not come to its end ({how}): {said}", spec.target),
+            message: format!("{}: the agent did not finish ({how}): {said}", spec.target),
         });
     }
     Err(unusable(&spec.target, &format!("it asked no model and ended ({how}): {said}")))

@@ -63,13 +63,13 @@ impl<'d> Client<'d> {
 
     fn relative<'p>(&self, path: &'p str) -> Result<&'p str, String> {
         let inside = Path::new(path).strip_prefix(self.root).unwrap_or(Path::new(path));
-        inside.to_str().filter(|_| inside.is_relative()).ok_or_else(|| format!("`{path}` lies outside of the checkout"))
+        inside.to_str().filter(|_| inside.is_relative()).ok_or_else(|| format!("`{path}` is outside the checkout"))
     }
 
     fn read(&self, path: &str, line: Option<u64>, limit: Option<u64>) -> Result<Value, String> {
         let relative = self.relative(path)?;
         let text = self.workspace.read_text(relative);
-        let text = text.ok_or_else(|| format!("`{relative}` is no text file of the checkout"))?;
+        let text = text.ok_or_else(|| format!("`{relative}` is not a text file of the checkout"))?;
         if line.is_none() && limit.is_none() {
             return Ok(json!({ "content": text }));
         }

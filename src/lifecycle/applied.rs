@@ -76,7 +76,7 @@ pub enum Sum {
 /// # Errors
 /// Why there is nothing to merge, in words.
 pub fn claimed(run: &LoadedRun) -> Result<Claimed, String> {
-    let text = run.state.as_deref().ok_or("its log holds no state of it")?;
+    let text = run.state.as_deref().ok_or("its log has no state of it")?;
     let state: RunState = serde_json::from_str(text).map_err(|error| format!("its state cannot be read: {error}"))?;
     let tree = state.current.map(|current| current.tree).ok_or("its log names no change")?;
     let failing = state.baseline.map(|baseline| baseline.failing).unwrap_or_default();
@@ -154,7 +154,7 @@ async fn judged(
     let start = climb.start().clone();
     let tree = match workspace.merged(revisions, &start, change).await {
         Ok(Merged::Over(tree)) => tree,
-        Ok(Merged::Conflict { path }) => return Ok(Applied::Conflict(format!("{path} was changed by another, too"))),
+        Ok(Merged::Conflict { path }) => return Ok(Applied::Conflict(format!("{path} was also changed by another"))),
         Err(RebuildError::Workspace(error)) => return Err(error.into()),
         Err(RebuildError::Revision(RevisionError::Stopped)) => return Ok(Applied::Stopped),
         Err(other) => return Ok(Applied::Refused(other.to_string())),

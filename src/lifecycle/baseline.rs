@@ -307,7 +307,7 @@ fn messages(context: &Context<'_>, report: &TestReport) -> Vec<TestMessage> {
     report.failing().take(MOST_MESSAGES).map(message).filter(|message| !message.said.trim().is_empty()).collect()
 }
 
-/// Tests that fail for want of a service, or because of the machine, where others fail for another reason. Where all do, the run's kind
+/// Tests that fail for lack of a service, or because of the machine, where others fail for another reason. Where all do, the run's kind
 /// says so.
 fn for_the_environment(report: &TestReport, flaky: &[String], others: &[String]) -> Vec<String> {
     let steady = |test: &&TestCase| !flaky.contains(&test.name) && !others.contains(&test.name);
@@ -407,7 +407,7 @@ fn decide(
     }
     let why = match told_apart {
         0 => "the tests already pass".to_owned(),
-        count => format!("no test that was asked for fails; {count} others do"),
+        count => format!("none of the named tests fails; {count} others do"),
     };
     match verdict {
         Verdict::Green if climb.measured.judged_by_ci => Next::ready(climb, events),
@@ -429,7 +429,7 @@ fn set_aside(finished: &BaselineFinished) -> Vec<Event> {
     if !finished.environment.is_empty() {
         let names = finished.environment.join(", ");
         let message = format!(
-            "set aside, since they fail for want of a service or for the machine and not for the code: {names}. To have them judged, start \
+            "set aside, since they fail for lack of a service or because of the machine, not because of the code: {names}. To have them judged, start \
              what they need (`services:` in the workflow, test.setupCommand) and see `network`"
         );
         events.push(Event::Warning { message });

@@ -39,7 +39,7 @@ pub async fn look(github: &GitHub, commit: &CommitSha, on: &[Blocker]) -> Result
     let mut ways = Vec::new();
     for blocker in on {
         let way = match one(github, commit, blocker).await {
-            Err(GithubError::NotFound { .. }) => Way::Blocked(format!("{blocker}, of which nobody knows")),
+            Err(GithubError::NotFound { .. }) => Way::Blocked(format!("{blocker}, whose state is unknown")),
             other => other?,
         };
         ways.push(way);

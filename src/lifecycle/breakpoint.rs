@@ -127,7 +127,7 @@ pub(super) async fn run(
 
 async fn look(context: &Context<'_>, climb: &Climb, wait: &Wait, waited_ms: u64) -> Result<Seen, GithubError> {
     let Some(outside) = context.world.outside else {
-        return Ok(Seen::Answer(Answer::Unreadable, "there is no access to the forge".to_owned()));
+        return Ok(Seen::Answer(Answer::Unreadable, "there is no access to the Git host".to_owned()));
     };
     let Some(github) = &outside.github else {
         return Ok(Seen::Answer(Answer::Unreadable, "there is no token for the API".to_owned()));
@@ -240,7 +240,7 @@ async fn act(
         }
         Answer::TimedOut if wait.awaited == Awaited::Ci => {
             let stop_reason =
-                format!("CI of {} is not over yet: {detail}; `upshift resume` goes on waiting", wait.commit.short());
+                format!("CI of {} is not over yet: {detail}; `upshift resume` keeps waiting", wait.commit.short());
             park(climb, wait, stop_reason, vec![cleared])
         }
         Answer::Green | Answer::Merged => conclude(charter, climb, &wait.fix, vec![cleared]),
@@ -275,8 +275,8 @@ fn later(context: &Context<'_>, climb: Climb, wait: Wait, trouble: Option<String
     let is_trouble = trouble.is_some();
     let stands = match (trouble, wait.awaited) {
         (None, Awaited::Ci) => format!("{about} is under way"),
-        (None, Awaited::Merge | Awaited::Blockers) => format!("{about} is up to people"),
-        (Some(trouble), _) => format!("nobody could say how {about} stands: {trouble}"),
+        (None, Awaited::Merge | Awaited::Blockers) => format!("{about} depends on people"),
+        (Some(trouble), _) => format!("the state of {about} could not be read: {trouble}"),
     };
     // On somebody's own machine, and where the job's own token pushed, nothing starts by itself.
     let stop_reason = match wait.awaited {
@@ -313,9 +313,9 @@ fn again(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, mut cl
     let (most, detail) = (context.charter.plan.github.max_pushes, context.redact(&work.detail));
     let ends = if !work.is_told {
         // Nobody is paid to guess.
-        Some(format!("CI is red in {detail}, and nothing says why"))
+        Some(format!("CI is red in {detail}, and no log gives a reason"))
     } else if climb.delivered.pushes >= most {
-        Some(format!("{} pushed (max-pushes), and the answer is still no: {detail}", times(most)))
+        Some(format!("{} pushed (max-pushes), and it is still rejected: {detail}", times(most)))
     } else {
         None
     };

@@ -97,7 +97,7 @@ pub(super) async fn read(
         }
         Ok(Err(GithubError::Stopped(_))) => return Follows::Nothing,
         Ok(Err(error)) => error.to_string(),
-        Err(_late) => "the forge did not answer in time".to_owned(),
+        Err(_late) => "the Git host did not answer in time".to_owned(),
     };
     climb.comments.not_before_ms = now.saturating_add(PAUSE_MS);
     if !std::mem::replace(&mut climb.comments.complained, true) {
@@ -216,11 +216,9 @@ fn obey(
     for given in given.into_iter().filter(|given| given.rank > Rank::Stranger) {
         let tier_index = climb.position.tier_index;
         let (command, (answer, said)) = match given.said {
-            Said::Command(_) if given.edited => {
-                (None, not_understood("an edited comment is not obeyed: write a new one"))
-            }
+            Said::Command(_) if given.edited => (None, not_understood("edited comments are ignored: write a new one")),
             Said::Command(command) if !command::may(given.rank, command) => {
-                (Some(command), refused("only who may change settings may raise the budget"))
+                (Some(command), refused("only people who may change settings may raise the budget"))
             }
             Said::Command(Command::Stop) => {
                 follows = Follows::Stop(given.by.clone());
@@ -258,16 +256,18 @@ fn carry_out(
     events: &mut Vec<Event>,
 ) -> Done {
     match command {
-        Command::Fix | Command::Retry => (CommandAnswer::UnderWay, "this run is at work".to_owned()),
+        Command::Fix | Command::Retry => (CommandAnswer::UnderWay, "this run is under way".to_owned()),
         Command::Stop => obeyed("the run ends"),
         Command::Pause | Command::Resume | Command::Remove { .. } => {
-            refused("only a backlog is paused and shortened by comments")
+            refused("comments can pause and shorten a backlog only")
         }
-        Command::Escalate if matches!(at, At::Waiting(_) | At::Held(_)) => refused("the run waits, no tier is at work"),
+        Command::Escalate if matches!(at, At::Waiting(_) | At::Held(_)) => {
+            refused("the run is waiting, no tier is at work")
+        }
         Command::Escalate => escalate(context, memory, climb, events),
         Command::Add { iterations } => {
             if climb.comments.added.saturating_add(iterations) > MOST_ADDED {
-                return refused("comments may add a hundred iterations to a run, and have");
+                return refused("comments have added the maximum of a hundred iterations");
             }
             climb.comments.added += iterations;
             climb.allowance.add_iterations(climb.position.tier_index, iterations);

@@ -206,7 +206,7 @@ impl Writer {
             self.work.abort();
         }
         let trouble = self.queue.told().trouble.take();
-        let late = || "the forge did not answer in time".to_owned();
+        let late = || "the Git host did not answer in time".to_owned();
         let why = trouble.or_else(|| (!in_time).then(late))?;
         Some(format!("the pull request's comment is not up to date: {why}"))
     }

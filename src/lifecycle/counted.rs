@@ -31,7 +31,7 @@ pub(super) async fn failure(context: &Context<'_>, failure: &[String]) -> (Optio
         Admission::Admitted(before) if most.is_some_and(|most| before.spent >= most) => {
             let most = most.unwrap_or_default();
             let reason = format!(
-                "the runs for this failure have cost {}, and `global.maxCostUsdPerPr` is {most} → Fix: raise it, or mend the failure",
+                "the runs for this failure have cost {}, and `global.maxCostUsdPerPr` is {most} → Fix: raise it, or fix the failure",
                 before.spent
             );
             (Some((Outcome::Refused { reason: reason.clone() }, reason)), Vec::new())
@@ -43,14 +43,14 @@ pub(super) async fn failure(context: &Context<'_>, failure: &[String]) -> (Optio
         }
         Admission::UsedUp { attempts } => {
             let reason = format!(
-                "this failure has had {}, and `max-attempts-per-pr` is {allowed} → Fix: start the workflow by hand for one more, or mend it",
+                "this failure has had {}, and `max-attempts-per-pr` is {allowed} → Fix: start the workflow by hand for one more, or fix it",
                 count(u64::from(attempts), "run")
             );
             (Some((Outcome::Refused { reason: reason.clone() }, reason)), Vec::new())
         }
         Admission::Unknown { why } => {
             let reason = context.redact(&format!(
-                "how many runs this failure has had, and what they cost, cannot be told: {why} → Fix: give the job `actions: read`, or start \
+                "how many runs this failure has had, and what they cost, cannot be determined: {why} → Fix: give the job `actions: read`, or start \
                  the workflow by hand for one more"
             ));
             (Some((Outcome::Refused { reason: reason.clone() }, reason)), Vec::new())

@@ -17,7 +17,7 @@ pub enum Heard {
 
 /// Stands above the report of a run whose wait a person has ended.
 const NOTE: &str =
-    "**Stopped.** A comment ended the wait: nothing goes on with this run. Comment `/upshift fix` for a new one.";
+    "**Stopped.** A comment ended the wait: this run does not continue. Comment `/upshift fix` for a new one.";
 
 /// Looks whether a run has heard the comment, and where it has not and asks for that, ends the waits of the pull request's runs.
 ///

@@ -236,7 +236,7 @@ pub async fn fetch_log(place: Place<'_>, name: &str, stamp: &Stamp, folder: &Pat
     if place.default_branch.is_none() || branch != place.default_branch {
         return Err(format!("the artifact {name} is not from a run of the default branch's workflow"));
     }
-    let missing = || format!("the artifact {name} holds no log");
+    let missing = || format!("the artifact {name} contains no log");
     let path = unpack(place.github, &artifact, folder).await?.ok_or_else(missing)?;
     vouched(&path, stamp).map_err(|why| format!("the log in the artifact {name} cannot be used: {why}"))?;
     Ok(path)

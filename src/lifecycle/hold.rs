@@ -83,7 +83,7 @@ pub(super) async fn run(
             Next::end(climb, Outcome::Blocked { reason: reason.clone() }, reason, events)
         }
         Ok(Way::Blocked(what)) => park(context, climb, hold, &format!("waiting for {what}")),
-        Err(error) => park(context, climb, hold, &format!("nobody could say how things stand: {error}")),
+        Err(error) => park(context, climb, hold, &format!("the state could not be read: {error}")),
     }
 }
 

@@ -30,8 +30,7 @@ pub(super) fn note(context: &Context<'_>, recorder: &mut Recorder<'_>, start: &T
     let Some(log) = context.charter.plan.audit.clone() else { return };
     if let Err(error) = context.world.workspace.note_writes(&context.charter.run_id, &log, start) {
         let message = format!(
-            "what is written into the tree could not be noted ({error}): if this run is killed, look at what is changed before you run \
-             upshift here again"
+            "what is written into the tree could not be recorded ({error}): if this run is killed, check the changed files before you run upshift here again"
         );
         recorder.warn(message);
     }

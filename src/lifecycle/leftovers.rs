@@ -13,14 +13,13 @@ pub(super) fn note(context: &Context<'_>, recorder: &mut Recorder<'_>) {
         Ok(left) => {
             let names: Vec<&str> = left.iter().map(String::as_str).take(MOST_LEFTOVERS).collect();
             format!(
-                "an earlier run here was killed; since its start there is new what git, shells or editors run unasked: {} → Fix: look at \
+                "an earlier run here was killed; since its start there are new files that git, shells or editors run automatically: {} → Fix: look at \
                  it, and remove what is not yours",
                 names.join(", ")
             )
         }
         Err(error) => format!(
-            "what git, shells and editors would run could not be noted ({error}): if this run is killed, look at what is new in the tree \
-             before you use them there"
+            "what git, shells and editors would run could not be recorded ({error}): if this run is killed, check the new files in the tree before you use them there"
         ),
     };
     recorder.warn(message);

@@ -22,8 +22,7 @@ use crate::policy::verdict::{self, Baseline};
 use crate::test_run;
 
 /// The message about edits that are in the way of somebody else's.
-const SET_ASIDE: &str =
-    "the run's own edits so far were to some of these files: they are put aside, and it goes on from what is there now";
+const SET_ASIDE: &str = "the run's own edits so far were to some of these files: they are put aside, and it continues from what is there now";
 
 /// Takes what was changed meanwhile into the start of a run at work that had left the files in order.
 ///

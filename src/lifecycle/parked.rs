@@ -108,7 +108,7 @@ async fn again(queue: Queue<'_>, due: &Due) -> Result<Option<&'static str>, Gith
     let pull = github.pull(due.pull_request).await?;
     let is_here = |repository: &RepoName| repository.is(github.repository());
     if pull.state != PullState::Open {
-        return Ok(Some("the pull request is not open any more"));
+        return Ok(Some("the pull request is no longer open"));
     }
     if !pull.head.repository.as_ref().is_some_and(is_here) {
         return Ok(Some("the pull request comes from another repository"));

@@ -54,7 +54,7 @@ impl Portable {
         };
         match found {
             Ok(base) => self.base = Some(base),
-            Err(error) => tracing::info!("the run can go on here alone: {error}"),
+            Err(error) => tracing::info!("the run can be continued only here: {error}"),
         }
         self.base.as_ref().map(|base| base.commit.clone())
     }

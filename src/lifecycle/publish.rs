@@ -264,11 +264,11 @@ async fn auto_merge(context: &Context<'_>, recorder: &Recorder<'_>, number: u64)
     let github = context.world.outside?.github.as_ref()?;
     let message = if recorder.is_proven() {
         match github.enable_auto_merge(number).await {
-            Ok(()) => format!("#{number} is merged by itself once everything that the repository requires is there"),
-            Err(error) => format!("#{number} is not merged by itself: {error}"),
+            Ok(()) => format!("#{number} is merged automatically once everything that the repository requires is met"),
+            Err(error) => format!("#{number} is not merged automatically: {error}"),
         }
     } else {
-        format!("#{number} is not merged by itself: no experiment has shown that its tests can still fail")
+        format!("#{number} is not merged automatically: no experiment has shown that its tests can still fail")
     };
     Some(Event::Warning { message: context.redact(&message) })
 }
@@ -302,7 +302,7 @@ fn description(context: &Context<'_>, recorder: &Recorder<'_>, climb: &Climb) ->
     let what = if climb.measured.judged_by_ci {
         "The tests pass where upshift ran. This change is for what failed in CI alone, and CI judges it:"
     } else if climb.failing_at_first().is_empty() {
-        "upshift mended the build, which said:"
+        "upshift fixed the build, which failed with:"
     } else {
         "upshift made these failing tests pass:"
     };

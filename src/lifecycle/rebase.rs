@@ -40,7 +40,7 @@ pub(super) async fn run(
         Err(error) => return Ok(publish::failed(context, climb, fix, &error)),
     };
     let [start, tree] = rebased.trees.as_slice() else {
-        return Err(LifecycleError::State("a tree is missing that somebody's push was put under".to_owned()));
+        return Err(LifecycleError::State("a tree is missing that the fix was put on".to_owned()));
     };
     let judged = judged(context, recorder, (&mut climb, &fix), (start, tree), &rebased.files).await?;
     let short = head.short().to_owned();
@@ -54,7 +54,7 @@ pub(super) async fn run(
         return Ok(stuck(&context.charter, climb, context.redact(&reason)));
     }
     let message = format!(
-        "somebody pushed {short} to {branch} meanwhile: the fix was put on top of it, and tests and court agree"
+        "somebody pushed {short} to {branch} meanwhile: the fix was put on top of it, and tests and proof hold there"
     );
     let started = Event::PublishStarted { branch, parent: head.clone() };
     let fix = Fix { onto: Some(head), rebased: fix.rebased + 1, ..fix };

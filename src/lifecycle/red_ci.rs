@@ -39,8 +39,7 @@ pub(super) fn handed_over(red: &RedCi, most: u32) -> String {
     let pushes = if most == 1 { "one push".to_owned() } else { format!("{most} pushes") };
     let because = red.failed.iter().find(|job| job.why_not.is_some()).map(because).unwrap_or_default();
     format!(
-        "the tests pass here, but {}; upshift could not make it fail here{because}, so that CI judges the changes, after {pushes} at \
-         most (max-pushes)",
+        "the tests pass here, but {}; upshift could not make it fail here{because}, so CI judges the changes, after {pushes} at most (max-pushes)",
         what_failed(red)
     )
 }
@@ -104,7 +103,7 @@ pub(super) async fn once_more(context: &Context<'_>, red: &RedCi) -> Option<(Out
         }
     }
     let reason = format!(
-        "{}, and runs once more, since the tests pass here; if it fails again, that or `/upshift retry` starts a run, and if it passes there is nothing left to do",
+        "{}, and runs once more, since the tests pass here; if it fails again, that or `/upshift retry` starts a run",
         what_failed(red)
     );
     Some((Outcome::Parked, reason))

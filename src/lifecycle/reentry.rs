@@ -75,7 +75,7 @@ pub struct Answered {
 pub async fn find(query: HeadQuery<'_>) -> Result<Found, GithubError> {
     let patience = query.clock.monotonic_ms().saturating_add(PATIENCE_MS);
     let Some((_, stamp)) = stamped(query).await? else {
-        return Ok(Found::Nothing("no comment of upshift's tells of its run"));
+        return Ok(Found::Nothing("no comment of upshift's names its run"));
     };
     if let Some(why) = refusal(&stamp, query) {
         return Ok(Found::Nothing(why));
@@ -83,7 +83,7 @@ pub async fn find(query: HeadQuery<'_>) -> Result<Found, GithubError> {
     // The step behind it keeps the log, and it may be at work yet while a fast CI is over.
     for job in [history::job_of(&stamp.artifact), stamp.claimed].into_iter().flatten() {
         if !is_over(query, job, patience).await? {
-            return Ok(Found::StillWaiting(format!("the workflow run {} is at work on it", job.0)));
+            return Ok(Found::StillWaiting(format!("the workflow run {} is working on it", job.0)));
         }
     }
     let Some((comment, stamp)) = stamped(query).await? else { return Ok(Found::Nothing("its comment is gone")) };
@@ -158,7 +158,7 @@ pub async fn find_unpushed(query: HeadQuery<'_>, whose: Whose) -> Result<Found, 
     let patience = query.clock.monotonic_ms().saturating_add(PATIENCE_MS);
     for job in [history::job_of(&stamp.artifact), stamp.claimed].into_iter().flatten() {
         if !is_over(query, job, patience).await? {
-            return Ok(Found::StillWaiting(format!("the workflow run {} is at work on it", job.0)));
+            return Ok(Found::StillWaiting(format!("the workflow run {} is working on it", job.0)));
         }
     }
     unblocked(query, comment, stamp).await

@@ -21,13 +21,13 @@ use crate::workspace::Workspace;
 /// # Errors
 /// [`LifecycleError::State`] when there is none, it is of another version, or the run ended for good and has nobody to tell.
 pub fn load(run: &LoadedRun) -> Result<RunState, LifecycleError> {
-    let text = run.state.as_deref().ok_or_else(|| LifecycleError::State("the log holds no state of it".to_owned()))?;
+    let text = run.state.as_deref().ok_or_else(|| LifecycleError::State("the log has no state of it".to_owned()))?;
     let mut state: RunState =
         serde_json::from_str(text).map_err(|error| LifecycleError::State(format!("it cannot be read: {error}")))?;
     if state.version != STATE_VERSION {
         let version = state.version;
         return Err(LifecycleError::State(format!(
-            "it has version {version}, this program writes version {STATE_VERSION}; use the version of upshift that began it"
+            "it has version {version}, this program writes version {STATE_VERSION}; use the version of upshift that started it"
         )));
     }
     if is_discarded(run) {

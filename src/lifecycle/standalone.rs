@@ -1,6 +1,6 @@
 //! A change that people made, judged: no model, no budget, and the person's own tests count.
 //!
-//! Three trees: the base, the head, and the head's tests over the base's product. The change has to answer for the tests that fail there
+//! Three trees: the base, the head, and the head's tests on the base's product. The change has to answer for the tests that fail there
 //! and pass at the head. The court then asks of that green what it asks of any other.
 
 use std::collections::BTreeSet;
@@ -72,7 +72,7 @@ pub async fn judge(
         notes: over
             .untold
             .iter()
-            .map(|file| format!("tests inside a source file could not be told from it: {file}"))
+            .map(|file| format!("tests inside a source file could not be separated from it: {file}"))
             .collect(),
         remarks: Vec::new(),
         proof: Vec::new(),
@@ -121,7 +121,7 @@ enum Names {
     Told,
 }
 
-/// Decides the next question from the result of the head's tests over the base.
+/// Decides the next question from the result of the head's tests on the base.
 async fn measured(
     context: &Context<'_>,
     recorder: &mut Recorder<'_>,
@@ -325,7 +325,7 @@ fn conclude(finding: &mut Finding, judged: &Judged, tells_apart: bool) {
     let verdict = trial::explained(&judged.judgement.verdict, &judged.run.report);
     (finding.standing, finding.reason) = match verdict {
         Verdict::Green if !tells_apart && judged.judgement.fixed.is_empty() => {
-            (Standing::NothingToProve, Some("no test tells base and head apart".to_owned()))
+            (Standing::NothingToProve, Some("no test has another result at the head than at the base".to_owned()))
         }
         Verdict::Green => (Standing::Proven, None),
         Verdict::Red { reason } => {
@@ -357,17 +357,13 @@ async fn compare_with_base(
         context.world.workspace.restore(&ends.base.0).await?;
         let run = test_run::run(&measured.setup.tests, None, &context.world.stop).await?;
         if run.stopped.is_some() || run.report.kind != RunKind::Tests {
-            finding.notes.push(
-                "the base's own tests could not be run, so that nothing is said of tests that are gone".to_owned(),
-            );
+            finding.notes.push("the base's own tests could not be run, so removed tests are not reported".to_owned());
             return Ok(());
         }
         Side::of(&run.report, run.filed.report())
     };
     if head.report.kind != RunKind::Tests {
-        finding
-            .notes
-            .push("the head's run did not come to its end, so that nothing is said of tests that are gone".to_owned());
+        finding.notes.push("the head's run did not finish, so removed tests are not reported".to_owned());
         return Ok(());
     }
     let found = trial::base_tests(&base, &Side::of(&head.report, head.filed.report()));
@@ -379,7 +375,7 @@ async fn compare_with_base(
     let changes = context.world.workspace.changes(&ends.base.0, &ends.head.0).await?;
     finding.removed = trial::changed_tests(&changes, &head.report.framework).gone;
     finding.notes.push(
-        "the runner does not name tests that pass: those that are gone are told by the text of the changed files alone"
+        "the runner does not name tests that pass: removed tests are found by the text of the changed files only"
             .to_owned(),
     );
     if found.more_skipped > 0 {

@@ -1,4 +1,4 @@
-//! Tools from outside for one session: servers (MCP), started in a room that only reads the tree or asked at an address, and asked for their
+//! External tools for one session: servers (MCP), started in a room that only reads the tree or asked at an address, and asked for their
 //! tools before the first turn; requests to web services; and sub-agents. All of it ends with the session, whatever its end.
 //!
 //! Invariant: a server has no key but the variables that the configuration names for it. A source that cannot be had costs the session
@@ -166,7 +166,7 @@ fn tell_left_out(context: &Context<'_>, news: &mut News, server: &McpServer, off
     let name = &server.name;
     if !offer.unsaid.is_empty() {
         let tools = offer.unsaid.join(", ");
-        tracing::info!(server = %name, %tools, "tools that do not say that they only read are not offered");
+        tracing::info!(server = %name, %tools, "tools that are not marked as read-only are not offered");
     }
     let mut tell = |message: String| news.push(Event::Warning { message: context.redact(&message) });
     if !offer.refused.is_empty() {

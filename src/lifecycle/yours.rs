@@ -1,4 +1,4 @@
-//! Files that a person changed while a run waited for the outside: they stay as they are, and no model works over them.
+//! Files that a person changed while a run waited for the outside: they stay as they are, and no model overwrites them.
 //!
 //! Invariant: while a run waits nothing of it changes a file, so that whatever differs from how it left them is somebody else's.
 //!
@@ -40,14 +40,14 @@ pub(super) fn tell(context: &Context<'_>, recorder: &mut Recorder<'_>) {
     let Taken { put_back, in_change } = context.world.workspace.take_theirs();
     if !in_change.is_empty() {
         recorder.warn(format!(
-            "changed by somebody while the run was at work on them, and part of its change: {}",
+            "changed by somebody while the run worked on them, and part of its change: {}",
             named(&in_change)
         ));
     }
     if put_back.is_empty() {
         return;
     }
-    let message = kept(&context.world.keep, &context.charter.run_id, &put_back, "while the run was at work");
+    let message = kept(&context.world.keep, &context.charter.run_id, &put_back, "while the run worked");
     recorder.warn(message);
 }
 
@@ -61,7 +61,7 @@ pub fn kept(keep: &Path, run: &RunId, put_back: &BTreeMap<String, Option<Vec<u8>
     let lost = put_back.len() - kept.count();
     let beside = if lost == 0 { String::new() } else { format!("; {lost} could not be kept") };
     format!(
-        "changed by somebody {when}, and put back: {}; as they were they are in {}{beside}",
+        "changed by somebody {when}, and put back: {}; their versions are in {}{beside}",
         named(&names),
         folder.display()
     )
@@ -81,8 +81,7 @@ pub(super) fn left_alone(files: &[String]) -> String {
 /// How a run ends that would have to work over them.
 pub(super) fn in_the_way(files: &[String], red: &str) -> String {
     format!(
-        "the answer is no ({red}), and files were changed here while the run waited: {}; no model works over them. Commit them or put \
-         them aside, and begin a new run",
+        "it was rejected ({red}), and files were changed here while the run waited: {}; no model overwrites them. Commit or stash them, and start a new run",
         named(files)
     )
 }

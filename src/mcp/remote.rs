@@ -193,7 +193,7 @@ fn said(client: &Client, text: &[u8]) {
     match serde_json::from_slice::<Value>(text) {
         Ok(Value::Array(messages)) => messages.iter().for_each(|message| line(client, message)),
         Ok(message) => line(client, &message),
-        Err(error) => tracing::info!(%error, "a server of tools sent what is no JSON"),
+        Err(error) => tracing::info!(%error, "a server of tools sent invalid JSON"),
     }
 }
 

@@ -57,7 +57,7 @@ pub enum CassetteError {
         source: std::io::Error,
     },
     /// The text is no cassette.
-    #[error("`{name}` is no cassette: {source} → Fix: record it anew with --record")]
+    #[error("`{name}` is not a cassette: {source} → Fix: record it again with --record")]
     Parse {
         /// The cassette's name.
         name: String,
@@ -66,7 +66,7 @@ pub enum CassetteError {
     },
     /// Written by a version that this one does not know.
     #[error(
-        "the cassette `{name}` has format {found}, this upshift reads {FORMAT} → Fix: record it anew with --record"
+        "the cassette `{name}` has format {found}, this upshift reads {FORMAT} → Fix: record it again with --record"
     )]
     Format {
         /// The cassette's name.
@@ -323,7 +323,7 @@ impl Cassette {
         CallFailure {
             status: CallStatus::InvalidResponse,
             message: format!(
-                "the cassette `{}` does not fit this run: {what}\n→ Fix: record it anew with --record, or run what was recorded",
+                "the cassette `{}` does not fit this run: {what}\n→ Fix: record it again with --record, or run what was recorded",
                 self.name
             ),
             http_status: None,

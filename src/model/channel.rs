@@ -168,7 +168,7 @@ impl Channel {
         while let Some(chunk) = answer.chunk().await? {
             body.extend_from_slice(&chunk);
         }
-        serde_json::from_slice(&body).map_err(|_error| self.blamed.unreadable("an answer that is no JSON"))
+        serde_json::from_slice(&body).map_err(|_error| self.blamed.unreadable("an answer that is not JSON"))
     }
 
     /// Passes another program's request on and brings the head of the answer, whatever its status.
@@ -319,7 +319,7 @@ impl Answer<'_> {
         }
         let start: String = said.chars().take(80).collect();
         let what =
-            if body.is_empty() { "an empty answer".to_owned() } else { format!("an answer that is no JSON: {start}") };
+            if body.is_empty() { "an empty answer".to_owned() } else { format!("an answer that is not JSON: {start}") };
         Err(self.channel.blamed.unreadable(&what))
     }
 
@@ -367,7 +367,7 @@ impl<F: Fold> Folding<'_, F> {
             if event.name == "error" || announces_limit(data) {
                 return Err(self.channel.error_inside(&Value::String(data.to_owned())));
             }
-            return Err(self.channel.blamed.unreadable("an event that is no JSON inside the answer"));
+            return Err(self.channel.blamed.unreadable("an event that is not JSON inside the answer"));
         };
         match self.fold.event(value) {
             Ok(()) => Ok(()),

@@ -105,7 +105,7 @@ pub enum EndpointError {
     },
     /// The key has characters that no header can carry.
     #[error(
-        "provider `{provider}`: the key{from} holds a line break or another control character → Fix: store it again without"
+        "provider `{provider}`: the key{from} contains a line break or another control character → Fix: store it again without"
     )]
     Key {
         /// The provider.
@@ -156,7 +156,7 @@ impl Endpoint {
             return Err(EndpointError::BaseUrl {
                 provider: self.name.clone(),
                 url: "(hidden)".to_owned(),
-                reason: "it holds a user name or password".to_owned(),
+                reason: "it contains a user name or password".to_owned(),
             });
         }
         url.set_fragment(None);

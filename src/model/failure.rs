@@ -341,7 +341,7 @@ impl Blamed {
     /// An answer that makes no sense, but was paid for.
     pub(super) fn unreadable(&self, what: &str) -> CallFailure {
         let what = self.scrubber.clean(what);
-        let fix = "run again; if it stays, check that the base URL speaks this provider's wire";
+        let fix = "run again; if it persists, check that the base URL speaks this provider's wire";
         CallFailure {
             status: CallStatus::InvalidResponse,
             message: format!("{}: {what} → Fix: {fix}", self.provider),

@@ -133,7 +133,7 @@ impl Probe {
             url.query_pairs_mut().append_pair("api-version", version);
         }
         let proof = whole(self.get(url, self.channel.key_header("api-key")).await)?;
-        Ok(Proof { unproven: Some("Azure tells the name of a deployment to no free question"), ..proof })
+        Ok(Proof { unproven: Some("Azure has no free request that checks the name of a deployment"), ..proof })
     }
 
     /// Asks for the entry of the model. Servers that have none, or that know the name as an alias, have a list.
@@ -152,7 +152,7 @@ impl Probe {
             },
             Err(failure) if is_unknown_path(&failure) => Ok(Proof {
                 question: "the address answers".to_owned(),
-                unproven: Some("this endpoint has no list of models, so that key and name are seen by a call alone"),
+                unproven: Some("this endpoint has no list of models, so only a call checks key and name"),
             }),
             Err(failure) => Err(failure.to_string()),
         }

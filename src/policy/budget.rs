@@ -168,7 +168,9 @@ pub struct Unaffordable {
 /// when the model has no price: an unknown price cannot be held to a cap.
 pub fn quote(info: &ModelInfo, request_bytes: u64, remaining: MicroUsd) -> Result<Quote, Unaffordable> {
     let Some(price) = info.price else {
-        return Err(Unaffordable { reason: "the model has no price, so its calls cannot be held to a cap".to_owned() });
+        return Err(Unaffordable {
+            reason: "the model has no price, so its calls cannot be kept under a cap".to_owned(),
+        });
     };
     quote_of(price, request_bytes, info.max_output_tokens.min(MAX_REPLY_TOKENS), remaining)
 }

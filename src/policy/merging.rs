@@ -30,7 +30,7 @@ pub enum Fate {
     Requeued,
     /// It is never merged.
     Refused,
-    /// The merge ends here; the same command goes on with it.
+    /// The merge ends here; the same command continues it.
     Stops,
 }
 

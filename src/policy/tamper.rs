@@ -31,7 +31,7 @@ fn redeclared_module(changes: &[Change]) -> Option<String> {
     changes.iter().filter(is_source).find_map(|change| {
         let name = region::redeclared(change.before(), change.after(), &gone)?;
         Some(format!(
-            "the change declares the module `{name}` in {} in another way than the start, so that its tests may not be compiled",
+            "the change declares the module `{name}` in {} differently, so its tests may not be compiled",
             change.path
         ))
     })
@@ -47,7 +47,7 @@ fn wanted_failure(change: &Change) -> Option<String> {
         was.is_some_and(|old| !before.expects_failure(old))
     })?;
     let name = test.names.last().map_or("", String::as_str);
-    Some(format!("the change marks the test `{name}` in {} as one that is to fail", change.path))
+    Some(format!("the change marks the test `{name}` in {} as expected to fail", change.path))
 }
 
 /// Why a change cannot be judged green. `None` when nothing objects.

@@ -166,7 +166,7 @@ fn judge_readable(exit: Exit, report: &TestReport, believe_unreadable: bool) -> 
         report.passed_of_total().unwrap_or(0) > 0 || report.tests.iter().any(|test| test.status == TestStatus::Passed);
     match (exit.is_success(), report.kind) {
         (false, RunKind::Unreadable) if report.problems.is_empty() => {
-            broken(&format!("the command failed ({exit}) without a word"))
+            broken(&format!("the command failed ({exit}) without any output"))
         }
         (true, RunKind::Unreadable) if believe_unreadable => Verdict::Green,
         (false, RunKind::Unreadable) if believe_unreadable => Verdict::Red { reason: Some(format!("{exit}")) },

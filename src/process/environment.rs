@@ -146,7 +146,7 @@ fn is_same_name(one: &str, other: &str) -> bool {
 pub fn withheld(name: &str, model_keys: &[String]) -> Option<&'static str> {
     let upper = name.to_ascii_uppercase();
     if lists(MODEL_KEYS, &upper) || model_keys.iter().any(|key| key.eq_ignore_ascii_case(name)) {
-        return Some("which holds a model's key");
+        return Some("which contains a model's key");
     }
     let steers = lists(JOB_NAMES, &upper) || begins(JOB_PREFIXES, &upper);
     steers.then_some("which belongs to the job that runs upshift")

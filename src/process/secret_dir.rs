@@ -69,7 +69,7 @@ impl SecretDir {
         if found.kind == Kind::File {
             Ok(file)
         } else {
-            Err(io::Error::new(io::ErrorKind::InvalidData, "it is no regular file"))
+            Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a regular file"))
         }
     }
 }

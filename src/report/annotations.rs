@@ -55,8 +55,8 @@ fn failed(view: &RunView, test: &str) -> String {
 /// The message of a test that left none.
 fn unsaid(view: &RunView) -> &'static str {
     match view.failing_after {
-        Some(_) => "This test fails still.",
-        None => "This test failed at the start. Whether it fails still is not known: the tests did not run again.",
+        Some(_) => "This test still fails.",
+        None => "This test failed at the start. Whether it still fails is not known: the tests did not run again.",
     }
 }
 
@@ -88,9 +88,9 @@ mod tests {
         view.recent_errors.clear();
         view.tiers.iter_mut().for_each(|tier| tier.attempts.clear());
         view.failing_after = Some(view.failing_before.clone());
-        assert_eq!(of_run(&view)[1], "::error title=adds::This test fails still.");
+        assert_eq!(of_run(&view)[1], "::error title=adds::This test still fails.");
         view.failing_after = None;
-        let unknown = "::error title=adds::This test failed at the start. Whether it fails still is not known: the tests did not \
+        let unknown = "::error title=adds::This test failed at the start. Whether it still fails is not known: the tests did not \
                        run again.";
         assert_eq!(of_run(&view)[1], unknown);
     }

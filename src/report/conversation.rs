@@ -50,7 +50,7 @@ impl OwnAccount {
         let session =
             if session.is_empty() { "it".to_owned() } else { format!("its session {}", plain::line(session)) };
         let ended = match (turns, ended_well) {
-            (0, _) => "told of no end",
+            (0, _) => "reported no end",
             (_, true) => "ended well",
             (_, false) => "ended with a failure",
         };

@@ -27,8 +27,8 @@ struct List {
 /// The conclusion, without what is not our text.
 const fn conclusion(standing: Standing) -> &'static str {
     match standing {
-        Standing::Proven => "✔ Proven: the tests fail without the change, pass with it, and could still say no",
-        Standing::NothingToProve => "○ Nothing to prove: no test tells base and head apart",
+        Standing::Proven => "✔ Proven: the tests fail without the change, pass with it, and can still fail",
+        Standing::NothingToProve => "○ Nothing to prove: no test has another result at the head than at the base",
         Standing::NotProven => "✖ Not proven",
         Standing::Broken => "✖ Not judged",
     }

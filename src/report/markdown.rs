@@ -319,7 +319,7 @@ fn meta(view: &RunView) -> Option<String> {
     (!lines.is_empty()).then(|| format!("**In the models' words**\n\n{}", lines.join("\n")))
 }
 
-/// Tools from outside whose failures were told in the configuration's words.
+/// External tools whose failures were told in the configuration's words.
 fn tool_failures(view: &RunView) -> Option<String> {
     let lines: Vec<String> = words::tool_failures(view).iter().map(|one| format!("- {}", say(one))).collect();
     (!lines.is_empty()).then(|| format!("**Tools that failed**\n\n{}", lines.join("\n")))
@@ -343,7 +343,8 @@ fn corrections(view: &RunView, surface: Surface) -> Option<String> {
 fn leftovers(view: &RunView) -> Option<String> {
     let lines: Vec<String> =
         words::leftovers(view, MAX_WARNINGS).iter().map(|sentence| format!("- {}", say(sentence))).collect();
-    let title = "**Cleaned up:** the tests or the change left what git, shells, editors or agents run unasked";
+    let title =
+        "**Cleaned up:** the tests or the change left files that git, shells, editors or agents run automatically";
     (!lines.is_empty()).then(|| format!("{title}\n\n{}", lines.join("\n")))
 }
 
@@ -363,7 +364,7 @@ fn commands(view: &RunView) -> Option<String> {
     let (first, more) = (all.len().saturating_sub(MAX_WARNINGS), all.len() > MAX_WARNINGS);
     let mut lines: Vec<String> = all.iter().skip(first).map(|sentence| format!("- {}", say(sentence))).collect();
     if more {
-        lines.insert(0, format!("- … {first} earlier ones stand in the audit log"));
+        lines.insert(0, format!("- … {first} earlier ones are in the audit log"));
     }
     (!lines.is_empty()).then(|| format!("**Comments**\n\n{}", lines.join("\n")))
 }

@@ -348,7 +348,7 @@ impl Progress {
         }
         if !baseline.environment.is_empty() {
             let tests = count(u64_of(baseline.environment.len()), "test");
-            lines.push(format!("    {tests} set aside: for want of a service, not for the code"));
+            lines.push(format!("    {tests} set aside: for lack of a service, not because of the code"));
         }
         lines
     }
@@ -359,7 +359,7 @@ impl Progress {
         let mut lines = vec![String::new(), RULE.to_owned(), self.paint(Tone::Heading, &banner), RULE.to_owned()];
         if dropped_tiers > 0 {
             let dropped = count(u64::from(dropped_tiers), "older tier");
-            lines.push(format!("  {dropped} did not fit into the history that is handed over"));
+            lines.push(format!("  {dropped} did not fit into the failure history for the next tier"));
         }
         lines
     }

@@ -115,9 +115,9 @@ fn goal(view: &RunView) -> Option<String> {
 #[must_use]
 pub fn table(rows: &[Row], columns: Option<usize>) -> String {
     if rows.is_empty() {
-        return "The log holds no runs.\n".to_owned();
+        return "The log has no runs.\n".to_owned();
     }
-    let head = ["RUN", "BEGAN (UTC)", "ABOUT", "OUTCOME", "TIER", "COST", "TESTS", "TIME"].map(str::to_owned);
+    let head = ["RUN", "STARTED (UTC)", "BRANCH / PR", "OUTCOME", "TIER", "COST", "TESTS", "TIME"].map(str::to_owned);
     let lines: Vec<Vec<String>> =
         std::iter::once(head).chain(rows.iter().map(Row::cells)).map(|cells| cells.to_vec()).collect();
     columns::render_within(&lines, columns)
@@ -136,7 +136,7 @@ mod tests {
             .map(|(name, view)| Row::of(view, (*name == "fixed").then_some(7)))
             .collect();
         insta::assert_snapshot!(table(&rows, None));
-        assert_eq!(table(&[], None), "The log holds no runs.\n");
+        assert_eq!(table(&[], None), "The log has no runs.\n");
     }
 
     #[test]

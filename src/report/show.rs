@@ -23,7 +23,7 @@ pub struct Step {
     pub tier_index: u32,
     /// One-based iteration within the tier.
     pub iteration: u32,
-    /// Its row. `None` when it did not come to its end.
+    /// Its row. `None` when it did not finish.
     pub attempt: Option<Attempt>,
     /// Its sessions in order: who spoke, and the id.
     pub sessions: Vec<(Role, String)>,
@@ -77,7 +77,7 @@ pub fn heading(view: &RunView, step: &Step, style: Style) -> String {
     let mut lines = vec![style.paint(Tone::Heading, &title)];
     match &step.attempt {
         None if view.ending == Ending::Running => lines.push("  it is under way".to_owned()),
-        None => lines.push("  it did not come to its end".to_owned()),
+        None => lines.push("  it did not finish".to_owned()),
         Some(attempt) => {
             let tests = words::tests_of(attempt);
             lines.push(format!(
@@ -104,10 +104,10 @@ pub fn heading(view: &RunView, step: &Step, style: Style) -> String {
 /// The output of an iteration's tests. It says so where the log holds none.
 #[must_use]
 pub fn tests(details: &Details) -> String {
-    details.tests.as_deref().map_or_else(
-        || "  The log holds no output of its tests.\n".to_owned(),
-        |output| indented(&plain::block(output)),
-    )
+    details
+        .tests
+        .as_deref()
+        .map_or_else(|| "  The log has no output of its tests.\n".to_owned(), |output| indented(&plain::block(output)))
 }
 
 /// The change of an iteration.
@@ -115,7 +115,7 @@ pub fn tests(details: &Details) -> String {
 pub fn change(details: &Details, style: Style) -> String {
     match details.patch.as_deref().filter(|patch| !patch.trim().is_empty()) {
         Some(text) => patch::render_whole(text, style),
-        None => "  The log holds no change of it.\n".to_owned(),
+        None => "  The log has no change of it.\n".to_owned(),
     }
 }
 
@@ -131,7 +131,7 @@ pub fn raw(paths: &[String]) -> String {
 pub fn last_change(patch: Option<&str>, style: Style) -> String {
     let title = style.paint(Tone::Heading, "The change in the end");
     let text = patch.filter(|patch| !patch.trim().is_empty());
-    let shown = text.map_or_else(|| "  The log holds none.\n".to_owned(), |text| patch::render_whole(text, style));
+    let shown = text.map_or_else(|| "  The log has none.\n".to_owned(), |text| patch::render_whole(text, style));
     format!("{title}\n{shown}")
 }
 
@@ -139,7 +139,7 @@ pub fn last_change(patch: Option<&str>, style: Style) -> String {
 #[must_use]
 pub fn conversations(details: &Details, style: Style) -> String {
     if details.conversations.is_empty() {
-        return "  The log holds no conversation of it.\n".to_owned();
+        return "  The log has no conversation of it.\n".to_owned();
     }
     details.conversations.iter().map(|body| conversation(body, style)).collect()
 }

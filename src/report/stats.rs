@@ -291,13 +291,13 @@ pub fn render(stats: &Stats, columns: Option<usize>) -> String {
         out.push_str(&wrap(&headline(stats), columns));
         out.push_str(&tables(stats, columns));
     } else {
-        out.push_str("The log holds no runs.\n");
+        out.push_str("The log has no runs.\n");
     }
     match &stats.suggestion {
         Some(suggestion) => out.push_str(&wrap(&advice(suggestion, stats.runs, stats.tasks_of_unknown_cost), columns)),
         None => {
             let said = format!(
-                "\nNo ladder is suggested: {}, and no model of the public table has its key here.\n",
+                "\nNo ladder is suggested: {}, and no key is set for a model of the public table.\n",
                 too_little(stats.runs, stats.tasks_of_unknown_cost)
             );
             out.push_str(&wrap(&said, columns));
@@ -317,7 +317,7 @@ fn headline(stats: &Stats) -> String {
     )];
     lines.extend(stats.cost_per_fixed_test_usd.and_then(MicroUsd::from_usd).map(|cost| {
         let tests = words::count(words::u64_of(stats.tests_fixed), "test");
-        format!("  {cost}{} a fixed test ({tests} fixed)", known(stats.repairs))
+        format!("  {cost}{} per fixed test ({tests} fixed)", known(stats.repairs))
     }));
     lines.extend(stats.hopeless_share.map(|share| (share * 100.0, known(stats.repairs + stats.hopeless))).map(
         |(share, of)| {
@@ -333,7 +333,7 @@ fn headline(stats: &Stats) -> String {
 
 fn tables(stats: &Stats, columns: Option<usize>) -> String {
     let text = |cells: &[&str]| cells.iter().map(|&cell| cell.to_owned()).collect::<Vec<String>>();
-    let mut tiers = vec![text(&["TIER", "MODEL", "REACHED", "RESOLVED", "ITERATIONS", "COST", "A RESOLVE"])];
+    let mut tiers = vec![text(&["TIER", "MODEL", "REACHED", "RESOLVED", "ITERATIONS", "COST", "COST PER FIX"])];
     tiers.extend(stats.tiers.iter().map(|tier| {
         let each = tier
             .cost_per_resolve_usd
@@ -374,10 +374,10 @@ fn too_little(runs: usize, unknown: usize) -> String {
     let apart = match unknown {
         0 => String::new(),
         unknown => {
-            format!(" ({} not counted, of whose cost a part is unknown)", words::count(words::u64_of(unknown), "task"))
+            format!(" ({} not counted, with partly unknown cost)", words::count(words::u64_of(unknown), "task"))
         }
     };
-    format!("{held} in this log{apart}, and a model counts from {MIN_TASKS} tasks on that it worked on")
+    format!("{held} in this log{apart}, and a model needs {MIN_TASKS} tasks to count")
 }
 
 fn advice(suggestion: &SuggestionStats, runs: usize, unknown: usize) -> String {
@@ -388,17 +388,17 @@ fn advice(suggestion: &SuggestionStats, runs: usize, unknown: usize) -> String {
     let heading = match (is_own, unknown) {
         (true, 0) => format!("Suggested ladder, from {tasks} of this log"),
         (true, unknown) => {
-            format!("Suggested ladder, from {tasks} of this log ({unknown} left out, of whose cost a part is unknown)")
+            format!("Suggested ladder, from {tasks} of this log ({unknown} left out, with partly unknown cost)")
         }
         (false, _) => {
             "No ladder can be suggested from this log yet. For comparison, the best one of a public benchmark, \
-                       which does not hold every model of today"
+                       which lacks newer models"
                 .to_owned()
         }
     };
     let basis = if is_own {
         format!(
-            "  Played over these {tasks} it would have cost about {} and fixed about {:.1}; \
+            "  On these {tasks} it would have cost about {} and fixed about {:.1}; \
              in fact that was {} and {}.",
             cost.to_cents(),
             suggestion.fixes,
@@ -407,8 +407,7 @@ fn advice(suggestion: &SuggestionStats, runs: usize, unknown: usize) -> String {
         )
     } else {
         format!(
-            "  This log says too little yet: {}. Over the {tasks} of SWE-bench Verified (one attempt a model) it costs {} a \
-             task and fixes {:.0} %.",
+            "  This log has too few tasks yet: {}. Over the {tasks} of SWE-bench Verified (one attempt per model) it costs {} per task and fixes {:.0} %.",
             too_little(runs, unknown),
             MicroUsd::from_usd(suggestion.cost_usd / number(suggestion.tasks.max(1))).unwrap_or_default().to_cents(),
             suggestion.fixes / number(suggestion.tasks.max(1)) * 100.0

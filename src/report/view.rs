@@ -278,7 +278,7 @@ pub struct RunView {
     pub handoff: Vec<Advice>,
     /// Reports that were used again, in order.
     pub reused: Vec<ReusedReport>,
-    /// Tools from outside whose failures were told in the configuration's words.
+    /// External tools whose failures were told in the configuration's words.
     pub tool_failures: Vec<ToolFailureView>,
     /// Sessions in the order begun.
     pub sessions: Vec<SessionView>,

@@ -130,8 +130,7 @@ fn already_green(view: &RunView) -> Sentence {
     if let Ok(others @ 1..) = u64::try_from(others) {
         let verb = if others == 1 { "fails" } else { "fail" };
         let others = count(others, "other test");
-        let said =
-            format!("Nothing to mend: no test that was asked for fails ({others} {verb}), so no model was asked.");
+        let said = format!("Nothing to fix: none of the named tests fails ({others} {verb}), so no model was asked.");
         return Sentence::plain(said);
     }
     if passed == 0 {
@@ -328,7 +327,7 @@ fn counted_change(view: &RunView, baseline: &BaselineFinished) -> Option<String>
         0 => String::new(),
         number => format!("; {} set aside {why}", count(u64_of(number), "test")),
     };
-    let aside = apart(flaky, "as flaky") + &apart(baseline.environment.len(), "for want of a service");
+    let aside = apart(flaky, "as flaky") + &apart(baseline.environment.len(), "for lack of a service");
     if view.passes_with_change() && !view.still_failing().is_empty() {
         let where_to =
             if view.delivery.pushes.is_empty() { "the change, which is not in the files" } else { "the pushed change" };

@@ -1,4 +1,4 @@
-//! Tools from outside: how a session calls one, and what becomes of its failure.
+//! External tools: how a session calls one, and what becomes of its failure.
 
 use std::fmt;
 use std::future::Future;
@@ -85,7 +85,7 @@ pub struct LostSource {
     pub exit: SessionExit,
 }
 
-/// Tools from outside.
+/// External tools.
 pub struct OutsideTools<'a> {
     /// Their descriptions, under the names on offer.
     pub specs: Vec<ToolSpec>,

@@ -178,7 +178,7 @@ pub struct Toolbox<'a> {
     pub run_command: Option<RunCommand<'a>>,
     /// Commands that the artisan may run: each allows itself, and itself with more arguments.
     pub allow_commands: Vec<String>,
-    /// Tools from outside, where there are any.
+    /// External tools, where there are any.
     pub outside: Option<OutsideTools<'a>>,
 }
 

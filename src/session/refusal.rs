@@ -33,7 +33,7 @@ impl OutsideNames {
         match left.len() {
             0 => None,
             1..=MOST_TOLD => Some(left.join(", ")),
-            many => Some(format!("{many} tools from outside")),
+            many => Some(format!("{many} external tools")),
         }
     }
 }
@@ -96,7 +96,7 @@ mod tests {
         let mut offered = OutsideNames::of(names);
         let told: Vec<_> = (0..5).map(|_| offered.leave("tools.0.name: bad", &mut specs)).collect();
         let one = |number: u32| Some(format!("mcp__a__{number}"));
-        assert_eq!(told, [one(0), one(1), one(2), Some("17 tools from outside".to_owned()), None]);
+        assert_eq!(told, [one(0), one(1), one(2), Some("17 external tools".to_owned()), None]);
         assert_eq!(specs.len(), 1);
     }
 }

@@ -68,7 +68,7 @@ impl List {
         let indent = item.map_or(2, |line| line.len() - line.trim_start().len());
         lines.extend(Self::entry(task).lines().map(|line| format!("{}{line}", " ".repeat(indent))));
         let with = format!("{}\n", lines.join("\n"));
-        let by_hand = |_fault| TaskFault::new(format!("{} cannot be written behind the others here", task.id), FORM);
+        let by_hand = |_fault| TaskFault::new(format!("{} cannot be added after the others here", task.id), FORM);
         let read = Self::read(&with).map_err(by_hand)?;
         is_read_again(&read, task, FORM)?;
         Ok(with)
@@ -161,7 +161,7 @@ mod tests {
             assert_eq!(read.map(|tasks| tasks.last().cloned()).as_ref().ok(), Some(&Some(more.clone())), "{text}");
         }
         let wrong = |text: &str, task: &Task| List::with(text, task).unwrap_err().to_string();
-        assert!(wrong("tasks: [{id: a, title: b}]\n", &more).contains("cannot be written behind the others"));
+        assert!(wrong("tasks: [{id: a, title: b}]\n", &more).contains("cannot be added after the others"));
         assert!(wrong("tasks:\n  - {id: new, title: b}\n", &more).contains("two tasks have the id new"));
         assert!(wrong("tasks:\n", &task(" ", "x")).contains("no usable id"));
     }

@@ -32,12 +32,12 @@ pub(super) fn validated(tasks: Vec<Task>) -> Result<Vec<Task>, TaskFault> {
     for task in &tasks {
         if let Some(unknown) = task.depends_on.iter().find(|id| !by_id.contains_key(id.as_str())) {
             let fix = "name a task of this backlog, or remove it there";
-            return Err(TaskFault::new(format!("{} depends on {unknown}, which is not there", task.id), fix));
+            return Err(TaskFault::new(format!("{} depends on {unknown}, which does not exist", task.id), fix));
         }
     }
     match circle(&by_id) {
         Some(id) => {
-            Err(TaskFault::new(format!("{id} waits for itself"), "remove one of the dependencies on the way round"))
+            Err(TaskFault::new(format!("{id} waits for itself"), "remove one of the dependencies of the cycle"))
         }
         None => Ok(tasks),
     }
@@ -154,7 +154,7 @@ mod tests {
         let open = TaskStatus::Open;
         let fault = |tasks: Vec<Task>| validated(tasks).unwrap_err().to_string();
         assert!(fault(vec![task(1, open, 2, vec![2]), task(2, open, 2, vec![1])]).contains("T1 waits for itself"));
-        assert!(fault(vec![task(1, open, 2, vec![9])]).contains("T1 depends on T9, which is not there"));
+        assert!(fault(vec![task(1, open, 2, vec![9])]).contains("T1 depends on T9, which does not exist"));
         assert!(fault(vec![task(1, open, 2, vec![]), task(1, open, 2, vec![])]).contains("two tasks have the id T1"));
     }
 }

@@ -106,7 +106,7 @@ fn texts(story: &Map<String, Value>, key: &str) -> Vec<String> {
 
 /// The tasks that a story waits for: a list of their ids, or the id of one.
 fn dependencies(story: &Map<String, Value>, id: &str) -> Result<Vec<String>, TaskFault> {
-    let wrong = || TaskFault::new(format!("`dependsOn` of {id} is no list of ids"), FORM);
+    let wrong = || TaskFault::new(format!("`dependsOn` of {id} is not a list of ids"), FORM);
     match story.get("dependsOn") {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::String(one)) => Ok(vec![one.clone()]),

@@ -45,7 +45,7 @@ impl FromStr for Source {
             path if ends(&[".json"]) => Ok(Self::Prd(PathBuf::from(path))),
             path if ends(&[".yml", ".yaml"]) => Ok(Self::List(PathBuf::from(path))),
             other => Err(TaskFault::new(
-                format!("'{}' names no source of tasks", other.escape_debug()),
+                format!("'{}' is not a source of tasks", other.escape_debug()),
                 format!("use `{CLUSTERS}`, a prd.json (`tasks/prd.json`), a list (`tasks.yml`), or `{ISSUES}LABEL`"),
             )),
         }

@@ -146,7 +146,7 @@ pub(super) fn is_read_again(read: &[Task], task: &Task, form: &str) -> Result<()
     match read.last() {
         Some(last) if parts(last) == parts(task) && last.proof == task.proof => Ok(()),
         Some(_) | None => {
-            let what = format!("written here, {} would not be read again as it is meant", task.id);
+            let what = format!("written here, {} would be read back differently", task.id);
             Err(TaskFault::new(
                 what,
                 format!("put a command with backticks into a script; or add the task by hand: {form}"),

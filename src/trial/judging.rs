@@ -106,7 +106,7 @@ impl Judged {
     /// Ends a judgement that a signal cut short while its proof was gathered: what was not tried could have refused it.
     pub fn cut_short(&mut self, signal: i32, root: &Path) {
         self.run.stopped = Some(StopCause::Signal(signal));
-        let reason = format!("the tests pass, but {} came before that was proven", signal_name(signal));
+        let reason = format!("the tests pass, but {} came before it was proven", signal_name(signal));
         self.refuse(Verdict::Red { reason: Some(reason) }, root);
     }
 
@@ -117,7 +117,7 @@ impl Judged {
             StopCause::Signal(signal) => format!("{} came while they ran", signal_name(signal)),
             StopCause::Asked => "somebody stopped the run while they ran".to_owned(),
             StopCause::TimeUp => "the run's time was up while they ran".to_owned(),
-            StopCause::OwnTime(seconds) => format!("the {seconds} s that they have were over"),
+            StopCause::OwnTime(seconds) => format!("their {seconds} s were over"),
         };
         self.run.report.kind = RunKind::Tests;
         self.refuse(Verdict::Red { reason: Some(reason) }, root);

@@ -26,7 +26,7 @@ pub struct OverBase {
     pub untold: Vec<String>,
 }
 
-/// Puts the head's tests over the base: files that are tests, test data or test configuration, and test regions inside source files. Those
+/// Puts the head's tests on the base: files that are tests, test data or test configuration, and test regions inside source files. Those
 /// that are `of_product` stay the base's, whatever they are called.
 ///
 /// # Errors

@@ -107,7 +107,7 @@ fn taken_secret(bench: &Bench<'_>, start: &TreeId, changes: &[Change]) -> Result
             taken.borrow().is_empty()
         };
         if !bench.workspace.any_text_at(start, is_public, forgets_all)? {
-            return Ok(Some(format!("the change holds a secret of this job, in {}", redactor.redact(&change.path))));
+            return Ok(Some(format!("the change contains a secret of this job, in {}", redactor.redact(&change.path))));
         }
     }
     Ok(None)

@@ -52,7 +52,7 @@ pub enum WorkspaceError {
         source: std::io::Error,
     },
     /// The private folder lies in the checkout, where the tests could change it.
-    #[error("the folder for recorded states {path} lies inside the checkout → Fix: name one outside it")]
+    #[error("the folder for recorded states {path} is inside the checkout → Fix: name one outside it")]
     Inside {
         /// Which.
         path: PathBuf,

@@ -81,7 +81,7 @@ impl Workspace {
             }
         }
         match below_another(&manifest) {
-            Some(path) => Err(refused(path, "lies below a file or a link")),
+            Some(path) => Err(refused(path, "is below a file or a link")),
             None => Ok(Merged::Over(store.save(&manifest)?)),
         }
     }
@@ -147,7 +147,7 @@ impl Workspace {
     ) -> Result<Entry, RebuildError> {
         let bytes = contents.get(&version.content).ok_or_else(|| RebuildError::Missing(path.to_string()))?;
         if self.holds_secret(path, bytes) {
-            return Err(refused(path, "would hold a secret"));
+            return Err(refused(path, "would contain a secret"));
         }
         if version.form == FileForm::Link && leads_out(path, bytes) {
             return Err(refused(path, "would lead out of the checkout"));

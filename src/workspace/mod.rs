@@ -285,7 +285,7 @@ impl Workspace {
         let (file, stat) = self.root.open_file(&path)?;
         drop(file);
         if String::from_utf8(self.root.read(&path)?).is_err() {
-            return Err(WorkspaceError::File { reason: format!("`{path}` is no UTF-8 text") });
+            return Err(WorkspaceError::File { reason: format!("`{path}` is not UTF-8 text") });
         }
         self.states.written().add(&path, Some(&store::Digest::of(text.as_bytes())));
         Ok(self.root.write(&path, text.as_bytes(), Some(stat.permissions))?)
@@ -398,7 +398,7 @@ impl Workspace {
         regular.filter_map(|(path, _)| path.to_str().map(|_| files::slashed(&path))).collect()
     }
 
-    /// A file's text as a tool would read it, with LF line ends. `None` for a path that is no text file of the checkout.
+    /// A file's text as a tool would read it, with LF line ends. `None` for a path that is not a text file of the checkout.
     #[must_use]
     pub fn read_text(&self, path: &str) -> Option<String> {
         self.text_of(path).ok()

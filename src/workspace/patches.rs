@@ -143,9 +143,9 @@ impl<'w> Patch<'w> {
         for entry in [before, after].into_iter().flatten() {
             small_enough(path, entry)?;
         }
-        let text = path.as_path().to_str().ok_or_else(|| refused(path, "has a name that is no UTF-8"))?;
+        let text = path.as_path().to_str().ok_or_else(|| refused(path, "has a name that is not UTF-8"))?;
         if self.is_secret(text) {
-            return Err(refused(path, "has a name that holds a secret"));
+            return Err(refused(path, "has a name that contains a secret"));
         }
         let file = PatchedFile { path: text.to_owned(), before: version(before), after: version(after) };
         self.files.push(file);
@@ -158,11 +158,11 @@ impl<'w> Patch<'w> {
             return Ok(());
         }
         if looks_secret(path.as_path()) {
-            return Err(refused(path, "is called as files with credentials are"));
+            return Err(refused(path, "has the name of a file with credentials"));
         }
         let bytes = content_up_to(self.workspace.states.store(), entry, path)?;
         if self.is_secret(&String::from_utf8_lossy(&bytes)) {
-            return Err(refused(path, "holds a secret"));
+            return Err(refused(path, "contains a secret"));
         }
         self.bytes += u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         if self.bytes > MAX_RUN_BYTES {

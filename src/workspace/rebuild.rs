@@ -26,10 +26,10 @@ const MOVING: &str = "moving-in";
 #[derive(Debug, thiserror::Error)]
 pub enum RebuildError {
     /// The tree that a patch makes is not the one that it names.
-    #[error("the tree {0} does not come of what the log holds and this checkout has")]
+    #[error("the tree {0} cannot be rebuilt from the log and this checkout")]
     Mismatch(TreeId),
     /// A content stands nowhere.
-    #[error("the content of `{0}` stands neither in the log nor in this checkout")]
+    #[error("the content of `{0}` is neither in the log nor in this checkout")]
     Missing(String),
     /// A path or a content that no run of ours would write.
     #[error("the log wants `{path}` changed, which {why}")]
@@ -83,10 +83,10 @@ impl Workspace {
         recorded: &RecordedTree,
     ) -> Result<TreeId, RebuildError> {
         let Over::Commit { commit, plain, executable } = &recorded.patch.over else {
-            return Err(RebuildError::Odd("the start of the run is not told by a commit"));
+            return Err(RebuildError::Odd("the log does not name the commit that the run started from"));
         };
         if *commit != base.commit {
-            return Err(RebuildError::Odd("the start of the run is told by another commit"));
+            return Err(RebuildError::Odd("the run started from another commit"));
         }
         let usual = Usual { plain: *plain, executable: *executable };
         let here = self.states.look(&self.root)?;
@@ -122,7 +122,7 @@ impl Workspace {
     /// [`RebuildError`], with nothing written into the checkout.
     pub fn rebuild_later(&self, start: &TreeId, recorded: &RecordedTree) -> Result<TreeId, RebuildError> {
         if recorded.patch.over != (Over::Tree { tree: start.clone() }) {
-            return Err(RebuildError::Odd("a tree of the run is not told by its start"));
+            return Err(RebuildError::Odd("a tree of the run does not follow from its start"));
         }
         let mut manifest = Arc::unwrap_or_clone(self.states.store().load(start)?);
         for (path, file) in checked(&recorded.patch)? {
@@ -136,7 +136,7 @@ impl Workspace {
             let bytes = recorded.contents.get(&after.content);
             let bytes = bytes.ok_or_else(|| RebuildError::Missing(path.to_string()))?;
             if matches!(self.redactor.redact(&String::from_utf8_lossy(bytes)), std::borrow::Cow::Owned(_)) {
-                return Err(refused(&path, "would hold a secret"));
+                return Err(refused(&path, "would contain a secret"));
             }
             let content = self.taken_from_log(bytes, after.form, &path)?;
             manifest.insert(path.clone(), entry(&path, after, content)?);
@@ -173,7 +173,7 @@ impl Workspace {
     /// Records a state that must have the name that the patch gives it.
     fn settled(&self, manifest: &Manifest, patch: &TreePatch) -> Result<TreeId, RebuildError> {
         if let Some(path) = below_another(manifest) {
-            return Err(refused(path, "lies below a file or a link"));
+            return Err(refused(path, "is below a file or a link"));
         }
         let tree = self.states.store().save(manifest)?;
         if tree == patch.tree { Ok(tree) } else { Err(RebuildError::Mismatch(patch.tree.clone())) }
@@ -249,14 +249,14 @@ impl Workspace {
 /// A patch's files by their paths, where each is one that a run could have written.
 pub(super) fn checked(patch: &TreePatch) -> Result<BTreeMap<RelPath, &PatchedFile>, RebuildError> {
     if patch.files.len() > MAX_FILES {
-        return Err(RebuildError::Odd("a tree of the run differs in more files than a log may hold"));
+        return Err(RebuildError::Odd("a tree of the run differs in more files than a log may contain"));
     }
     let mut files = BTreeMap::new();
     for file in &patch.files {
         let path = RelPath::from_path(Path::new(&file.path));
         let path = path.map_err(|error| RebuildError::Refused {
             path: file.path.clone(),
-            why: format!("is no path of a checkout: {error}"),
+            why: format!("is not a path of a checkout: {error}"),
         })?;
         if path.to_string() != file.path || files.insert(path.clone(), file).is_some() {
             return Err(refused(&path, "is named in another way than it is written"));

@@ -31,7 +31,7 @@ pub(super) enum PathError {
     Absolute(String),
     #[error("`{0}` leads out of the repository; `..` is not allowed")]
     Outside(String),
-    #[error("`{0}` holds a backslash or a control character; use `/` between folders")]
+    #[error("`{0}` contains a backslash or a control character; use `/` between folders")]
     Character(String),
     #[error("`{0}` belongs to git or to upshift; it can be neither read nor written")]
     Private(String),

@@ -124,7 +124,7 @@ impl<'a> Revisions<'a> {
     ) -> Result<Self, RevisionError> {
         // As git looks for it, without a process for the answer.
         if !top.ancestors().any(|folder| folder.join(".git").symlink_metadata().is_ok()) {
-            return Err(RevisionError::Place("not a git repository, nor is any folder above".to_owned()));
+            return Err(RevisionError::Place("not in a git repository".to_owned()));
         }
         let mut env = inherited(environment, top);
         for (name, value) in [

@@ -188,7 +188,7 @@ fn a_runners_folder_in_the_checkout_is_refused_and_one_beside_it_makes_no_fix_re
         if code == 2 {
             assert_eq!(asked, 0, "nothing is paid: {}", said.all());
             assert!(
-                said.err.contains("lies in the checkout") && said.err.contains("→ Fix: set RUNNER_TEMP"),
+                said.err.contains("is inside the checkout") && said.err.contains("→ Fix: set RUNNER_TEMP"),
                 "{}",
                 said.all()
             );

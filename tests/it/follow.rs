@@ -190,7 +190,7 @@ fn the_log_tells_what_is_done_and_never_a_secret() {
         "path=\"/v1/messages\" status=529",
         "upshift::session::exchange: model call target=anthropic/claude-haiku-4-5 turn=1 attempt=1 status=\"",
         "upshift::session::target_rotation: the call failed",
-        "upshift::audit::budget: the call's worst case is set aside",
+        "upshift::audit::budget: the call's worst case is reserved",
         "upshift::workspace: recorded the tree",
     ] {
         assert!(said.err.contains(part), "{part}\n{}", said.err);

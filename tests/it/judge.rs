@@ -134,7 +134,7 @@ fn commits_are_judged_where_another_one_is_checked_out() {
     repository.write(&[("shop/cart.py", "# half done\n")]);
     let said = repository.judge(&["--head", "topic", "--test-command", COMMAND]);
     assert_eq!(said.code, 2, "{}", said.all());
-    assert!(said.err.contains("leave --head out to judge the files as they stand"), "{}", said.err);
+    assert!(said.err.contains("leave out --head to judge the files as they are"), "{}", said.err);
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn of_a_run_that_dies_in_the_middle_no_test_is_called_gone() {
     assert_eq!((finding["standing"].as_str(), code), (Some("not_proven"), 1), "{finding}");
     assert_eq!(names(&finding, "removed"), [""; 0], "{finding}");
     assert_eq!(finding["reason"], "exit code 3", "{finding}");
-    assert!(finding["notes"].to_string().contains("did not come to its end"), "{finding}");
+    assert!(finding["notes"].to_string().contains("did not finish"), "{finding}");
 }
 
 #[test]
@@ -434,7 +434,7 @@ fn what_cannot_be_judged_says_why() {
     let elsewhere = tempfile::tempdir().expect("a folder");
     let said = Program::new().run(elsewhere.path(), &["judge"]);
     assert_eq!(said.code, 2, "{}", said.all());
-    assert!(said.err.contains("not a git repository"), "{}", said.err);
+    assert!(said.err.contains("not in a git repository"), "{}", said.err);
 }
 
 #[test]
@@ -465,6 +465,6 @@ fn a_killed_judge_leaves_the_way_back() {
     repository.program = program.with("UPSHIFT_CRASH_AFTER", "");
     let said = repository.judge(&["--test-command", COMMAND]);
     assert_eq!(said.code, 0, "{}", said.all());
-    assert!(said.err.contains("the files that it had changed are back"), "{}", said.err);
+    assert!(said.err.contains("the files that it had changed are restored"), "{}", said.err);
     assert_eq!(repository.state(), before);
 }

@@ -142,7 +142,7 @@ fn a2_a_step_of_the_action_tells_a_run_whose_log_is_locked_whole() {
     {
         assert!(page.contains(part), "{part}\n{page}");
     }
-    assert!(!page.contains("The log holds no"), "{page}");
+    assert!(!page.contains("The log has no"), "{page}");
     drop(held.lock().expect("nobody panicked").take());
 
     // The page that is made later of what waits beside the log is the same.

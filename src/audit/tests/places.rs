@@ -133,7 +133,7 @@ fn the_log_of_a_killed_run_is_put_back_when_its_copy_is_deleted_or_replaced() {
         spoil();
         let mut store = checkout.open();
         assert_eq!(store.latest_run().unwrap(), RunId("run-1".to_owned()));
-        assert!(store.take_warnings().iter().any(|warning| warning.contains("put back")));
+        assert!(store.take_warnings().iter().any(|warning| warning.contains("is restored")));
         assert_eq!(checkout.copied("run_metadata"), 1);
     }
 }

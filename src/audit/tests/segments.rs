@@ -116,7 +116,7 @@ fn two_runs_of_one_id_are_named_and_neither_replaces_the_other() {
     let kept = verify(into.path(), &RunId("run-1".to_owned())).unwrap();
     two.begun("run-1").append(&attempt(0, 2, 7), Some("{\"at\": 1}"));
     let joined = join(&into, &two);
-    assert!(refused(&joined).contains("went on otherwise"), "{joined:?}");
+    assert!(refused(&joined).contains("continued differently"), "{joined:?}");
     assert_eq!(verify(into.path(), &RunId("run-1".to_owned())).unwrap(), kept);
     // A call of another run's name.
     let three = Place::new();

@@ -23,7 +23,7 @@ pub(in crate::cli) enum ContextError {
     },
     /// A value in the payload is missing or has another shape than the forge gives it.
     #[error(
-        "the event's payload does not tell `{path}`, or not as {what}\n→ Fix: make sure that GITHUB_EVENT_PATH names the payload of \
+        "the event's payload has no `{path}`, or it is not {what}\n→ Fix: make sure that GITHUB_EVENT_PATH names the payload of \
          the event"
     )]
     Field {

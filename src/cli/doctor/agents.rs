@@ -69,7 +69,7 @@ async fn try_out(plan: &Plan, setup: &Setup<'_>, target: &ModelId, backend: Back
     let (program, before) = hosting.program(backend).map_err(anyhow::Error::msg)?;
     hosting.room(&program, false)?;
     let version = version_of(&program, &before, &hosting.env, &checkout).await;
-    let version = version.unwrap_or_else(|| "it does not tell its version".to_owned());
+    let version = version.unwrap_or_else(|| "it does not print its version".to_owned());
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     let (relays, spoken) = relays(plan, setup, (target, backend), &listener)?;
     let hosting = Hosting { relays, checkout: checkout.clone(), ..hosting };
@@ -123,7 +123,7 @@ async fn try_out(plan: &Plan, setup: &Setup<'_>, target: &ModelId, backend: Back
         anyhow::bail!("{version}: no turn in {limit} s → Fix: start `{name}` by hand and see what it waits for");
     }
     anyhow::bail!(
-        "{version}: its turn came to nothing ({}) → Fix: install a version that docs/agents.md names",
+        "{version}: its turn failed ({}) → Fix: install a version that docs/agents.md names",
         ended.report.summary()
     )
 }

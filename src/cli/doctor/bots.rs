@@ -28,7 +28,7 @@ async fn look_up(name: &str, github: &GitHub) -> Finding {
         return Finding::problem(
             ABOUT,
             said,
-            "write the name as the forge shows it beside the bot's comments, or take it out",
+            "write the name as the Git host shows it beside the bot's comments, or remove it",
         );
     }
     match github.app_of(name).await {
@@ -40,7 +40,7 @@ async fn look_up(name: &str, github: &GitHub) -> Finding {
             };
             Finding::ok(ABOUT, format!("`{name}` is the App {}{owner}", app.name))
         }
-        Ok(None) => Finding::ok(ABOUT, format!("`{name}` is a bot; its App is not for everybody to see")),
+        Ok(None) => Finding::ok(ABOUT, format!("`{name}` is a bot; its App is private")),
         Err(error) => Finding::told(ABOUT, &error.to_string()),
     }
 }

@@ -35,9 +35,9 @@ pub(super) async fn examine(
     environment: &Environment,
 ) -> Vec<Finding> {
     let Some(place) = place(context, &checked_out(checkout), environment) else {
-        let said = "neither a job nor a remote `origin` on GitHub tells the repository";
+        let said = "neither the job nor the remote `origin` names a repository on GitHub";
         return if plan.github.push == Push::None {
-            vec![Finding::ok("forge", format!("{said}; nothing is to be pushed"))]
+            vec![Finding::ok("Git host", format!("{said}; nothing will be pushed"))]
         } else {
             vec![Finding::problem("forge", said, "set GITHUB_REPOSITORY, or use `push: none`")]
         };
@@ -45,7 +45,7 @@ pub(super) async fn examine(
     let Some(token) = forge::token(environment) else {
         if context.is_none() && plan.github.push == Push::None {
             let said = format!(
-                "{} was not looked at: there is no token here, and nothing is to be pushed. To have it looked at: \
+                "{} was not checked: there is no token here, and nothing will be pushed. To check it: \
                  GITHUB_TOKEN=$(gh auth token) upshift doctor",
                 place.repository
             );
@@ -56,7 +56,7 @@ pub(super) async fn examine(
     };
     let github = match forge::client(environment, &place.api_url, &place.repository, token) {
         Ok(github) => github,
-        Err(error) => return vec![Finding::told("forge", &error.to_string())],
+        Err(error) => return vec![Finding::told("Git host", &error.to_string())],
     };
     let repository = match github.repository_info().await {
         Ok(repository) => repository,
@@ -109,16 +109,12 @@ fn rights(plan: &Plan, repository: &Repository) -> Option<Finding> {
         return None;
     }
     if repository.archived {
-        return Some(Finding::problem(
-            ABOUT,
-            "the repository is archived",
-            "use `push: none`, or take it out of the archive",
-        ));
+        return Some(Finding::problem(ABOUT, "the repository is archived", "use `push: none`, or unarchive it"));
     }
     match repository.permissions {
         Some(rights) if !rights.push => Some(Finding::problem(
             ABOUT,
-            "the token may only read",
+            "the token is read-only",
             "add `contents: write` to the job's permissions, or use `push: none`",
         )),
         Some(_) => Some(Finding::ok(ABOUT, "the token may push")),
@@ -180,14 +176,14 @@ async fn rules(plan: &Plan, github: &GitHub, branch: &str) -> Finding {
     let against: Vec<&str> =
         AGAINST_PUSHES.into_iter().filter(|kind| kinds.iter().any(|found| found == kind)).collect();
     if against.is_empty() {
-        return Finding::ok(ABOUT, format!("none is against a push to `{to}`"));
+        return Finding::ok(ABOUT, format!("none forbids a push to `{to}`"));
     }
     let fix = if plan.github.push == Push::Pr {
         "exempt branches that begin with `upshift/` from the ruleset"
     } else {
         "use `push: pr`, or let the token's account bypass the ruleset"
     };
-    Finding::problem(ABOUT, format!("`{}` keeps a push away from `{to}`", against.join("`, `")), fix)
+    Finding::problem(ABOUT, format!("`{}` forbids a push to `{to}`", against.join("`, `")), fix)
 }
 
 /// Pushes of the job's own token start no CI, or one that waits for somebody's approval (GITHUB 1, 2).
@@ -217,7 +213,7 @@ fn lifetime(plan: &Plan, environment: &Environment, github: &GitHub) -> Finding 
     if is_an_apps && needed > INSTALLATION_MINUTES {
         return Finding::problem(
             ABOUT,
-            format!("an App's token ends after {INSTALLATION_MINUTES} minutes, and a run may take {needed}"),
+            format!("an App's token expires after {INSTALLATION_MINUTES} minutes, and a run may take {needed}"),
             "lower max-duration-minutes, ci-timeout-minutes or merge-timeout-minutes",
         );
     }

@@ -7,7 +7,8 @@ use crate::cli::outside_tools::{reached, there};
 use crate::cli::plan::Resolved;
 
 const ABOUT: &str = "tools";
-const FIX: &str = "make it available where upshift runs, or remove it: without it a run goes on without its tools";
+const FIX: &str =
+    "make it available where upshift runs, or remove it from the configuration: a run continues without its tools";
 
 /// Looks at every source that is configured.
 pub(super) async fn examine(resolved: &Resolved, online: bool, environment: &Environment) -> Vec<Finding> {

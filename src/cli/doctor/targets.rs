@@ -36,7 +36,7 @@ pub(super) async fn examine(resolved: &Resolved, environment: &Environment) -> a
 
 async fn asked(target: &ModelId, plan: &EndpointPlan, environment: &Environment) -> Result<String, String> {
     let Some(wire) = models::wire_of(plan) else {
-        return Ok("a recording, there is nobody to ask".to_owned());
+        return Ok("a recording, there is nothing to check".to_owned());
     };
     let endpoint = models::endpoint_of(&target.provider, wire, plan, environment).map_err(|error| error.to_string())?;
     let http = http_client::http(environment);

@@ -64,14 +64,14 @@ fn merge(ours: &Workflow, all: &[Workflow], waits: Waits) -> Option<Finding> {
     let closed = (!starts_at(&ours.text, "pull_request", "closed"))
         .then(|| "add `pull_request: types: [closed]` to its triggers".to_owned());
     let reviewed = (!hears_reviews).then(|| {
-        "have it follow a workflow of `pull_request_review: types: [submitted]` (a review's own job keeps nothing that is believed)"
+        "trigger it by a workflow on `pull_request_review: types: [submitted]` (a review's own job keeps nothing that is believed)"
             .to_owned()
     });
     let missing: Vec<String> = closed.into_iter().chain(reviewed).collect();
     (!missing.is_empty()).then(|| {
         Finding::problem(
             ABOUT,
-            format!("{}: a merge, or a review, starts no job for a run that waits for the merge", ours.file),
+            format!("{}: no job continues a run that waits for a merge when it is merged or reviewed", ours.file),
             format!("{}, as `upshift init` writes them", missing.join(", and ")),
         )
     })

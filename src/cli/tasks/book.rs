@@ -175,7 +175,7 @@ impl Book {
         let is_gone = |entry: &Entry| !there.contains(entry.task.id.as_str());
         for entry in self.entries.iter_mut().filter(|entry| entry.task.status == TaskStatus::Open && is_gone(entry)) {
             entry.task.status = TaskStatus::Cancelled;
-            "the source has it no more".clone_into(&mut entry.reason);
+            "the source no longer has it".clone_into(&mut entry.reason);
         }
         let places: BTreeMap<String, usize> =
             self.entries.iter().enumerate().map(|(at, entry)| (entry.task.id.clone(), at)).collect();

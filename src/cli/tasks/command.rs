@@ -57,7 +57,7 @@ enum Verb {
         #[arg(long, value_enum, default_value_t)]
         format: Form,
     },
-    /// Have tasks done once more: as not done in a prd.json, as open in the log for any other source
+    /// Mark tasks as not done: in a prd.json, or in the log for any other source
     Reset {
         /// Task source: `failing-tests`, `issues:LABEL`, a prd.json or a YAML list
         #[arg(long, value_name = "SOURCE")]
@@ -138,7 +138,7 @@ fn show(tasks: &[Task], form: Form, environment: &Environment) -> anyhow::Result
 fn with_reason(task: Task) -> Entry {
     let command = task.proof.command().map(|command| format!("`{command}`"));
     let named: Vec<String> = task.proof.tests().iter().cloned().chain(command).collect();
-    let reason = if named.is_empty() { "nothing that can be run proves it".to_owned() } else { named.join(", ") };
+    let reason = if named.is_empty() { "no test or command proves it".to_owned() } else { named.join(", ") };
     Entry { reason, ..Entry::of(task) }
 }
 
@@ -146,7 +146,7 @@ fn add(source: &Source, task: Task, environment: &Environment) -> anyhow::Result
     let checkout = current_dir()?;
     let Some(path) = load::file_of(source, &checkout) else {
         return Err(Failure::usage(
-            "only files are added to: a failing test is written, an issue is opened\n→ Fix: name a prd.json or a list in YAML with --tasks",
+            "tasks can be added to a file only; otherwise write a failing test or open an issue\n→ Fix: name a prd.json or a list in YAML with --tasks",
         ));
     };
     let wrong = |fault: TaskFault| load::wrong(&path, &fault);

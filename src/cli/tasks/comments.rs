@@ -111,7 +111,7 @@ impl CommentListener {
         match tokio::time::timeout(PATIENCE, self.look()).await {
             Ok(Ok(asked)) => return asked,
             Ok(Err(error)) => self.complain(error.to_string()),
-            Err(_late) => self.complain("the forge did not answer in time".to_owned()),
+            Err(_late) => self.complain("the Git host did not answer in time".to_owned()),
         }
         self.rhythm.failed(now);
         Vec::new()
@@ -163,7 +163,7 @@ impl CommentListener {
         match tokio::time::timeout(PATIENCE, self.github.react(asked.comment, reaction)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => self.complain(error.to_string()),
-            Err(_late) => self.complain("the forge did not answer in time".to_owned()),
+            Err(_late) => self.complain("the Git host did not answer in time".to_owned()),
         }
     }
 }

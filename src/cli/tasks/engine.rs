@@ -173,7 +173,7 @@ impl Engine<'_> {
             Ok(reason) => self.finish(&mut book, reason),
             Err(error) if is_stopped(&error) => self.finish(&mut book, StopReason::Interrupted),
             Err(error) => {
-                // Nothing is recorded of an end: the same command goes on.
+                // Nothing is recorded of an end: the same command continues.
                 book.course.status = Status::Idle;
                 drop(book.save_course());
                 let stopped = self.stop.raised().is_some();
@@ -241,7 +241,7 @@ impl Engine<'_> {
             self.source,
             book.to_come(),
             book.shown().count(),
-            if goes_on { ", going on" } else { "" }
+            if goes_on { ", continued" } else { "" }
         ));
         Ok(())
     }
@@ -288,10 +288,10 @@ impl Engine<'_> {
     fn block_unprovable(&self, book: &mut Book) -> anyhow::Result<()> {
         let why = match self.source {
             Source::Issues(_) => {
-                "nothing that may be run proves it: it must name a failing test, and a command only where its author may push here"
+                "no test or command proves it: it must name a failing test; a command counts only if its author may push here"
             }
             Source::FailingTests | Source::Prd(_) | Source::List(_) => {
-                "nothing that can be run proves it: name `tests` or a `command`, or a command in its acceptance criteria"
+                "no test or command proves it: name `tests` or a `command`, or a command in its acceptance criteria"
             }
         };
         let found = book.unprovable();
@@ -320,7 +320,7 @@ impl Engine<'_> {
         if !fits {
             let cap = book.backlog.max_cost;
             book.change(at, |entry| {
-                entry.reason = format!("the {cap} for all tasks are used up");
+                entry.reason = format!("the {cap} for all tasks is used up");
                 entry.wants_money = true;
                 entry.standing = Standing::LeftForMoney;
             })?;

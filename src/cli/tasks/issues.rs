@@ -25,7 +25,7 @@ pub(super) async fn tasks(label: &str, checkout: &Path, environment: &Environmen
     let context = context::read(environment).map_err(|error| Failure::usage(error.to_string()))?;
     let Some(place) = place(context.as_ref(), &checked_out(checkout), environment) else {
         return Err(Failure::usage(
-            "neither a job nor a remote `origin` on GitHub tells whose issues are meant\n→ Fix: set GITHUB_REPOSITORY to owner/name",
+            "neither the job nor the remote `origin` names a repository on GitHub whose issues to read\n→ Fix: set GITHUB_REPOSITORY to owner/name",
         ));
     };
     let Some(token) = forge::token(environment) else {

@@ -76,15 +76,11 @@ pub(super) fn text_of(path: &Path) -> anyhow::Result<String> {
     };
     let file = File::open(path).map_err(|error| failed(error.to_string()))?;
     if !file.metadata().is_ok_and(|about| about.is_file()) {
-        return Err(failed("it is no file".to_owned()));
+        return Err(failed("it is not a file".to_owned()));
     }
     let mut text = String::new();
     file.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(|error| failed(error.to_string()))?;
-    if text.len() as u64 > MOST_BYTES {
-        Err(failed(format!("it holds more than {MOST_BYTES} bytes")))
-    } else {
-        Ok(text)
-    }
+    if text.len() as u64 > MOST_BYTES { Err(failed(format!("it has more than {MOST_BYTES} bytes"))) } else { Ok(text) }
 }
 
 /// A `prd.json` in a file.
@@ -148,12 +144,12 @@ async fn failing(resolved: &Resolved, environment: &Environment) -> anyhow::Resu
     let run = test_run::run(&world.tests, None, &world.stop).await?;
     if let Some(StopCause::Signal(signal)) = world.stop.raised() {
         let code = u8::try_from(signal).map_or(u8::MAX, |signal| EXIT_SIGNAL_BASE.saturating_add(signal));
-        return Err(Failure::with_code(code, "interrupted while the tests were looked at; nothing was begun"));
+        return Err(Failure::with_code(code, "interrupted during the first test run; nothing was started"));
     }
     if run.report.failing().next().is_none() && !run.exit.is_success() {
         let command = &state.test_command;
         return Err(Failure::usage(format!(
-            "the tests fail ({}), and no failing test is named: there are no tasks to make of it\n→ Fix: run `{command}` by hand, or \
+            "the tests fail ({}), and no failing test is named, so there are no tasks\n→ Fix: run `{command}` by hand, or \
              `upshift run` for the whole of it",
             run.exit
         )));

@@ -41,13 +41,13 @@ pub(super) fn run(args: MatrixArgs, environment: &Environment) -> anyhow::Result
     let found = matrix(&tasks, max_cost, usize::from(args.max_jobs));
     if !found.jobs.is_empty() && found.share < LEAST_SHARE {
         return Err(Failure::usage(format!(
-            "{max_cost} for {} tasks is {} each, which buys no call\n→ Fix: raise --max-cost-usd, or name fewer tasks",
+            "{max_cost} for {} tasks is {} each, not enough for one call\n→ Fix: raise --max-cost-usd, or name fewer tasks",
             found.jobs.iter().map(|job| job.tasks.len()).sum::<usize>(),
             found.share
         )));
     }
     for id in &found.left_out {
-        say(&format!("⚠ {id} is in no job: nothing that can be run proves it, or one that it waits for"));
+        say(&format!("⚠ {id} is in no job: no test or command proves it, or one that it waits for"));
     }
     print(&format!("{}\n", document(&found)))
 }

@@ -72,11 +72,14 @@ pub(super) fn follow_parent(environment: &Environment) -> anyhow::Result<()> {
         return Ok(());
     }
     if let Err(error) = companion::end_with_parent() {
-        super::say(&format!("⚠ this run goes on if the one that started it is killed: {error}"));
+        super::say(&format!("⚠ this run continues even if the process that started it is killed: {error}"));
     }
     let parent = environment.get(TASK_PARENT).and_then(|pid| pid.parse().ok());
     if parent.is_some_and(companion::is_orphan_of) {
-        return Err(Failure::with_code(EXIT_INTERNAL, "the process that started this run is gone; nothing was begun"));
+        return Err(Failure::with_code(
+            EXIT_INTERNAL,
+            "the process that started this run is gone; nothing was started",
+        ));
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ pub(super) fn known(tasks: &[Task], named: &BTreeSet<String>, source: &Source) -
     for unknown in named.iter().filter(|id| !tasks.iter().any(|task| task.id == **id)) {
         let unknown = unknown.escape_debug();
         if *source == Source::FailingTests {
-            say(&format!("⚠ no failing test is of {unknown}: nothing is left to do for it"));
+            say(&format!("⚠ no failing test belongs to {unknown}: nothing is left to do for it"));
             continue;
         }
         return Err(Failure::usage(format!("the backlog has no task {unknown}\n→ Fix: see `upshift tasks list`")));

@@ -75,7 +75,7 @@ pub(crate) fn resume(audit_db: Option<&str>, environment: &Environment) -> anyho
             format!("the backlog here is not paused ({} works on it)", who(&holder)),
         )),
         (None, Some((backlog, _))) if is_paused && backlog.stop_reason.is_none() => Err(Failure::usage(format!(
-            "the backlog of {} was paused here, and its process is gone\n→ Fix: `upshift run --tasks {}` goes on with it",
+            "the backlog of {} was paused here, and its process is gone\n→ Fix: `upshift run --tasks {}` continues it",
             backlog.source,
             quote_path(&backlog.source)
         ))),
@@ -111,7 +111,7 @@ pub(super) fn write_list(path: &Path, (before, text): (&str, &str), environment:
     };
     if let Some(command) = deaf(holder.work) {
         return Err(Failure::usage(format!(
-            "{command} is at work here ({}), and read {} when it began: nobody would work on a task that is added now\n→ Fix: add it once that has ended",
+            "{command} is running here ({}) and has read {} already: a task that is added now would be ignored\n→ Fix: add it once that has ended",
             who(&holder),
             path.display()
         )));
@@ -122,7 +122,7 @@ pub(super) fn write_list(path: &Path, (before, text): (&str, &str), environment:
         Some((backlog, _)) if backlog.source == shown => trusted::write(path, (before, text), (&checkout, environment)),
         Some((backlog, _)) if backlog.course.status == Status::Paused.as_str() => load::replace(path, text),
         _ => Err(Failure::usage(format!(
-            "a task of another backlog is under way here, and its run would put {} back\n→ Fix: `upshift pause`, add the task once `upshift tasks \
+            "a task of another backlog is under way here, and its run would restore {}\n→ Fix: `upshift pause`, add the task once `upshift tasks \
              status` says that it is paused, and `upshift resume`",
             path.display()
         ))),
@@ -131,8 +131,8 @@ pub(super) fn write_list(path: &Path, (before, text): (&str, &str), environment:
 
 fn ask(verb: &str, amount: u32, args: &OrderArgs, environment: &Environment) -> anyhow::Result<u8> {
     let nobody = || {
-        let fix = "begin with `upshift run --tasks SOURCE`, or name its log with --audit-db";
-        Failure::usage(format!("no backlog is worked off here\n→ Fix: {fix}"))
+        let fix = "start with `upshift run --tasks SOURCE`, or name its log with --audit-db";
+        Failure::usage(format!("no backlog is being worked on here\n→ Fix: {fix}"))
     };
     let Some(mut store) = open(args, &current_dir()?, environment)? else { return Err(nobody()) };
     let held = |store: &Store| store.backlog_holder().map_err(|error| book::failed(&error));
@@ -141,7 +141,7 @@ fn ask(verb: &str, amount: u32, args: &OrderArgs, environment: &Environment) -> 
         return Err(Failure::with_code(
             EXIT_NOT_FIXED,
             format!(
-                "{command} is at work here ({}), and hears no orders\n→ Fix: wait for it to end, or stop it (Ctrl-C): the same command goes on",
+                "{command} is running here ({}), and takes no commands\n→ Fix: wait for it to end, or stop it (Ctrl-C): the same command continues",
                 who(&holder)
             ),
         ));
@@ -158,7 +158,7 @@ fn ask(verb: &str, amount: u32, args: &OrderArgs, environment: &Environment) -> 
         }
         std::thread::sleep(BEAT);
     }
-    print("it is asked, and has not answered yet\n")
+    print("the command was sent, and not answered yet\n")
 }
 
 /// Shows how the last backlog of this folder stands, and who works on it.
@@ -176,7 +176,7 @@ pub(super) fn status(audit_db: Option<&str>, form: Form, environment: &Environme
         return told_of_deaf(form, holder, command);
     }
     let Some((backlog, tasks)) = last else {
-        return Err(Failure::with_code(EXIT_NOT_FIXED, "no backlog was worked off here"));
+        return Err(Failure::with_code(EXIT_NOT_FIXED, "no backlog was worked on here"));
     };
     let entries: Vec<Entry> = tasks.into_iter().filter_map(Entry::from_record).collect();
     // Whoever died said nothing of it.
@@ -217,6 +217,6 @@ fn told_of_deaf(form: Form, holder: &Holder, command: &str) -> anyhow::Result<u8
             let document = json!({ "status": status, "heldBy": holder, "tasks": [] });
             print(&format!("{}\n", serde_json::to_string_pretty(&document)?))
         }
-        Form::Text => print(&format!("{status}: {command}, {}; it tells itself how far it is\n", who(holder))),
+        Form::Text => print(&format!("{status}: {command}, {}; it prints its own progress\n", who(holder))),
     }
 }

@@ -70,7 +70,7 @@ impl Engine<'_> {
                 Err(anyhow::anyhow!("not as they were judged: {}; {}", named(&unlike), ways_out(run)))
             }
             (None, true) => Err(anyhow::anyhow!(
-                "nobody knows any more whether {} are as they were judged; {}",
+                "whether {} are as they were judged is no longer known; {}",
                 named(files),
                 ways_out(run)
             )),
@@ -182,7 +182,7 @@ impl Engine<'_> {
 /// What a person can do about files that nobody judged.
 fn ways_out(run: &RunId) -> String {
     format!(
-        "nothing is committed. Commit or stash what is there, and the same command works on the task anew; `upshift show {} --last-patch` \
+        "nothing is committed. Commit or stash what is there, and the same command starts the task over; `upshift show {} --last-patch` \
          prints what was judged",
         run.short()
     )

@@ -29,7 +29,7 @@ pub(super) fn or_stopped<T>(done: anyhow::Result<T>, stop: &Stop) -> anyhow::Res
     match (done, stop.raised()) {
         (Err(error), Some(StopCause::Signal(signal))) if is_stopped(&error) => {
             let code = u8::try_from(signal).map_or(EXIT_NOT_FIXED, |signal| EXIT_SIGNAL_BASE.saturating_add(signal));
-            Err(Failure::with_code(code, "interrupted before anything was begun; the same command begins it"))
+            Err(Failure::with_code(code, "interrupted before anything started; the same command starts it"))
         }
         (done, _) => done,
     }
@@ -48,11 +48,11 @@ pub(super) async fn ready_for_commits(revisions: &Revisions<'_>) -> anyhow::Resu
     }
     if let Some(head) = revisions.under_way().await.map_err(unreadable)? {
         return Err(Failure::usage(format!(
-            "something is under way here ({head}), and each task becomes a commit\n→ Fix: end it or abort it (`git status` says how)"
+            "a git operation is in progress here ({head}), and each task becomes a commit\n→ Fix: end it or abort it (`git status` says how)"
         )));
     }
     if revisions.branch().await.map_err(unreadable)?.is_none() {
-        say("⚠ no branch is checked out: the commits hang on this checkout alone; `git switch -c NAME` keeps them");
+        say("⚠ no branch is checked out: the commits belong to no branch; `git switch -c NAME` keeps them");
     }
     Ok(())
 }
@@ -65,8 +65,7 @@ pub(super) async fn same_branch(revisions: &Revisions<'_>, began_on: Option<&str
     }
     let shown = |branch: Option<&str>| branch.map_or("no branch".to_owned(), |branch| format!("`{branch}`"));
     Err(Failure::usage(format!(
-        "{} was checked out when this began, and {} is now: the commits of a backlog are for one branch\n→ Fix: switch back, and the same \
-         command goes on; here it has every task done once more whose change is not on this branch",
+        "{} was checked out when this started, and {} is now: a backlog commits to one branch\n→ Fix: switch back, and the same command continues; here it repeats every task whose change is not on this branch",
         shown(began_on),
         shown(now.as_deref())
     )))
@@ -131,7 +130,7 @@ pub(super) fn in_use(store: &Store) -> anyhow::Error {
     let holder = store.backlog_holder().ok().flatten().filter(|holder| holder.pid != 0);
     let by = holder.map(|holder| format!(" ({})", who(&holder))).unwrap_or_default();
     Failure::usage(format!(
-        "another upshift works off a backlog here{by}\n→ Fix: wait for it to end, or stop it; `upshift tasks status` shows how far it is"
+        "another upshift is working on a backlog here{by}\n→ Fix: wait for it to end, or stop it; `upshift tasks status` shows how far it is"
     ))
 }
 
@@ -139,16 +138,14 @@ pub(super) fn in_use(store: &Store) -> anyhow::Error {
 pub(super) fn refuse(resolved: &Resolved) -> anyhow::Result<()> {
     let plan = &resolved.plan;
     if plan.audit.is_none() {
-        return Err(Failure::usage(
-            "a backlog stands in the audit log, and there is none\n→ Fix: leave --no-audit out",
-        ));
+        return Err(Failure::usage("a backlog needs the audit log, which is off\n→ Fix: leave --no-audit out"));
     }
     if plan.record.is_some() {
-        return Err(Failure::usage("--record takes one run, and a backlog has many\n→ Fix: leave it out"));
+        return Err(Failure::usage("--record records one run, and a backlog has many\n→ Fix: leave it out"));
     }
     if plan.github.push != Push::None {
         return Err(Failure::usage(
-            "the tasks of a backlog are committed on the branch that is checked out, and pushed by whoever wants them pushed\n→ Fix: leave \
+            "the tasks of a backlog are committed on the branch that is checked out, and are not pushed\n→ Fix: leave \
              --push out, and push the branch afterwards",
         ));
     }

@@ -29,7 +29,7 @@ pub(super) fn run(
     };
     if known.is_empty() && load::file_of(source, &checkout).is_none() {
         return Err(Failure::usage(format!(
-            "no backlog of {source} was worked off here\n→ Fix: name its log with --audit-db"
+            "no backlog of {source} was worked on here\n→ Fix: name its log with --audit-db"
         )));
     }
     if let Some(unknown) = ids.iter().find(|id| !known.contains(id)) {

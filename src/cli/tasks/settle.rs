@@ -142,7 +142,7 @@ impl Engine<'_> {
     fn open_again(&self, book: &mut Book, at: usize) -> anyhow::Result<()> {
         let Some(key) = book.entries.get(at).map(|entry| book.key(entry)) else { return Ok(()) };
         let cost = book.store().cost_of_task(&key).map_err(|error| book::failed(&error))?;
-        let why = "its change was proven, and thrown away before it could be committed: it is open again";
+        let why = "its change was proven, and discarded before it could be committed: it is open again";
         book.change(at, |entry| {
             entry.task.status = TaskStatus::Open;
             (entry.cost, entry.run, entry.commit, entry.standing) = (cost, None, None, Standing::Comes);

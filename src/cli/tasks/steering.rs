@@ -37,7 +37,7 @@ impl Engine<'_> {
             }
         }
         if let Err(error) = self.hear_orders(book) {
-            self.teller.word(&format!("⚠ what is asked of the backlog could not be read: {error}"));
+            self.teller.word(&format!("⚠ the commands for the backlog could not be read: {error}"));
         }
         let Some(mut comments) = self.comments.take() else { return };
         self.hear_comments(book, &mut comments).await;
@@ -52,7 +52,7 @@ impl Engine<'_> {
         for given in book.store().waiting_orders()? {
             let done = match order_of(&given.verb, given.amount) {
                 Some(order) => self.obey(book, order),
-                None => Err("this upshift does not know what that is".to_owned()),
+                None => Err("this version of upshift does not know that command".to_owned()),
             };
             let obeyed = done.is_ok();
             let said = done.unwrap_or_else(|why| why);
@@ -88,11 +88,11 @@ impl Engine<'_> {
         book.save_course().map_err(|error| error.to_string())?;
         let (most, at) = (book.course.most, book.course.iteration);
         let said = match change {
-            Change::Pausing => "it pauses behind the task under way".to_owned(),
-            Change::GoesOn => "it goes on without a pause".to_owned(),
+            Change::Pausing => "it pauses after the current task".to_owned(),
+            Change::GoesOn => "it continues without a pause".to_owned(),
             Change::Resumed => {
                 self.tell("engine:resumed", json!({ "fromIteration": at }));
-                "it goes on".to_owned()
+                "it continues".to_owned()
             }
             Change::Added { previous } => {
                 let payload = json!({ "added": most - previous, "newMax": most, "previousMax": previous, "currentIteration": at });
@@ -104,7 +104,7 @@ impl Engine<'_> {
                 self.tell("engine:iterations-removed", payload);
                 limit_in_words(most, at)
             }
-            Change::Stopping => "it ends behind the task under way".to_owned(),
+            Change::Stopping => "it ends after the current task".to_owned(),
         };
         self.teller.word(&format!("◆ Backlog {}: {said}", self.source));
         Ok(said)
@@ -117,7 +117,7 @@ impl Engine<'_> {
         }
         book.save_course()?;
         self.tell("engine:paused", json!({ "currentIteration": book.course.iteration }));
-        self.teller.word("◆ Paused; `upshift resume` goes on");
+        self.teller.word("◆ Paused; `upshift resume` continues");
         while book.course.status == Status::Paused && self.stop.raised().is_none() {
             tokio::select! {
                 // A person waits, not a model: a clock that leaps over waits does not leap here.
@@ -133,5 +133,5 @@ impl Engine<'_> {
 fn limit_in_words(most: u32, begun: u32) -> String {
     let is = if most == 1 { "is" } else { "are" };
     let was = if begun == 1 { "was" } else { "were" };
-    format!("{} {is} worked on at most, {begun} {was} begun", words::count(u64::from(most), "task"))
+    format!("{} {is} worked on at most, {begun} {was} started", words::count(u64::from(most), "task"))
 }

@@ -60,7 +60,7 @@ impl Template {
             return Err(wrong("no such file of text is in the commit that is checked out".to_owned()));
         };
         if text.len() > MOST_BYTES {
-            return Err(wrong(format!("it holds more than {MOST_BYTES} bytes")));
+            return Err(wrong(format!("it has more than {MOST_BYTES} bytes")));
         }
         Self::new(text, matches!(source, Source::Issues(_))).map_err(wrong)
     }
@@ -76,9 +76,9 @@ impl Template {
             return Err(format!("there is no variable `{unknown}`"));
         }
         match OF_STRANGERS.iter().find(|name| of_strangers && named.contains(**name)) {
-            Some(foreign) => {
-                Err(format!("`{foreign}` of an issue is anybody's text, and shown as data beside the objective"))
-            }
+            Some(foreign) => Err(format!(
+                "`{foreign}` of an issue may be written by anybody, so it is shown as data beside the objective"
+            )),
             None => Ok(Self { engine }),
         }
     }
@@ -143,7 +143,10 @@ mod tests {
     #[test]
     fn the_text_of_an_issue_is_nobodys_objective() {
         for text in ["{{ taskTitle }}", "{% if priority %}{{ taskDescription }}{% endif %}"] {
-            assert!(Template::new(text.to_owned(), true).is_err_and(|told| told.contains("anybody's text")), "{text}");
+            assert!(
+                Template::new(text.to_owned(), true).is_err_and(|told| told.contains("may be written by anybody")),
+                "{text}"
+            );
         }
         assert!(Template::new("Mend {{ taskId }}, priority {{ priority }}".to_owned(), true).is_ok());
     }

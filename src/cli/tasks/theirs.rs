@@ -20,7 +20,7 @@ pub(super) async fn theirs(revisions: &Revisions<'_>) -> anyhow::Result<Vec<Stri
     let folders = revisions.untracked_folders().await.map_err(unreadable)?;
     patterns(&folders).ok_or_else(|| {
         Failure::usage(format!(
-            "git does not know {} files here, too many to be kept from every run: they are nobody's to change\n→ Fix: commit them, name \
+            "git does not know {} files here, too many to keep out of every run\n→ Fix: commit them, name \
              them in .gitignore, or put them in a folder of their own",
             files.len()
         ))

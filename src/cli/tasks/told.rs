@@ -108,7 +108,7 @@ fn table(book: &Book, reason: &str) -> String {
         "no_tasks" if is_empty => "there is none",
         "completed" => "every task is done",
         "max_iterations" => "as many tasks were worked on as --max-tasks allows",
-        "interrupted" => "interrupted; the same command goes on with it",
+        "interrupted" => "interrupted; the same command continues it",
         "error" => "a task could not be worked on",
         _ => "no other task is ready",
     };

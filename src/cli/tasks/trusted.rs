@@ -41,7 +41,7 @@ pub(super) fn write(
     if is_here && trusted.exists() {
         if load::text_of(&trusted)? != before {
             return Err(Failure::usage(format!(
-                "{} was changed since the task under way began, and nobody knows yet by whom: its tests may have written it\n→ Fix: try again once its tests ran, or behind the task",
+                "{} was changed since the current task started, perhaps by its tests\n→ Fix: try again once its tests ran, or after the task",
                 path.display()
             )));
         }

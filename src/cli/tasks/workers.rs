@@ -31,7 +31,7 @@ use crate::workspace::{RevisionError, Revisions};
 /// The folder of the clones, beside the recorded trees.
 const FOLDER: &str = "workers";
 /// Why no job takes a task.
-const NOT_PROVABLE: &str = "nothing that can be run proves it, or it waits for a task that nobody works on";
+const NOT_PROVABLE: &str = "no test or command proves it, or it waits for a task that nobody works on";
 /// How often the tasks that are requeued are worked on once more.
 const ROUNDS: usize = 2;
 
@@ -69,7 +69,7 @@ async fn begin(
     let source: Source = named.parse().map_err(|fault| Failure::usage(format!("--tasks: {fault}")))?;
     if matches!(source, Source::Issues(_)) {
         return Err(Failure::usage(
-            "--workers cannot work off issues: each job would ask GitHub for them\n→ Fix: leave --workers out, or let jobs of a workflow work on the tasks that `upshift tasks matrix` prints",
+            "--workers cannot work on issues: each job would ask GitHub for them\n→ Fix: leave --workers out, or let jobs of a workflow work on the tasks that `upshift tasks matrix` prints",
         ));
     }
     refuse(&resolved)?;
@@ -160,7 +160,7 @@ impl Workers<'_> {
                 break;
             }
             if parted.share < LEAST_SHARE {
-                let why = format!("the {cap} for all tasks are used up");
+                let why = format!("the {cap} for all tasks is used up");
                 left.extend(parted.jobs.iter().flat_map(|job| &job.tasks).map(|id| (id.clone(), why.clone())));
                 return Ok((left, true));
             }

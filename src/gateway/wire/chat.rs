@@ -49,9 +49,9 @@ fn check(part: &Value) -> Result<(), Unbounded> {
     match word(part, "type") {
         "" | "text" | "refusal" | "thinking" => Ok(()),
         "image_url" if is_data(address(part)) => Ok(()),
-        "image_url" => Err(Unbounded::elsewhere("what an address leads to")),
+        "image_url" => Err(Unbounded::elsewhere("the content behind an address")),
         "file" => Err(Unbounded::elsewhere("a file")),
-        other => Err(Unbounded::new(format!("nobody knows the size of a part of type `{other}`"), "send text")),
+        other => Err(Unbounded::new(format!("the size of a part of type `{other}` is unknown"), "send text")),
     }
 }
 

@@ -7,7 +7,7 @@ pub(in crate::gateway) type Body = Map<String, Value>;
 
 /// A part of a request that no cap can be held against.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("upshift cannot hold this request to the cost cap: {what} → Fix: {fix}")]
+#[error("upshift cannot keep this request under the cost cap: {what} → Fix: {fix}")]
 pub(in crate::gateway) struct Unbounded {
     what: String,
     fix: &'static str,
@@ -26,7 +26,7 @@ impl Unbounded {
     }
 
     pub(super) fn field(name: &str) -> Self {
-        Self::new(format!("`{name}` may cost what nobody can know beforehand"), "send the request without it")
+        Self::new(format!("the cost of `{name}` cannot be known beforehand"), "send the request without it")
     }
 
     pub(super) fn elsewhere(what: &str) -> Self {
@@ -38,7 +38,7 @@ impl Unbounded {
     }
 
     pub(super) fn twice(name: &str) -> Self {
-        Self::new(format!("it has `{name}` in two spellings, of which the vendor may read either"), "send one")
+        Self::new(format!("it has `{name}` in two spellings, and the vendor may read either"), "send one")
     }
 
     pub(super) fn several() -> Self {

@@ -9,7 +9,7 @@ const CLIENT_TOOLS: [&str; 2] = ["functionDeclarations", "function_declarations"
 
 pub(super) fn unbounded(body: &Body) -> Result<(), Unbounded> {
     if ["cachedContent", "cached_content"].iter().any(|key| super::fields::says(body, key)) {
-        return Err(Unbounded::elsewhere("what `cachedContent` stands for"));
+        return Err(Unbounded::elsewhere("the content of `cachedContent`"));
     }
     ordinary_tier(body, "serviceTier", &["standard", "flex", "unspecified"])?;
     ordinary_tier(body, "service_tier", &["standard", "flex", "unspecified"])?;
@@ -63,7 +63,7 @@ fn check(part: &Value) -> Result<(), Unbounded> {
     if kind.starts_with("image/") || kind.starts_with("text/") {
         return Ok(());
     }
-    Err(Unbounded::new(format!("nobody knows the size of `{kind}`"), "send text"))
+    Err(Unbounded::new(format!("the size of `{kind}` is unknown"), "send text"))
 }
 
 pub(super) fn images(body: &Body) -> u64 {

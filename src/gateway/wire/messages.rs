@@ -48,9 +48,9 @@ fn check(block: &Value) -> Result<(), Unbounded> {
     let (kind, source) = (word(block, "type"), block.get("source").map_or("", |source| word(source, "type")));
     match (kind, source) {
         ("container_upload", _) | ("image" | "document", "file") => Err(Unbounded::elsewhere("a file")),
-        ("image" | "document", "url") => Err(Unbounded::elsewhere("what an address leads to")),
+        ("image" | "document", "url") => Err(Unbounded::elsewhere("the content behind an address")),
         ("document", "base64") => {
-            Err(Unbounded::new("a packed document holds more tokens than bytes", "send its text"))
+            Err(Unbounded::new("a compressed document has more tokens than bytes", "send its text"))
         }
         _ => Ok(()),
     }

@@ -11,7 +11,7 @@ const CLIENT_TOOLS: [&str; 7] =
 pub(super) fn unbounded(body: &Body) -> Result<(), Unbounded> {
     for key in ["previous_response_id", "conversation", "prompt"] {
         if says(body, key) {
-            return Err(Unbounded::elsewhere(&format!("what `{key}` stands for")));
+            return Err(Unbounded::elsewhere(&format!("the content of `{key}`")));
         }
     }
     none_of(body, &["background", "max_tool_calls"])?;
@@ -38,7 +38,7 @@ fn item(item: &Value) -> Result<(), Unbounded> {
     // A reference need not name its type, and a message without one has a role.
     let kind = word(item, "type");
     if kind == "item_reference" || (kind.is_empty() && word(item, "role").is_empty()) {
-        return Err(Unbounded::elsewhere("what an `item_reference` stands for"));
+        return Err(Unbounded::elsewhere("the content of an `item_reference`"));
     }
     parts(item).try_for_each(check)
 }
@@ -54,7 +54,7 @@ fn check(part: &Value) -> Result<(), Unbounded> {
         "input_image" | "computer_screenshot" if is_data(word(part, "image_url")) => Ok(()),
         "input_image" | "computer_screenshot" => Err(Unbounded::elsewhere("a picture")),
         "input_file" => Err(Unbounded::elsewhere("a file")),
-        "input_audio" => Err(Unbounded::new("nobody knows the size of sound", "send text")),
+        "input_audio" => Err(Unbounded::new("the size of audio is unknown", "send text")),
         _ => Ok(()),
     }
 }

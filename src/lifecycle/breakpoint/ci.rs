@@ -143,8 +143,7 @@ async fn once_more(
         };
     }
     let names = context.redact(&names(failing));
-    let told =
-        format!("{names} failed in CI and runs once more, since the tests pass here: nobody is paid before that");
+    let told = format!("{names} failed in CI and runs once more before any model is called, since the tests pass here");
     Ok(any.then_some(told))
 }
 

@@ -58,7 +58,7 @@ impl FailedCheck {
             check.add(annotation);
         }
         if check.text.trim().is_empty() {
-            check.text = "what it says cannot be read".to_owned();
+            check.text = "its report cannot be read".to_owned();
         }
         check
     }

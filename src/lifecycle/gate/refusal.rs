@@ -145,8 +145,7 @@ impl Refusal {
 fn wakes_only(f: &mut fmt::Formatter<'_>, event: &str) -> fmt::Result {
     write!(
         f,
-        "`{event}` begins no run, and none waits for this commit\n→ Fix: start one by `workflow_run`, a label or a comment, if it should \
-         be mended"
+        "`{event}` starts no run, and none waits for this commit\n→ Fix: start one by `workflow_run`, a label or a comment, if it should be fixed"
     )
 }
 
@@ -158,7 +157,7 @@ impl fmt::Display for Refusal {
             ),
             Self::Fork { head, base } => write!(
                 f,
-                "the pull request comes from the fork {head}: its code must not meet the secrets of {base}\n→ Fix: run upshift on \
+                "the pull request comes from the fork {head}: its code must not run beside the secrets of {base}\n→ Fix: run upshift on \
                  branches of the repository itself"
             ),
             Self::HeadRepositoryGone => f.write_str(
@@ -166,44 +165,42 @@ impl fmt::Display for Refusal {
             ),
             Self::MergeQueue { branch } => write!(
                 f,
-                "`{branch}` is a branch of the merge queue, which GitHub deletes: a fix belongs to the pull request\n→ Fix: nothing; to \
-                 have the pull request mended, label it `upshift` or comment `/upshift fix`"
+                "`{branch}` is a branch of the merge queue, which GitHub deletes: a fix belongs to the pull request\n→ Fix: nothing; to have the pull request fixed, label it `upshift` or comment `/upshift fix`"
             ),
             Self::Nobody => f.write_str(
-                "nobody is named who caused this\n→ Fix: run upshift in a job of a workflow, with the runner's GITHUB_ACTOR",
+                "the actor of this event is unknown\n→ Fix: run upshift in a job of a workflow, with the runner's GITHUB_ACTOR",
             ),
             Self::Stranger { login, repository } => write!(
                 f,
-                "{login} may not write to {repository}, and had a hand in this\n→ Fix: let somebody with write access start the run"
+                "{login} may not write to {repository}, but was involved\n→ Fix: let somebody with write access start the run"
             ),
             Self::Bot { login } => write!(
                 f,
-                "the bot {login} had a hand in this: what a bot does may be what a stranger told it\n→ Fix: let a person with write \
+                "the bot {login} was involved, and strangers can make bots act\n→ Fix: let a person with write \
                  access start the run, by a label or a comment; for a bot's own pull requests, name it in `allowed-bots`"
             ),
             Self::BotUnproven { login } => write!(
                 f,
-                "`allowed-bots` names {login}, which the forge does not know as a bot\n→ Fix: write the name as the forge shows it, \
-                 such as `renovate[bot]`; `upshift doctor` looks them up"
+                "`allowed-bots` names {login}, which the Git host does not know as a bot\n→ Fix: write the name as the Git host shows it, such as `renovate[bot]`; `upshift doctor` looks them up"
             ),
             Self::BotElsewhere { login } => write!(
                 f,
-                "the bot {login} had a hand in something that is not a pull request of its own\n→ Fix: let a person with write \
+                "the bot {login} was involved in something other than its own pull request\n→ Fix: let a person with write \
                  access start the run, by a label or a comment"
             ),
             Self::BotHistory { login } => write!(
                 f,
-                "the pull request of {login} has too many commits to see whose each is\n→ Fix: let a person with write access \
+                "the pull request of {login} has too many commits to check the author of each\n→ Fix: let a person with write access \
                  start the run, by a label or a comment"
             ),
             Self::BotCarries { login, commit, author } => carries(f, login, commit, author.as_deref()),
             Self::SkipLabel { label } => {
-                write!(f, "the pull request has the label `{label}`\n→ Fix: take the label off")
+                write!(f, "the pull request has the label `{label}`\n→ Fix: remove the label")
             }
             Self::NotOpen { number } => {
                 write!(
                     f,
-                    "pull request {number} is not open any more\n→ Fix: open it again, if there is more to do"
+                    "pull request {number} is no longer open\n→ Fix: reopen it, if there is more to do"
                 )
             }
             Self::HeadMoved { from, to } => write!(
@@ -224,13 +221,13 @@ impl fmt::Display for Refusal {
             ),
             Self::AttemptsUnknown { number, why } => write!(
                 f,
-                "how many runs pull request #{number} has had cannot be told, so `max-attempts-per-pr` counts as used up: {why}\n→ \
+                "how many runs pull request #{number} has had cannot be determined, so `max-attempts-per-pr` counts as used up: {why}\n→ \
                  Fix: comment `/upshift retry` for one more run"
             ),
             Self::NoToken => f.write_str(
-                "there is no token to ask with who may write here\n→ Fix: give the step the input `github-token`, or GITHUB_TOKEN",
+                "there is no token to check who may write here\n→ Fix: give the step the input `github-token`, or GITHUB_TOKEN",
             ),
-            Self::Unknown { why } => write!(f, "it cannot be told who may start this: {why}"),
+            Self::Unknown { why } => write!(f, "who may start this cannot be determined: {why}"),
         }
     }
 }
@@ -240,7 +237,7 @@ fn carries(f: &mut fmt::Formatter<'_>, bot: &str, commit: &CommitSha, author: Op
         .map_or_else(|| "belongs to no account".to_owned(), |author| format!("is by {author}, who may not write here"));
     write!(
         f,
-        "the pull request of {bot} holds the commit {commit}, which {whose}\n→ Fix: look at the commit, then let a person with write \
+        "the pull request of {bot} contains the commit {commit}, which {whose}\n→ Fix: look at the commit, then let a person with write \
          access start the run, by a label or a comment"
     )
 }

@@ -178,7 +178,7 @@ fn github_35_the_right_to_write_counts_and_not_the_authors_association() {
     }
     says(&by("eve"), &facts(&[]), "eve may not write");
     let nobody = pull_request(EventKind::PullRequest, Some("acme/shop"));
-    says(&nobody, &facts(&[]), "nobody is named");
+    says(&nobody, &facts(&[]), "the actor of this event is unknown");
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn a_head_that_moved_and_a_pull_request_that_is_closed_are_refused() {
     if let Some(pull) = &mut closed.pull {
         pull.state = PullState::Merged;
     }
-    says(&by("ada"), &closed, "is not open any more");
+    says(&by("ada"), &closed, "is no longer open");
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn a_run_that_goes_on_may_find_its_own_commit_or_its_pull_request_merged() {
         pull.state = PullState::Merged;
     }
     assert_eq!(goes_on(&moved, "ada", Some(&ours)), None, "the breakpoint says what that means");
-    assert!(goes_on(&moved, "ada", None).is_some_and(|why| why.to_string().contains("not open any more")));
+    assert!(goes_on(&moved, "ada", None).is_some_and(|why| why.to_string().contains("no longer open")));
     if let Some(pull) = &mut moved.pull {
         pull.labels = vec!["upshift:skip".to_owned()];
     }

@@ -83,7 +83,7 @@ fn told(error: GithubError) -> PublishError {
         return PublishError::Stopped;
     }
     let way_out = if error.is_missing_endpoint() {
-        "; where the forge has no API for commits, leave `sign-commits` off"
+        "; if the Git host has no API for commits, leave `sign-commits` off"
     } else {
         ""
     };

@@ -225,7 +225,7 @@ fn a_block_whose_schema_says_what_this_program_does_not_check_is_not_asked_for()
     assert_eq!(names, ["known"]);
     let told = state.plan.warnings.join("\n");
     assert!(
-        told.contains("`agent.meta.later`, which is not asked for: `pattern` in its schema is no keyword"),
+        told.contains("`agent.meta.later`, which is not asked for: `pattern` in its schema is not a supported keyword"),
         "{told}"
     );
 }

@@ -182,7 +182,7 @@ pub(super) fn tools_of<'t, 'a: 't>(
     let (specs, others) = room::within(specs, bytes);
     if !others.is_empty() {
         let message = format!(
-            "{}: there is room for {bytes} bytes of tools from outside; these are left out: {}",
+            "{}: there is room for {bytes} bytes of external tools; these are left out: {}",
             caller.path,
             room::named(&others)
         );

@@ -114,7 +114,7 @@ pub(super) fn headers_of(
     let one = |(name, variable): (&String, &String)| {
         let value = context.world.hosting.named.get(variable).ok_or(format!("the variable {variable} is not set"))?;
         let value = value.to_str().and_then(|value| HeaderValue::from_str(value.trim()).ok());
-        let mut value = value.ok_or(format!("the value of {variable} cannot stand in a header"))?;
+        let mut value = value.ok_or(format!("the value of {variable} cannot be used in a header"))?;
         value.set_sensitive(true);
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|error| error.to_string())?;
         Ok((name, value))

@@ -113,7 +113,7 @@ impl Tape {
             Err(error) => {
                 let path = self.0.path.display();
                 state.problem =
-                    Some(format!("the cassette `{path}` does not hold every call: it cannot be written: {error}"));
+                    Some(format!("the cassette `{path}` does not contain every call: it cannot be written: {error}"));
             }
         }
     }

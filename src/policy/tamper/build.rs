@@ -38,7 +38,7 @@ pub fn merged(change: &Change) -> Option<Merged> {
 #[must_use]
 pub fn judged_as_it_was(change: &Change) -> Option<String> {
     let merged = merged(change).filter(|_| !change.may_edit_tests)?;
-    Some(format!("what {} says about tests is judged as it was: {}", change.path, merged.parts.join(", ")))
+    Some(format!("the test settings in {} are judged as they were: {}", change.path, merged.parts.join(", ")))
 }
 
 fn merged_json(before: &str, after: &str) -> Option<Merged> {

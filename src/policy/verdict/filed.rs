@@ -38,9 +38,7 @@ pub fn confirm(mut judgement: Judgement, baseline: &Baseline, exit: Exit, filed:
     let (Verdict::Green, Some(before)) = (&judgement.verdict, &baseline.filed) else { return judgement };
     let reason = match filed.map(|report| judge(before, exit, report).verdict) {
         Some(Verdict::Green) => return judgement,
-        None => {
-            "the runner printed that all is well and did not write its result file, as it did at the start".to_owned()
-        }
+        None => "the runner printed success but wrote no result file, as it did at the start".to_owned(),
         Some(Verdict::Red { reason }) => disagrees(reason.as_deref().unwrap_or("tests failed")),
         Some(Verdict::Broken { reason } | Verdict::Tampered { reason }) => disagrees(&reason),
     };
@@ -49,7 +47,7 @@ pub fn confirm(mut judgement: Judgement, baseline: &Baseline, exit: Exit, filed:
 }
 
 fn disagrees(reason: &str) -> String {
-    format!("the runner's result file does not bear out what was printed: {reason}")
+    format!("the runner's result file contradicts its output: {reason}")
 }
 
 #[cfg(test)]

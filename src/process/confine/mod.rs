@@ -168,25 +168,25 @@ pub enum Reach {
 pub enum ConfineError {
     /// The kernel cannot give what was required.
     #[error(
-        "sandbox is `required`, and this machine cannot give all of it:\n  - {}\n→ Fix: use a newer kernel, or `sandbox: auto`, which does what can be done and says what is missing",
+        "sandbox is `required`, and this machine cannot provide all of it:\n  - {}\n→ Fix: use a newer kernel, or `sandbox: auto`, which confines as far as possible and reports what is missing",
         .0.join("\n  - ")
     )]
     Gaps(Vec<String>),
     /// The kernel cannot give that network.
     #[error(
-        "network is `{0}`, and this machine cannot give it: {1}\n→ Fix: use `network: auto`, which takes the tightest that works and says which"
+        "network is `{0}`, and this machine cannot provide it: {1}\n→ Fix: use `network: auto`, which takes the tightest that works and says which"
     )]
     Network(Network, String),
     /// An agent would have no way to its model.
     #[error(
-        "agents (`cli/…`) reach their model through one door in a network of their own, and this machine cannot give it: {0}\n→ Fix: allow \
+        "agents (`cli/…`) reach their model through one door in a network of their own, and this machine cannot provide it: {0}\n→ Fix: allow \
          namespaces, or say `safety.network: on` (flag --network on): the agent then has the whole network, though no key"
     )]
     NoDoor(String),
     /// An agent could do what the user can.
     #[error(
         "agents (`cli/…`) run commands as they see fit, and this machine cannot confine them: {0}\n→ Fix: run upshift where it can, or say \
-         `safety.sandbox: off` (flag --sandbox off) if the machine is theirs to do with as they like"
+         `safety.sandbox: off` (flag --sandbox off) if they may do anything on this machine"
     )]
     Unconfined(String),
     /// The private folder cannot be made.

@@ -64,7 +64,7 @@ fn setting(name: &str) -> Option<u32> {
 /// Notes for a person where no room could be made: why, and what follows from it.
 pub(super) fn missing(facts: &Facts, said: &str, reach: Reach) -> Vec<String> {
     let network = match reach {
-        Reach::All => "they have the network of the machine, as was asked for",
+        Reach::All => "they have the network of the machine, as configured",
         Reach::Port(_) => "they reach one TCP port alone",
         Reach::Loopback | Reach::Nothing => "they have no network at all, not even a loopback",
     };
@@ -112,7 +112,7 @@ mod tests {
     fn what_follows_names_the_network_that_there_is() {
         let follows = |reach| missing(&Facts::default(), "", reach).concat();
         assert!(follows(Reach::Nothing).contains("not even a loopback"));
-        assert!(follows(Reach::All).contains("as was asked for"));
+        assert!(follows(Reach::All).contains("as configured"));
         assert!(follows(Reach::All).contains("/dev/shm is the machine's"));
         // The report cuts a warning there.
         assert!(missing(&Facts::default(), "", Reach::All).iter().all(|note| note.len() < 400));

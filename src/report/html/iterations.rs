@@ -21,7 +21,7 @@ const MAX_LINE: usize = 160;
 /// The change of the run as a whole.
 pub(super) fn change(view: &RunView, patch: &str, room: &Room) -> Markup {
     let which = if view.unjudged_patch().is_some() {
-        "What the model had changed when the run ended: nobody has judged it, and it is not in the files"
+        "What the model had changed when the run ended: it was not judged, and is not in the files"
     } else if view.best_patch().is_some() && !view.passes_with_change() {
         "The best attempt, which is not in the files"
     } else if view.is_kept_pushed() {
@@ -56,7 +56,7 @@ fn iteration(view: &RunView, step: &Step, details: &Details, room: &Room) -> Mar
             summary {
                 "Tier " (step.tier_index.saturating_add(1)) " " b { (tier) } ", iteration " (step.iteration)
                 @match &step.attempt {
-                    None => { " · it did not come to its end" },
+                    None => { " · it did not finish" },
                     Some(attempt) => { " · " (figures(attempt)) },
                 }
             }
@@ -170,7 +170,7 @@ fn change_of(details: &Details, room: &Room) -> Markup {
     let patch = details.patch.as_deref().filter(|patch| !patch.trim().is_empty());
     html! {
         @match patch.map(|patch| room.take(patch)) {
-            None => p.faint { "The log holds no change of it." },
+            None => p.faint { "The log has no change of it." },
             Some(None) => (left_out("--patch")),
             Some(Some(text)) => details { summary { "The change since the start" } (diff(&text)) },
         }
@@ -180,7 +180,7 @@ fn change_of(details: &Details, room: &Room) -> Markup {
 fn block(title: &str, text: Option<&str>, flag: &str, room: &Room) -> Markup {
     html! {
         @match text.map(|text| room.take(text)) {
-            None => p.faint { "The log holds no output of its tests." },
+            None => p.faint { "The log has no output of its tests." },
             Some(None) => (left_out(flag)),
             Some(Some(text)) => details { summary { (title) } pre { (text) } },
         }

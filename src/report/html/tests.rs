@@ -54,7 +54,7 @@ fn a2_a_log_that_cannot_be_read_is_said_where_its_part_is_missing() {
     let details = Details { trouble: Some("the audit log is <locked>".to_owned()), ..Details::default() };
     let page = page(&fixtures::fixed(), &details, "");
     let said = "could not be read from the log: the audit log is &lt;locked&gt;";
-    assert_eq!((page.matches(said).count(), page.contains("The log holds no")), (7, false), "{page}");
+    assert_eq!((page.matches(said).count(), page.contains("The log has no")), (7, false), "{page}");
 }
 
 #[test]

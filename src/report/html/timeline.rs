@@ -134,7 +134,7 @@ fn draw(view: &RunView, course: &Course) -> Markup {
         match (course.waits.is_empty(), view.invocations) {
             (false, _) => "the grey bands are waits, drawn short",
             (true, 0 | 1) => "no waiting",
-            (true, _) => "between two processes it stood still",
+            (true, _) => "it waited between two processes",
         }
     );
     html! {

@@ -111,7 +111,7 @@ pub struct Document<'a> {
     pub kept: Option<KeptDocument<'a>>,
     /// Tests that were set aside because they both failed and passed.
     pub flaky_tests: &'a [String],
-    /// Tests that were set aside because they fail for want of a service or because of the machine. Absent where there are none.
+    /// Tests that were set aside because they fail for lack of a service or because of the machine. Absent where there are none.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     pub environment_tests: &'a [String],
     /// Changed files. `added` and `removed` are null for binary ones.
@@ -144,7 +144,7 @@ pub struct Document<'a> {
     /// where there are none.
     #[serde(skip_serializing_if = "<[ReusedReport]>::is_empty")]
     pub reused: &'a [ReusedReport],
-    /// Tools from outside that failed, and whose models were told words of the configuration: the tool's `name`, how many `times`, and the
+    /// External tools that failed, and whose models were told words of the configuration: the tool's `name`, how many `times`, and the
     /// last time what it `said` and what was `told` instead. Absent where there are none.
     #[serde(skip_serializing_if = "<[ToolFailureView]>::is_empty")]
     pub tool_failures: &'a [ToolFailureView],

@@ -43,7 +43,7 @@ struct StepDocument<'a> {
     tier_name: Option<&'a str>,
     /// One-based within the tier.
     iteration: u32,
-    /// Its row. Null when it did not come to its end.
+    /// Its row. Null when it did not finish.
     attempt: Option<AttemptDocument<'a>>,
     sessions: Vec<SessionDocument<'a>>,
     /// One for each session that the log holds, as it is kept there.

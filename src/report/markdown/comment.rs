@@ -52,7 +52,7 @@ pub enum Standing {
     /// The run is over, or an older version wrote the comment.
     #[default]
     Over,
-    /// A process is at work on it, or died.
+    /// A process is working on it, or died.
     Working,
     /// None is: it is parked until CI has ended.
     Waiting,

@@ -42,7 +42,7 @@ pub fn render(run_id: &str, operations: &[Operation]) -> String {
             body {
                 header { h1 { (title) } }
                 main {
-                    @if operations.is_empty() { p { "The log holds no operation of it." } } @else { (frame.branch(0)) }
+                    @if operations.is_empty() { p { "The log has no operation of it." } } @else { (frame.branch(0)) }
                     @if operations.len() > MOST {
                         p.faint { "Shown are " (MOST) " of " (operations.len()) " operations. All of them: " code { "upshift trace --format json" } }
                     }

@@ -121,7 +121,7 @@ fn a_run_that_was_killed_or_interrupted_says_so_at_its_root() {
     assert!(fold.take_ended().contains(&0), "the dead process's own span is sent");
     assert_eq!(root(&fold).0, "EXIT-UNCAUGHT-EXCEPTION");
     fold.hear(&started("b"), Some(&at(950)));
-    assert_eq!(root(&fold), (String::new(), None, false), "it goes on");
+    assert_eq!(root(&fold), (String::new(), None, false), "it continues");
     script.finish(Outcome::Interrupted { signal: 15 }, "stopped", &[]);
     let fold = folded(&script.events);
     assert_eq!(root(&fold), ("EXIT-SIGNAL-RECEIVED".to_owned(), Some(false), true));

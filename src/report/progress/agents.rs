@@ -16,7 +16,7 @@ pub(super) fn switched(switch: &AgentSwitch) -> String {
 
 pub(super) fn all_limited(all: &AllLimited) -> String {
     let targets: Vec<String> = all.targets.iter().map(|target| model(target)).collect();
-    format!("    ◆ {}: nobody can be asked now{}", targets.join(", "), until(all.until.as_ref()))
+    format!("    ◆ {}: no model can be asked now{}", targets.join(", "), until(all.until.as_ref()))
 }
 
 pub(super) fn recovery(recovery: &AgentRecovery) -> String {

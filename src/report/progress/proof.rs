@@ -12,7 +12,7 @@ impl Progress {
     pub(super) fn proof_started(&mut self, begun: ProofStarted) -> Vec<String> {
         self.told_green = true;
         let most = human_duration(begun.most_ms);
-        let asked = format!("  Proof: begins, to see that the tests can still fail (at most {most})");
+        let asked = format!("  Proof: checking that the tests can still fail (at most {most})");
         vec![
             self.tests(RunKind::Tests, &Verdict::Green, begun.passed, 0, begun.duration_ms),
             self.paint(Tone::Faint, &asked),

@@ -49,15 +49,15 @@ fn c12_a_task_of_unknown_cost_says_nothing_of_what_a_ladder_costs() {
     assert_eq!((played(&runs).len(), stats.tasks_of_unknown_cost), (0, 1));
     assert!((stats.cost_usd - known.as_usd()).abs() < 1e-12, "{stats:?}");
     let said = render(&stats, None);
-    assert!(said.contains(" known a fixed test (3 tests fixed)"), "{said}");
-    assert!(said.contains("1 run in this log (1 task not counted, of whose cost a part is unknown)"), "{said}");
+    assert!(said.contains(" known per fixed test (3 tests fixed)"), "{said}");
+    assert!(said.contains("1 run in this log (1 task not counted, with partly unknown cost)"), "{said}");
     let tier = said.lines().find(|line| line.starts_with("mid-grade")).expect("the tier");
     assert!(tier.contains(" known, at most $1.63 unknown") && tier.trim_end().ends_with(" known"), "{said}");
 }
 
 #[test]
 fn c12_an_empty_log_says_so() {
-    assert!(render(&of_runs(&[]), None).starts_with("The log holds no runs.\n"));
+    assert!(render(&of_runs(&[]), None).starts_with("The log has no runs.\n"));
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn a_ladder_says_of_what_it_is_drawn_and_why_one_run_is_too_little() {
     let script = fixtures::fixed();
     let mut stats = of_runs(&[(script.view(), script.events.as_slice())]);
     let none = render(&stats, None);
-    assert!(none.contains("No ladder is suggested: 1 run in this log, and a model counts from 5 tasks on"), "{none}");
+    assert!(none.contains("No ladder is suggested: 1 run in this log, and a model needs 5 tasks to count"), "{none}");
     stats.suggest(&Suggestion {
         basis: Basis::PublicTable,
         rungs: vec![Rung { model: "openai/gpt-5-mini".to_owned(), iterations: None }],
@@ -82,5 +82,5 @@ fn a_ladder_says_of_what_it_is_drawn_and_why_one_run_is_too_little() {
         ),
         "{prior}"
     );
-    assert!(prior.contains("This log says too little yet: 1 run in this log, and a model"), "{prior}");
+    assert!(prior.contains("This log has too few tasks yet: 1 run in this log, and a model"), "{prior}");
 }

@@ -93,7 +93,7 @@ fn resuming_is_not_promised_without_an_audit_log_and_names_another_log() {
         (None, "Run upshift again: the audit log was off"),
         (
             Some("my logs/a.db"),
-            "Run `upshift resume f4a2c781 --audit-db 'my logs/a.db'` to begin iteration 2 of Tier 1;",
+            "Run `upshift resume f4a2c781 --audit-db 'my logs/a.db'` to start iteration 2 of Tier 1;",
         ),
     ] {
         let mut run = fixtures::started(fixtures::ladder());

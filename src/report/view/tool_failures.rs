@@ -1,4 +1,4 @@
-//! Tools from outside that failed, as a report tells of them.
+//! External tools that failed, as a report tells of them.
 
 use serde::Serialize;
 

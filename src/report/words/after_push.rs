@@ -6,9 +6,9 @@ use crate::report::view::RunView;
 
 /// The step left to do about a fix. It depends on where the fix is and what was said of it there.
 pub(super) fn review(view: &RunView) -> Sentence {
-    const VOUCHED: &str = "that the tests pass is all that upshift vouches for.";
+    const VOUCHED: &str = "upshift only vouches that the tests pass.";
     if let Some(jobs) = super::delivery::jobs(view.unseen_jobs()) {
-        return Sentence::plain("Have CI run on the change before you merge it: nothing here ran ")
+        return Sentence::plain("Have CI run on the change before you merge it: upshift did not run ")
             .speech(&jobs)
             .ours(".");
     }
@@ -21,26 +21,24 @@ pub(super) fn review(view: &RunView) -> Sentence {
     };
     let sha = push.commit.short();
     if let Some(Answer::Unreadable | Answer::Stopped) = answer(Awaited::Merge) {
-        return Sentence::plain(
-            "Review the pull request and merge it: CI is green, and nobody here has seen it merged.",
-        );
+        return Sentence::plain("Review the pull request and merge it, if it is not merged yet: CI is green.");
     }
     match answer(Awaited::Merge).filter(|answer| *answer != Answer::TimedOut).or_else(|| answer(Awaited::Ci)) {
         Some(Answer::Merged) => Sentence::plain("Nothing to do: it is merged."),
         Some(Answer::Red) => {
-            Sentence::plain(format!("Read the failed checks of {sha}: what failed here passes, and they say no."))
+            Sentence::plain(format!("Read the failed checks of {sha}: the tests pass here, but those fail."))
         }
         Some(Answer::NeedsApproval) => Sentence::plain(format!(
             "Let the checks of {sha} run (\"Approve workflows to run\" on the pull request), then merge if they are green."
         )),
         Some(Answer::Superseded) => Sentence::plain(format!(
-            "Somebody pushed after {sha}: look whether the fix is in there still, then review what the branch has now."
+            "Somebody pushed after {sha}: check whether the fix is still there, then review the branch."
         )),
         Some(Answer::TimedOut | Answer::Unreadable | Answer::Stopped) => {
-            checks(view, "nobody here has seen how they ended")
+            checks(view, "upshift did not see how they ended")
         }
         Some(Answer::Closed) => {
-            Sentence::plain("Nothing, if that was meant; the change stays on ").name(&push.branch).ours(".")
+            Sentence::plain("Nothing, if that was intended; the change stays on ").name(&push.branch).ours(".")
         }
         Some(Answer::ChangesRequested) => Sentence::plain(
             "Read the review: upshift has no more iterations for it. Change the fix yourself, or comment ",
@@ -78,14 +76,13 @@ pub(super) fn look(view: &RunView) -> Sentence {
     };
     match (wait.awaited, wait.answer) {
         (Awaited::Merge, None | Some(Answer::TimedOut)) => merge(),
-        (_, Some(Answer::ChangesRequested)) => {
-            of_commit(view, "Read the review of ").ours(": the tests pass here, and a reviewer wants something else.")
-        }
+        (_, Some(Answer::ChangesRequested)) => of_commit(view, "Read the review of ")
+            .ours(": the tests pass here, but a reviewer asks for something else."),
         (_, Some(Answer::Red)) => {
-            of_commit(view, "Look at the checks of ").ours(": the tests pass here, and CI still says no.")
+            of_commit(view, "Look at the checks of ").ours(": the tests pass here, but CI is still red.")
         }
-        (Awaited::Ci, None) => checks(view, "the fix is on its branch, and only the waiting was ended"),
-        (_, _) => checks(view, "nobody here has seen how they ended"),
+        (Awaited::Ci, None) => checks(view, "the fix is on its branch; only the wait was ended"),
+        (_, _) => checks(view, "upshift did not see how they ended"),
     }
 }
 
@@ -94,7 +91,7 @@ pub(super) fn wait(view: &RunView) -> Sentence {
     if waits_for_merge(view) {
         return merge();
     }
-    checks(view, "the tests pass here, and those may be over by now")
+    checks(view, "the tests pass here, and those may have ended by now")
 }
 
 /// Whether a merge was waited for last.

@@ -38,7 +38,7 @@ pub fn log_commands(view: &RunView) -> Vec<String> {
 pub fn log_holds(view: &RunView) -> String {
     match view.log_lacks {
         0 => "Every attempt and every model call".to_owned(),
-        lacks => format!("What could be written (no disk took {})", count(lacks, "record")),
+        lacks => format!("What could be written (no disk could store {})", count(lacks, "record")),
     }
 }
 

@@ -62,13 +62,13 @@ fn failed(view: &RunView) -> Sentence {
     let (all, failed) = (view.calls, view.failed_calls.count);
     let told = match (all, failed) {
         (_, 0) => return Sentence::default(),
-        (1, 1) => "its only model call brought no reply".to_owned(),
-        (all, failed) if all == failed => format!("none of its {all} model calls brought a reply"),
-        (all, failed) => format!("{failed} of its {all} model calls brought no reply"),
+        (1, 1) => "its only model call got no reply".to_owned(),
+        (all, failed) if all == failed => format!("none of its {all} model calls got a reply"),
+        (all, failed) => format!("{failed} of its {all} model calls got no reply"),
     };
     match &view.failed_calls.last {
         Some(why) if all == failed => Sentence::plain(told).ours(": ").speech(why),
-        Some(why) => Sentence::plain(told).ours(", the last one neither: ").speech(why),
+        Some(why) => Sentence::plain(told).ours(", nor did the last one: ").speech(why),
         None => Sentence::plain(told).ours("."),
     }
 }
@@ -77,6 +77,6 @@ fn failed(view: &RunView) -> Sentence {
 pub(super) fn next_steps(view: &RunView) -> Option<Vec<Sentence>> {
     view.command()?;
     let capped = matches!(view.outcome(), Some(Outcome::Budget));
-    let step = "Raise --max-cost-usd, or hold the program to a cheaper model with --model.";
+    let step = "Raise --max-cost-usd, or give the program a cheaper model with --model.";
     Some(capped.then(|| Sentence::plain(step)).into_iter().collect())
 }

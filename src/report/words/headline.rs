@@ -45,7 +45,7 @@ fn fixed(view: &RunView) -> (Mark, Sentence) {
         sentence = sentence.ours(", ").ours(part);
     }
     match super::delivery::jobs(view.unseen_jobs()) {
-        Some(jobs) => (Mark::Doubtful, sentence.ours(", but nothing here ran what is red in CI: ").speech(&jobs)),
+        Some(jobs) => (Mark::Doubtful, sentence.ours(", but upshift did not run what is red in CI: ").speech(&jobs)),
         None => (mark, sentence),
     }
 }
@@ -185,7 +185,7 @@ fn outside(view: &RunView) -> (Mark, Option<String>) {
     let (mark, words) = match (answer(of(Awaited::Merge)), answer(of(Awaited::Ci))) {
         (Some(Answer::Merged), _) => (Mark::Good, "merged"),
         (Some(Answer::Closed), _) => (Mark::Doubtful, "but its pull request was closed"),
-        (Some(Answer::ChangesRequested), _) => (Mark::Doubtful, "but a reviewer wants something else"),
+        (Some(Answer::ChangesRequested), _) => (Mark::Doubtful, "but a reviewer asks for changes"),
         (Some(Answer::TimedOut | Answer::Stopped), _) => (Mark::Good, "CI green, not merged yet"),
         (Some(Answer::Unreadable), _) => (Mark::Doubtful, "CI green, but whether it is merged could not be read"),
         (Some(Answer::Superseded), _) => (Mark::Doubtful, "but the branch has moved on"),
@@ -252,7 +252,7 @@ mod tests {
             let steps: Vec<String> = next_steps(view).iter().map(said).collect();
             assert!(
                 !steps.is_empty()
-                    && steps.concat().contains("Settle what the model asks for") == name.contains("model asks"),
+                    && steps.concat().contains("Answer what the model asks for") == name.contains("model asks"),
                 "{name}: {steps:?}"
             );
             // A first line with a reservation never stands under the sign of success.

@@ -58,15 +58,15 @@ fn not_installed(view: &RunView) -> Option<Sentence> {
 fn died(view: &RunView) -> Vec<Sentence> {
     let is_measured = view.baseline.is_some();
     let goes_on = if is_measured {
-        "to go on; what was paid for is not paid for again."
+        "to continue; what was paid for is not paid for again."
     } else {
-        "to begin with the tests again."
+        "to start again from the tests."
     };
     let mut steps: Vec<Sentence> = view.is_pushed().then(|| after_push::look(view)).into_iter().collect();
     steps.push(resume(view, goes_on));
     let is_logged = view.run.as_ref().is_some_and(|run| run.audit_db.is_some());
     steps.extend((is_measured && is_logged && view.kept_in == Whereabouts::Here).then(|| {
-        Sentence::plain("Its edits may stand in the files. Not to go on, but to put them back and begin anew: ")
+        Sentence::plain("Its edits may be in the files. To restore the files and start over instead: ")
             .code("upshift run --discard")
     }));
     steps
@@ -82,7 +82,7 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
     match outcome {
         Outcome::Fixed { .. } => vec![after_push::review(view)],
         Outcome::Proposed { pull_request } => vec![Sentence::plain(format!(
-            "Review #{pull_request} and merge it, or close it: then a later run begins anew. Nothing was spent here."
+            "Review #{pull_request} and merge it, or close it: then a later run starts over. Nothing was spent here."
         ))],
         Outcome::AlreadyGreen => vec![
             Sentence::plain(
@@ -98,7 +98,7 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
             .ours("."),
         ],
         Outcome::Stalled => one("Read the error that keeps coming back: if the code is not its cause (environment, \
-                                 the test itself), no model will fix it. Else add a stronger tier."),
+                                 the test itself), no model will fix it. Otherwise add a stronger tier."),
         Outcome::Blocked { reason } => blocked_end(view, reason),
         Outcome::Objected => one("Read the critic's objections and decide: take the change as it is, or leave it."),
         Outcome::Budget => unreviewed(view).chain([over_budget(view)]).collect(),
@@ -116,13 +116,13 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
                 .ours("; what it needs beforehand goes into test.setupCommand."),
         ],
         Outcome::Interrupted { .. } if view.stop_reason() == DISCARDED => {
-            one("Nothing: its files were put back, and a later run began anew.")
+            one("Nothing: its files were restored, and a later run started over.")
         }
         Outcome::Interrupted { .. } => vec![interrupted(view)],
         Outcome::Parked if view.limited().is_some() => limited(view),
         Outcome::Parked if view.blocked_at().is_some() => blocked(view),
         Outcome::Parked if goes_on_by_itself(view) => {
-            one("Nothing: what is waited for starts the job that goes on with the run, or ends it.")
+            one("Nothing: what is waited for starts the job that continues the run, or ends it.")
         }
         Outcome::Parked => waits(view),
         Outcome::Ended { .. } => Vec::new(),
@@ -136,7 +136,7 @@ fn blocked_end(view: &RunView, reason: &str) -> Vec<Sentence> {
         return vec![begin_again()];
     }
     if view.stop_reason() == PASSES_BY_NOW {
-        return one("Begin a new run: it looks at the tests as they are now, and ends at once where nothing fails.");
+        return one("Start a new run: it runs the tests as they are now, and ends immediately if nothing fails.");
     }
     if view.is_unseen() {
         return vec![unseen(view)];
@@ -149,11 +149,11 @@ fn blocked_end(view: &RunView, reason: &str) -> Vec<Sentence> {
         ];
     }
     if !view.passes_with_change() {
-        return one("Settle what the model asks for, then run upshift again.");
+        return one("Answer what the model asks for, then run upshift again.");
     }
     vec![match without_advice(reason).1 {
-        Some(advice) => Sentence::default().advice(&capitalised(advice)).ours("; or put the change in yourself."),
-        None => Sentence::plain("Mend what kept the fix from going out, or put the change in yourself."),
+        Some(advice) => Sentence::default().advice(&capitalised(advice)).ours("; or apply the change yourself."),
+        None => Sentence::plain("Remove what prevented the push, or apply the change yourself."),
     }]
 }
 
@@ -182,15 +182,15 @@ fn unreviewed(view: &RunView) -> impl Iterator<Item = Sentence> {
 
 /// The way on for a run that a person ended: it does not go on, another may begin.
 fn begin_again() -> Sentence {
-    Sentence::plain("Nothing, if that was meant. For a new run, comment ").code("/upshift retry").ours(".")
+    Sentence::plain("Nothing, if that was intended. For a new run, comment ").code("/upshift retry").ours(".")
 }
 
 /// The steps left to do about a run that ended otherwise than fixed while a branch holds a change of its. `None` where the outcome says more.
 fn pushed(view: &RunView, outcome: &Outcome) -> Option<Vec<Sentence>> {
     let first = after_push::look(view);
     let on = match outcome {
-        Outcome::Exhausted => vec![Sentence::plain("Mend the rest yourself, or add a stronger tier.")],
-        Outcome::Stalled => vec![Sentence::plain("Mend the rest yourself: the same error kept coming back.")],
+        Outcome::Exhausted => vec![Sentence::plain("Fix the rest yourself, or add a stronger tier.")],
+        Outcome::Stalled => vec![Sentence::plain("Fix the rest yourself: the same error kept coming back.")],
         Outcome::Objected => {
             vec![Sentence::plain("Read the critic's objections to the change that followed: that one was not pushed.")]
         }
@@ -201,7 +201,7 @@ fn pushed(view: &RunView, outcome: &Outcome) -> Option<Vec<Sentence>> {
         Outcome::Interrupted { .. } if view.stop_reason() == DISCARDED => return None,
         Outcome::Interrupted { .. } if view.delivery.went_on => vec![interrupted(view)],
         Outcome::Interrupted { .. } => (view.kept_in == Whereabouts::Here)
-            .then(|| resume(view, "on the same machine to go on waiting."))
+            .then(|| resume(view, "on the same machine to keep waiting."))
             .into_iter()
             .collect(),
         Outcome::Parked if view.limited().is_some() => limited(view),
@@ -223,15 +223,15 @@ fn pushed_and_blocked(view: &RunView, reason: &str) -> Sentence {
         return Sentence::default().advice(&capitalised(advice)).ours(".");
     }
     if view.delivery.went_on && last == Some(TierExit::Blocked) {
-        return Sentence::plain("Settle what the model asks for, then run upshift again.");
+        return Sentence::plain("Answer what the model asks for, then run upshift again.");
     }
     if !after_push::is_refused(view) {
         return Sentence::plain("Do the rest yourself: the change need not be made again.");
     }
     if reason.contains(MAX_PUSHES) {
-        return Sentence::plain(format!("Mend the rest yourself, or allow more pushes with {MAX_PUSHES}."));
+        return Sentence::plain(format!("Fix the rest yourself, or allow more pushes with {MAX_PUSHES}."));
     }
-    Sentence::plain("Mend the rest yourself.")
+    Sentence::plain("Fix the rest yourself.")
 }
 
 /// The steps left to do about a run whose wait nobody goes on with by itself.
@@ -240,7 +240,7 @@ fn waits(view: &RunView) -> Vec<Sentence> {
     let setting = if after_push::waits_for_merge(view) { "merge-timeout-minutes" } else { "ci-timeout-minutes" };
     steps.push(match view.kept_in {
         Whereabouts::Here => {
-            resume(view, &format!("on the same machine to go on waiting, or allow more time with {setting}."))
+            resume(view, &format!("on the same machine to keep waiting, or allow more time with {setting}."))
         }
         Whereabouts::Artifact(_) | Whereabouts::Runner => {
             Sentence::plain("If it takes longer than this as a rule, allow more time with ").code(setting).ours(".")
@@ -265,7 +265,7 @@ fn no_model(view: &RunView) -> Vec<Sentence> {
             "Run again once its host answers, or name a model of another provider as a second target or as a next tier.",
         ));
     }
-    let ask = Sentence::plain("Have every vendor asked for key, model and endpoint, which costs nothing: ");
+    let ask = Sentence::plain("To check key, model and endpoint of every vendor, at no cost: ");
     steps.push(ask.code("upshift doctor --online"));
     steps
 }
@@ -283,7 +283,7 @@ fn over_budget(view: &RunView) -> Sentence {
     let reason = view.stop_reason();
     let rest = " or put a cheaper tier first, then run upshift again.";
     let (iterations, time) =
-        (", or let a stronger tier begin earlier, then run upshift again.", ", then run upshift again.");
+        (", or let a stronger tier start earlier, then run upshift again.", ", then run upshift again.");
     if reason.contains(OF_PULL_REQUEST) {
         return Sentence::plain("Raise ").code("global.maxCostUsdPerPr").ours(rest);
     }
@@ -300,8 +300,7 @@ fn over_budget(view: &RunView) -> Sentence {
 
 /// The steps left to do about the blockers of a run that waits.
 fn blocked(view: &RunView) -> Vec<Sentence> {
-    let out_of_the_way =
-        "Get what is waited for out of the way: then a fresh session goes on with what was done so far.";
+    let out_of_the_way = "Remove what it waits for: then a fresh session continues from there.";
     let mut steps = vec![Sentence::plain(out_of_the_way)];
     steps.push(match view.kept_in {
         Whereabouts::Here => resume(view, "to look again."),
@@ -317,9 +316,7 @@ fn blocked(view: &RunView) -> Vec<Sentence> {
 
 fn refused(view: &RunView) -> Sentence {
     if view.baseline.is_some() {
-        return Sentence::plain(
-            "No model was asked. Mend the failure, or start the workflow by hand for one more run.",
-        );
+        return Sentence::plain("No model was asked. Fix the failure, or start the workflow by hand for one more run.");
     }
     Sentence::plain("Nothing was run and nothing was spent. See what the gate requires: ").code("upshift check")
 }
@@ -332,7 +329,7 @@ fn limited(view: &RunView) -> Vec<Sentence> {
     let mut steps: Vec<Sentence> = (view.kept_in == Whereabouts::Here).then(here).into_iter().collect();
     steps.extend([
         Sentence::plain("On a pull request, comment ").code("/upshift retry").ours(format!(" {when}.")),
-        Sentence::plain("Not to wait: name a model of another provider as a second target or as a next tier."),
+        Sentence::plain("To avoid the wait, name a model of another provider as a second target or as a next tier."),
     ]);
     steps
 }
@@ -340,7 +337,8 @@ fn limited(view: &RunView) -> Vec<Sentence> {
 /// The way on from an interruption. The iteration that was cut short counts, and its change is not in the files.
 fn interrupted(view: &RunView) -> Sentence {
     let Some(position) = view.position.filter(|_| view.blocked_at().is_none()) else {
-        let what = if view.baseline.is_some() { "to go on with the models" } else { "to begin with the tests again" };
+        let what =
+            if view.baseline.is_some() { "to continue with the models" } else { "to start again from the tests" };
         return resume(view, &format!("{what}; what is finished is not paid for again."));
     };
     let tier = position.tier_index.saturating_add(1);
@@ -349,11 +347,11 @@ fn interrupted(view: &RunView) -> Sentence {
         let next = position.iteration + 1;
         return resume(
             view,
-            &format!("to begin iteration {next} of Tier {tier}; what is finished is not paid for again."),
+            &format!("to start iteration {next} of Tier {tier}; what is finished is not paid for again."),
         );
     }
     if view.tier(tier).is_some() {
-        return resume(view, &format!("to begin Tier {}; what is finished is not paid for again.", tier + 1));
+        return resume(view, &format!("to start Tier {}; what is finished is not paid for again.", tier + 1));
     }
     Sentence::plain("Run upshift again: the iteration that was cut short was the last one of the ladder.")
 }
@@ -370,7 +368,7 @@ fn unjudged(view: &RunView, patch: &str) -> Sentence {
 /// How the patch is taken that was kept.
 fn kept(view: &RunView, patch: &str) -> Sentence {
     let which = match (view.is_pushed(), view.kept().is_some_and(|kept| kept.green)) {
-        (true, true) => "The change since the run began, with what was not pushed, was kept".to_owned(),
+        (true, true) => "The change since the run started, including what was not pushed, was kept".to_owned(),
         (true, false) => "A later attempt that is not green was kept, with what was pushed before it".to_owned(),
         (false, _) if view.passes_with_change() => "The change was kept".to_owned(),
         (false, _) => best_attempt(view),

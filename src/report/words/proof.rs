@@ -51,7 +51,7 @@ pub fn evidence(one: &Evidence) -> Sentence {
             Sentence::plain(format!("{claim} ({} of {tried})", one.noticed))
         }
         EvidenceStatus::Failed => Sentence::plain("does not hold: ").ours(claim).ours(": ").speech(why),
-        EvidenceStatus::NotPossible => Sentence::plain("not witnessed: ").ours(claim).ours(": ").speech(why),
+        EvidenceStatus::NotPossible => Sentence::plain("not shown: ").ours(claim).ours(": ").speech(why),
         EvidenceStatus::LeftOut => Sentence::plain("left out: ").ours(claim).ours(": ").speech(why),
     }
 }
@@ -94,7 +94,7 @@ mod tests {
         );
         assert!(text.contains("\n    ✗ does not hold: a failure put into a test's own body is reported: "), "{text}");
         assert!(
-            text.contains("\n    ○ not witnessed: the tests pass under other names: no body was found of test_c\n"),
+            text.contains("\n    ○ not shown: the tests pass under other names: no body was found of test_c\n"),
             "{text}"
         );
         let page = markdown::render(&view(), Surface::Comment, "k");

@@ -1,4 +1,4 @@
-//! Tools from outside whose failures were told in the configuration's words, in words.
+//! External tools whose failures were told in the configuration's words, in words.
 
 use super::sentence::Sentence;
 use crate::report::view::{RunView, ToolFailureView};

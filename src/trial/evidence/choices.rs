@@ -186,7 +186,7 @@ impl Court<'_> {
 
     fn untested(&mut self, place: &At<'_>, said: String) {
         self.of_choices().tried += 1;
-        self.of_choices().not_had.push("a place could go one way every time: see what is remarked".to_owned());
+        self.of_choices().not_had.push("a condition is not needed by any test: see the remarks".to_owned());
         let (kind, file, lines) = (RemarkKind::UntestedChoice, place.path.to_owned(), Some(place.choice.lines));
         self.remarks.push(Remark { kind, file, lines, said: Some(said) });
     }

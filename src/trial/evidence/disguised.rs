@@ -60,7 +60,7 @@ impl Court<'_> {
         let Some(control) = self.failing(&tree, &even).await? else { return Ok(()) };
         let Some(again) = self.failing(&tree, &late).await? else { return Ok(()) };
         for test in failing.into_keys().filter(|test| !control.contains_key(test) && again.contains_key(test)) {
-            self.remark_of_values(test, "it fails where what is begun last ends first".to_owned());
+            self.remark_of_values(test, "it fails where what is started last ends first".to_owned());
         }
         Ok(())
     }

@@ -66,7 +66,7 @@ impl Court<'_> {
         for check in self.failed_checks() {
             let told_off = changes.iter().find_map(|change| Some((&change.path, new_suppression(change)?)));
             if let Some((path, (line, text))) = told_off {
-                let accused = format!("{check} is told to look away at {path}:{line}: `{text}`");
+                let accused = format!("{check} is suppressed at {path}:{line}: `{text}`");
                 self.of_planted().accused.push(accused);
                 return Ok(());
             }
@@ -89,7 +89,7 @@ impl Court<'_> {
         if with_fault == Says::Yes && self.finds_faults(check, &path).await? {
             let tally = self.of_planted();
             tally.tried += 1;
-            tally.accused.push(format!("{check} finds no fault in {path} any more, whatever stands there"));
+            tally.accused.push(format!("{check} finds no fault in {path} any more, whatever it contains"));
             return Ok(());
         }
         let before = changes.iter().find(|change| change.path == path).and_then(|change| change.before.clone());
@@ -103,7 +103,7 @@ impl Court<'_> {
             Says::No => (tally.tried, tally.noticed) = (tally.tried + 1, tally.noticed + 1),
             Says::Nothing => tally.out_of_time = true,
             Says::Yes => {
-                let why = "what it found there is mended elsewhere, or not looked for any more";
+                let why = "what it found there is fixed elsewhere, or no longer looked for";
                 tally.not_had.push(format!("{check}: {path} passes as it was at the start: {why}"));
             }
         }

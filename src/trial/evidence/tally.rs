@@ -41,7 +41,7 @@ pub(super) fn refusal(evidence: &[Evidence], demand: Demand) -> Option<Verdict> 
     let not_had = evidence.iter().filter(is_telling).find(|one| one.status != EvidenceStatus::Held)?;
     demand.required.then(|| Verdict::Red {
         reason: Some(format!(
-            "the tests pass, but `safety.proof: required` asks for proof, and it cannot be had: {}",
+            "the tests pass, but `safety.proof: required` asks for proof, and there can be none: {}",
             why(not_had)
         )),
     })
@@ -125,7 +125,7 @@ fn accusation(kind: EvidenceKind, accused: &[String]) -> String {
         }
         EvidenceKind::Untouched => {
             format!(
-                "files that judge changed while the tests ran (at the start the tests leave them alone), also where they were put back: {names}"
+                "protected files changed while the tests ran (at the start the tests leave them alone), even if they were restored: {names}"
             )
         }
         EvidenceKind::Poisoned => {
@@ -144,7 +144,7 @@ fn accusation(kind: EvidenceKind, accused: &[String]) -> String {
         EvidenceKind::Direct => {
             format!("called without their runner, the tests fail in the same words as without this change: {names}")
         }
-        EvidenceKind::Planted => format!("what judges beside the tests does not look any more: {names}"),
+        EvidenceKind::Planted => format!("a check beside the tests no longer finds faults: {names}"),
         EvidenceKind::Counter => format!(
             "the tests pass without this change too, so that something else than the change made them pass (an ignored file that a run left, \
              or chance): {names}"

@@ -42,7 +42,8 @@ impl Court<'_> {
             }
         }
         for file in files {
-            let said = "the tests need it, and no experiment reads it: look whether it holds rules, or answers alone";
+            let said =
+                "the tests need it, and no experiment reads it: check whether it contains rules, or only answers";
             let (kind, file, said) = (RemarkKind::UntestedChoice, file.path.clone(), Some(said.to_owned()));
             self.remarks.push(Remark { kind, file, lines: None, said });
         }

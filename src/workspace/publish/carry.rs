@@ -276,7 +276,7 @@ impl Carry<'_> {
         }
         let binary = [before, &after, &theirs].iter().any(|content| content.contains(&0));
         if binary || self.line.to.is_some_and(|to| to.form == Form::Link) {
-            return Err(self.line.conflict("it differs there, and is no text that could be merged"));
+            return Err(self.line.conflict("it differs there, and is not text that could be merged"));
         }
         let ends = if theirs.windows(2).any(|two| two == b"\r\n") { <[u8]>::to_vec } else { unix_ends };
         let scratch = self.git.scratch();

@@ -143,7 +143,7 @@ pub enum PublishError {
         reason: String,
     },
     /// Nothing would change.
-    #[error("the change alters no file that git keeps")]
+    #[error("the change alters no file that git tracks")]
     Empty,
     /// The server does not let us in.
     #[error(
@@ -174,7 +174,7 @@ pub enum PublishError {
         to_ours: bool,
     },
     /// The name of a branch that git could misread.
-    #[error("`{0}` cannot be pushed to: no valid name of a branch")]
+    #[error("`{0}` cannot be pushed to: not a valid branch name")]
     Branch(String),
     /// A URL that git may not be given.
     #[error("`{0}` cannot be pushed to: only http and https are")]

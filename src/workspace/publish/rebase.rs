@@ -130,7 +130,9 @@ async fn pushed(git: &Git<'_>, from: &CommitSha, to: &CommitSha, folder: &Path) 
         let Ok(below) = Path::new(&path).strip_prefix(folder) else { continue };
         let below = RelPath::from_path(below).map_err(|error| conflict(&error.to_string()))?;
         let fields: Vec<&str> = head.split(' ').collect();
-        let [old_mode, mode, old, new, _] = fields.as_slice() else { return Err(conflict("git tells nothing of it")) };
+        let [old_mode, mode, old, new, _] = fields.as_slice() else {
+            return Err(conflict("git has no information on it"));
+        };
         if [old_mode, mode].iter().any(|mode| **mode != NONE && !MODES.contains(mode)) {
             return Err(conflict("there is a submodule"));
         }
@@ -155,7 +157,7 @@ async fn merge(
 ) -> Result<Vec<u8>, PublishError> {
     let binary = [here, before, after].iter().any(|content| content.contains(&0));
     if binary || file.form() == Form::Link {
-        return Err(file.conflict("it differs there, and is no text that could be merged"));
+        return Err(file.conflict("it differs there, and is not text that could be merged"));
     }
     let has_windows_ends = unix_ends(here).len() != here.len();
     let scratch = git.scratch();

@@ -52,19 +52,19 @@ fn plain(path: &str, text: &str) -> PatchedFile {
 async fn what_no_run_writes_is_refused_by_name() {
     let place = Place::new().await;
     for (path, why) in [
-        ("../outside", "is no path of a checkout"),
-        ("/etc/passwd", "is no path of a checkout"),
-        ("sub/../../outside", "is no path of a checkout"),
-        (".git/hooks/post-checkout", "is no path of a checkout"),
-        ("sub/.GIT/config", "is no path of a checkout"),
-        (".upshift/audit.db", "is no path of a checkout"),
-        ("", "is no path of a checkout"),
+        ("../outside", "is not a path of a checkout"),
+        ("/etc/passwd", "is not a path of a checkout"),
+        ("sub/../../outside", "is not a path of a checkout"),
+        (".git/hooks/post-checkout", "is not a path of a checkout"),
+        ("sub/.GIT/config", "is not a path of a checkout"),
+        (".upshift/audit.db", "is not a path of a checkout"),
+        ("", "is not a path of a checkout"),
         ("./cart.py", "is named in another way"),
         ("sub//new.py", "is named in another way"),
         ("tests/test_cart.py", "a model may not write"),
         (".github/workflows/ci.yml", "a model may not write"),
-        ("link/data.txt", "lies below a file or a link"),
-        ("cart.py/below", "lies below a file or a link"),
+        ("link/data.txt", "is below a file or a link"),
+        ("cart.py/below", "is below a file or a link"),
     ] {
         let refused = place.rebuild(vec![plain(path, "x\n")], &["x\n"]).unwrap_err().to_string();
         assert!(refused.contains(why), "{path}: {refused}");
@@ -87,7 +87,7 @@ async fn links_permissions_contents_and_secrets_are_looked_at() {
     assert!(matches!(refused, RebuildError::Missing(path) if path == "new.py"));
     let secret = format!("key = '{SECRET}'\n");
     let refused = place.rebuild(vec![plain("new.py", &secret)], &[&secret]).unwrap_err().to_string();
-    assert!(refused.contains("would hold a secret"), "{refused}");
+    assert!(refused.contains("would contain a secret"), "{refused}");
     let twice = place.rebuild(vec![plain("new.py", "x"), plain("new.py", "y")], &["x", "y"]).unwrap_err().to_string();
     assert!(twice.contains("is named in another way"), "{twice}");
 }

@@ -85,7 +85,7 @@ fn anything_but_exact_versions_of_known_agents_is_refused_before_anything_is_fet
         ("claude@latest", "needs an exact version"),
         ("claude@^2.1.0", "needs an exact version"),
         ("codex@1.2", "needs an exact version"),
-        ("claude@2.1.330 clade@1.0.0", "is no agent that upshift knows"),
+        ("claude@2.1.330 clade@1.0.0", "is not an agent that upshift knows"),
         ("claude@2.1.330,codex@npm:evil@1.0.0", "needs an exact version"),
         ("claude@file:../checkout", "needs an exact version"),
         (" ,", "names none"),

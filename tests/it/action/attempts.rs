@@ -259,14 +259,14 @@ fn only_the_whole_log_that_our_comment_quotes_is_believed() {
     };
     let no_archive: Forge = |repository, ended, _| {
         repository.keep(ended);
-        repository.github.world().artifacts[0].zip = STANDARD.encode("no zip");
+        repository.github.world().artifacts[0].zip = STANDARD.encode("not a zip");
     };
     for (forge, why) in [
         (other_run, "cannot be used"),
         (rewritten, "cannot be used: broken at events"),
         (of_a_fork, "is gone"),
         (of_another_workflow, "is gone"),
-        (no_archive, "no zip archive"),
+        (no_archive, "not a zip archive"),
     ] {
         let mut repository = Repository::new();
         let ended = repository.labelled();

@@ -94,7 +94,7 @@ fn what_strangers_would_have_an_allowed_bot_do_is_refused() {
         (
             World { accounts: world_of(RENOVATE).accounts, ..world() },
             ("pull_request", labelled_by(RENOVATE)),
-            "not a pull request of its own",
+            "something other than its own pull request",
             0,
         ),
         // A stranger's commit on the bot's branch, whoever carried it there.

@@ -187,7 +187,10 @@ fn strangers_bots_and_what_is_no_command_change_nothing() {
     assert_eq!(iterations(&ran), "3", "{}", ran.said.all());
     assert_eq!(reactions(&ran.world), ["confused", "eyes", "confused"], "{}", ran.said.all());
     let report = report(&ran.world);
-    assert!(report.contains("not a command that upshift knows") && report.contains("an edited comment"), "{report}");
+    assert!(
+        report.contains("not a command that upshift knows") && report.contains("edited comments are ignored"),
+        "{report}"
+    );
     assert!(!report.contains("`eve`") && !report.contains("dependabot"), "{report}");
 }
 

@@ -239,7 +239,7 @@ fn without_a_pull_request_none_is_made_and_that_is_said_once() {
     let job = job(&github, &models, "push", &json!({ "after": HEAD, "ref": "refs/heads/main" }));
     let said = job.with("GITHUB_REF", "refs/heads/main").run(&Project::python());
     assert_eq!(said.code, 0, "{}", said.all());
-    assert_eq!(said.err.matches("No pull request is known").count(), 1, "{}", said.all());
+    assert_eq!(said.err.matches("There is no pull request to comment on").count(), 1, "{}", said.all());
     models.finish();
     assert!(github.finish().comments.is_empty());
 }
@@ -274,7 +274,7 @@ fn a_forge_that_hangs_delays_neither_the_run_nor_the_end_after_a_signal() {
     let after = seen.lock().expect("a lock").expect("a signal").elapsed();
     assert_eq!(said.code, 130, "{}", said.all());
     assert!(after < Duration::from_secs(7), "{after:?}: {}", said.all());
-    assert!(said.out.contains("comment is not up to date: the forge did not answer in time"), "{}", said.all());
+    assert!(said.out.contains("comment is not up to date: the Git host did not answer in time"), "{}", said.all());
     assert!(github.seen().iter().any(|seen| seen.path.contains("/issues/7/comments")), "it was tried");
     github.world().faults.clear();
     github.finish();

@@ -38,7 +38,7 @@ fn a_log_that_is_not_of_our_workflow_on_the_default_branch_or_not_the_quoted_one
         forge(&mut repository);
         let payload = repository.ci_ends();
         let last = repository.job(&payload);
-        assert!(last.said().contains("the checks have no complaint, and the log of run "), "{why}: {}", last.said());
+        assert!(last.said().contains("no check failed, and the log of run "), "{why}: {}", last.said());
         assert!(last.said().contains(why), "{why}: {}", last.said());
         assert_eq!((repository.models.requests().len(), repository.site.server.pushes()), (2, 1), "{why}");
         assert!(!repository.comment().contains("standing="), "{why}: {}", repository.comment());

@@ -141,7 +141,7 @@ fn each_refusal_says_why_in_the_log_and_the_summary_and_only_harmful_ones_fail_t
         (world(), pull, labelled_by("renovate[bot]"), token, "the bot renovate[bot]", 0),
         (skip(), comment, comment_by("ada"), token, "the label `upshift:skip`", 0),
         (moved(), pull, labelled_by("ada"), token, "moved since this was triggered", 0),
-        (closed(), comment, comment_by("ada"), token, "is not open any more", 0),
+        (closed(), comment, comment_by("ada"), token, "is no longer open", 0),
         (own(), pull, synchronized, token, "the commit is upshift's own", 0),
     ];
     for (world, event, payload, token, why, code) in table {
@@ -300,7 +300,7 @@ fn the_gate_stays_closed_with_the_reason_and_fails_the_step_for_harmful_events_a
         (fork, comment_by("ada"), "the fork mallory/shop", 6),
         (world(), comment_by("eve"), "eve may not write", 6),
         (skipped, comment_by("ada"), "the label `upshift:skip`", 0),
-        (world(), stops, "the comment asks for nothing", 0),
+        (world(), stops, "the comment is not a command that starts a run", 0),
     ];
     for (world, payload, why, code) in table {
         let (said, job) = asked(world, "issue_comment", &payload, &[]);
@@ -314,5 +314,5 @@ fn the_gate_stays_closed_with_the_reason_and_fails_the_step_for_harmful_events_a
 fn outside_of_a_job_there_is_no_event_to_ask_about() {
     let said = Program::with_anthropic("http://127.0.0.1:9").run(Project::python().path(), &["gate"]);
     assert_eq!(said.code, 2, "{}", said.all());
-    assert!(said.err.contains("this is no job") && said.err.contains("→ Fix: "), "{}", said.all());
+    assert!(said.err.contains("this is not a job") && said.err.contains("→ Fix: "), "{}", said.all());
 }

@@ -95,7 +95,7 @@ fn a_newer_commit_ends_the_wait_of_a_parked_run() {
     let woken = repository.job(&end);
     assert!(woken.run.is_none() && woken.gate.code == 0, "{}", woken.said());
     let comment = repository.comment();
-    let told = format!("> **The wait is over.** `{}` is the head by now", newer.get(..7).expect("a commit"));
+    let told = format!("> **The wait is over.** `{}` is the head now", newer.get(..7).expect("a commit"));
     assert!(comment.contains(&told) && !comment.contains(" standing="), "{comment}");
     assert_eq!((repository.models.requests().len(), repository.site.server.pushes()), (2, 1));
     let _world = repository.finish();

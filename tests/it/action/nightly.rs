@@ -119,7 +119,7 @@ fn where_earlier_nights_cannot_be_looked_up_a_person_alone_may_start_one() {
         }
         let refused = repository.job_for("schedule", &payload, &more);
         assert_eq!(refused.output("outcome"), "refused", "{gone}: {}", refused.said());
-        let why = "how many runs this failure has had, and what they cost, cannot be told: ";
+        let why = "how many runs this failure has had, and what they cost, cannot be determined: ";
         assert!(refused.said().contains(why), "{gone}: {}", refused.said());
         assert_eq!(repository.models.requests().len(), paid, "nobody is paid: {}", refused.said());
 

@@ -52,7 +52,7 @@ fn a_check_that_is_not_of_actions_and_ends_last_ends_the_run() {
         status(&repository, "pending");
         let early = repository.job(&repository.ci_ends());
         assert!(early.run.is_none() && early.gate.code == 0, "{}", early.said());
-        assert!(early.output("reason").contains("goes on waiting for vendor/preview"), "{}", early.said());
+        assert!(early.output("reason").contains("is still waiting for vendor/preview"), "{}", early.said());
         status(&repository, "success");
         let payload = if event == "status" { told_by_status(&repository) } else { told_by_suite(&repository) };
         let last = repository.job_for(event, &payload, &[]);
@@ -79,7 +79,7 @@ fn a_check_that_fails_last_is_the_next_iterations_input() {
     let woken = repository.job_for("status", &payload, &[]);
     assert_eq!((woken.output("checkout"), woken.output("run-id")), ("true".into(), first.output("run-id")));
     // A status without a line of its own says nothing: nobody is paid to guess.
-    assert!(woken.said().contains("CI is red in vendor/preview, and nothing says why"), "{}", woken.said());
+    assert!(woken.said().contains("CI is red in vendor/preview, and no log gives a reason"), "{}", woken.said());
     assert_eq!(repository.models.requests().len(), asked, "{}", woken.said());
     let _world = repository.finish();
 }
@@ -92,7 +92,7 @@ fn they_begin_no_run() {
         let job = repository.job_for(event, &payload, &[]);
         assert!(job.run.is_none() && job.gate.code == 0, "{}", job.said());
         assert!(
-            job.said().contains(&format!("`{event}` begins no run, and none waits for this commit")),
+            job.said().contains(&format!("`{event}` starts no run, and none waits for this commit")),
             "{}",
             job.said()
         );

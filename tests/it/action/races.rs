@@ -33,7 +33,7 @@ fn the_job_that_parked_a_run_is_waited_for_three_minutes_at_most() {
             assert!(looks >= 5, "four times at work, then over: {looks}");
         } else {
             assert!(woken.run.is_none(), "{}", woken.said());
-            assert!(woken.output("reason").contains("the workflow run 101 is at work on it"), "{}", woken.said());
+            assert!(woken.output("reason").contains("the workflow run 101 is working on it"), "{}", woken.said());
             assert!((30..=40).contains(&looks), "every five seconds for three minutes: {looks}");
             assert!(repository.comment().contains("standing=waiting"), "it waits as before");
         }

@@ -110,7 +110,7 @@ fn the_workflow_to_be_called_ends_where_the_runner_does_not_tell_which_commit_it
     let ran = called(&site, &models, &text).run("workflow_run", &site.ci_ended("failure"));
     assert_eq!(ran.code, Some(1), "{}", ran.log);
     // What a step says in its last milliseconds is not always in act's log; that it failed is.
-    assert!(text.contains("does not tell which commit fix.yml is from"), "{text}");
+    assert!(text.contains("does not say which commit fix.yml is from"), "{text}");
     assert!(ran.log.contains("Failure - Main Know where this file is from"), "{}", ran.log);
     assert!(!began(&ran, "checkout") && !began(&ran, "./"), "{}", ran.log);
     assert!(models.requests().is_empty() && site.github.finish().comments.is_empty());

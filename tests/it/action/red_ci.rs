@@ -138,7 +138,7 @@ fn where_the_token_may_do_so_what_failed_runs_once_more_before_anybody_is_paid()
     let [comment] = after.comments.as_slice() else { panic!("{:?}", after.comments) };
     for text in [&said.out, &comment.body] {
         assert!(text.contains("lint failed in the workflow CI, and runs once more"), "{text}");
-        assert!(text.contains("if it passes there is nothing left to do"), "{text}");
+        assert!(text.contains("or `/upshift retry` starts a run"), "{text}");
     }
     // No event would find this run: nothing is said to wait.
     assert!(!comment.body.contains(" standing="), "{}", comment.body);
@@ -200,7 +200,7 @@ fn the_sixth_job_that_failed_is_run_here_too_and_those_that_are_not_are_counted(
     let [comment] = &github.finish().comments[..] else { panic!("one comment: {}", said.all()) };
     for text in [&said.out, &comment.body] {
         let seen = text.replace(['\n', '`'], " ").replace("  ", " ");
-        let unseen = "nothing here ran what is red in CI: leg 0, leg 1, leg 2 and 4 more";
+        let unseen = "upshift did not run what is red in CI: leg 0, leg 1, leg 2 and 4 more";
         assert!(seen.contains(unseen) && !seen.contains("✔ 1 test fixed"), "{text}");
     }
     models.finish();
@@ -220,7 +220,7 @@ fn what_is_red_beside_tests_that_fail_here_is_named_with_the_fix() {
     assert_eq!((said.code, job.outputs()["outcome"].as_str()), (0, "fixed"), "{}", said.all());
     let first = said.out.lines().find(|line| line.contains("1 test fixed")).expect("a first line");
     assert!(
-        first.starts_with('⚠') && first.contains("nothing here ran what is red in CI: ") && first.contains("lint"),
+        first.starts_with('⚠') && first.contains("upshift did not run what is red in CI: ") && first.contains("lint"),
         "{first}"
     );
     models.finish();

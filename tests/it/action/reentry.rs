@@ -273,7 +273,7 @@ fn while_a_check_is_open_the_run_stays_parked() {
     let asked = repository.site.github.seen().len() - before;
     assert!((1..=15).contains(&asked), "docs/waiting.md says what a wake-up costs at most: {asked}");
     assert!(early.run.is_none() && early.gate.code == 0, "{}", early.said());
-    assert!(early.output("reason").contains("goes on waiting for test"), "{}", early.said());
+    assert!(early.output("reason").contains("is still waiting for test"), "{}", early.said());
     let last = repository.job(&repository.ci_ends());
     assert_eq!(last.output("outcome"), "fixed", "{}", last.said());
     let again = repository.job(&repository.told("success"));
@@ -314,7 +314,7 @@ fn a_merge_is_waited_for_without_a_job_too() {
             by_ci.said()
         );
         let still = repository.job(&repository.ci_ends_on(number));
-        assert!(still.output("reason").contains("goes on waiting for the merge"), "{}", still.said());
+        assert!(still.output("reason").contains("is still waiting for the merge"), "{}", still.said());
         let payload = repository.pull_is(number, end);
         let last = repository.job_for("pull_request", &payload, &[]);
         assert_eq!(
@@ -461,7 +461,7 @@ fn where_no_comment_holds_the_run_it_waits_in_its_job() {
         let payload = repository.told("failure");
         let ended = repository.job_for("workflow_run", &payload, &[("UPSHIFT_COMMENT", comment)]);
         assert!(
-            ended.said().contains("needs a comment of upshift's that holds the run"),
+            ended.said().contains("needs a comment of upshift's that names the run"),
             "{comment}: {}",
             ended.said()
         );
@@ -479,7 +479,7 @@ fn behind_a_push_nobody_is_paid_to_guess_either() {
     let paid = repository.models.requests().len();
     let second = repository.job(&repository.ci_ends());
     assert_eq!(second.output("outcome"), "blocked", "{}", second.said());
-    assert!(second.said().contains("CI is red in test, and nothing says why"), "{}", second.said());
+    assert!(second.said().contains("CI is red in test, and no log gives a reason"), "{}", second.said());
     assert_eq!((repository.models.requests().len(), repository.site.server.pushes()), (paid, 1), "{}", second.said());
     let _world = repository.finish();
 }
@@ -491,7 +491,7 @@ fn a_run_whose_log_is_gone_is_no_longer_said_to_wait() {
     assert_eq!(first.output("outcome"), "parked", "{}", first.said());
     repository.site.github.world().artifacts.clear();
     let last = repository.job(&repository.ci_ends());
-    assert!(last.said().contains("the checks have no complaint, and the log of run "), "{}", last.said());
+    assert!(last.said().contains("no check failed, and the log of run "), "{}", last.said());
     let comment = repository.comment();
     assert!(comment.contains("> **The wait is over.**") && !comment.contains("standing="), "{comment}");
     assert!(comment.contains("1 test fixed in"), "the report stays: {comment}");
@@ -510,7 +510,7 @@ fn a_run_whose_log_is_gone_is_followed_by_a_fresh_one_that_counts() {
     let of_head = repository.site.github.world().runs.iter().find(|run| run.sha == head).map(|run| run.id);
     payload["workflow_run"]["id"] = json!(of_head.expect("CI's run"));
     let second = repository.job(&payload);
-    assert!(second.said().contains("cannot go on, a new one begins"), "{}", second.said());
+    assert!(second.said().contains("cannot continue, a new one starts"), "{}", second.said());
     assert!(second.said().contains("Run 2 of at most 3 for pull request #7"), "{}", second.said());
     assert_ne!(first.output("run-id"), second.output("run-id"), "{}", second.said());
     let asked = repository.models.requests();

@@ -43,7 +43,7 @@ fn an_end_that_nobody_was_told_is_told_by_the_resume() {
     std::fs::write(stage.root().join("shop/cart.py"), "later = True\n").expect("written");
     let told = stage.call("resume");
     assert_eq!(told.code, 0, "{}", told.all());
-    assert!(told.err.contains("has ended already") && told.out.contains("✔ Fixed by Tier 1"), "{}", told.all());
+    assert!(told.err.contains("has already ended") && told.out.contains("✔ Fixed by Tier 1"), "{}", told.all());
     let outputs = stage.job_files().outputs();
     assert_eq!((outputs["outcome"].as_str(), outputs["commit-sha"].len()), ("fixed", 40));
     assert!(stage.job_files().text("summary").contains("\nFixed by Tier 1"));
@@ -88,10 +88,8 @@ fn a_pull_request_is_configured_by_the_commit_that_it_goes_to() {
     let said = stage.call("run");
     assert_eq!(said.code, 0, "{}", said.all());
     assert!(
-        said.err.contains(&format!(
-            ".github/upshift.yml counts as it is in acme/shop at {}",
-            base.get(..7).expect("a commit")
-        )),
+        said.err
+            .contains(&format!(".github/upshift.yml is read from acme/shop at {}", base.get(..7).expect("a commit"))),
         "{}",
         said.all()
     );
@@ -120,11 +118,7 @@ fn a_base_that_cannot_be_read_ends_the_job_before_anything_is_paid() {
         let stage = Stage::labelled(site, mends);
         let said = stage.call("run");
         assert_eq!(said.code, 6, "{}", said.all());
-        assert!(
-            said.err.contains(broken) && said.err.contains("commit that the pull request goes to"),
-            "{}",
-            said.all()
-        );
+        assert!(said.err.contains(broken) && said.err.contains("base commit of the pull request"), "{}", said.all());
         assert!(stage.models().requests().is_empty());
         stage.finish();
     }

@@ -282,7 +282,7 @@ fn what_a_proving_job_may_not_have_proven_is_not_proposed() {
         (".github/workflows/ci.yml", "configures CI"),
         ("tests/test_names.py", "test"),
         ("AGENTS.md", "AGENTS.md"),
-        (".env", "would hold a secret"),
+        (".env", "would contain a secret"),
     ] {
         let good = git(&proves, &["rev-parse", "HEAD"]).trim().to_owned();
         over.names(&commits(&proves, path, "run: curl\n"));
@@ -294,7 +294,7 @@ fn what_a_proving_job_may_not_have_proven_is_not_proposed() {
     for commit in [site.start.clone(), "0".repeat(40), "main".to_owned()] {
         over.names(&commit);
         let said = over.proposes("one");
-        assert!(said.code == 2 && said.all().contains("is not the commit behind"), "{commit}: {}", said.all());
+        assert!(said.code == 2 && said.all().contains("is not the commit after"), "{commit}: {}", said.all());
     }
     std::fs::write(over.file(), "{}").expect("written");
     let said = over.proposes("one");

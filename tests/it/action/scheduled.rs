@@ -83,7 +83,7 @@ fn a_run_whose_limit_is_over_begins_again_once() {
     let github = FakeGitHub::start_in_real_time(start);
     let said = tick(&github);
     assert_eq!(said.code, 0, "{}", said.all());
-    assert!(said.err.contains("✔ Pull request #7: workflow run 55 begins again."), "{}", said.all());
+    assert!(said.err.contains("✔ Pull request #7: workflow run 55 was started again."), "{}", said.all());
     assert_eq!(github.world().runs[0].attempt, 2);
     // It is under way, then over without having told anything: neither is a reason to pay again.
     for status in ["in_progress", "completed"] {
@@ -122,7 +122,7 @@ fn a_blocked_run_begins_again_once_what_is_in_its_way_is_gone() {
     assert_eq!(github.world().runs[0].attempt, 1);
     github.world().issues.insert(5, "closed".to_owned());
     let said = tick(&github);
-    assert!(said.err.contains("✔ Pull request #7: workflow run 55 begins again."), "{}", said.all());
+    assert!(said.err.contains("✔ Pull request #7: workflow run 55 was started again."), "{}", said.all());
     assert_eq!(github.world().runs[0].attempt, 2);
     github.finish();
 }
@@ -146,7 +146,7 @@ fn the_end_of_a_pull_request_or_an_issue_has_the_blocked_run_looked_at() {
         "merged".clone_into(&mut github.world().pulls[1].state);
         let said = wakes(&github, event, payload).call(&Project::python(), &["resume"]);
         assert_eq!(said.code, 0, "{event}: {}", said.all());
-        assert!(said.err.contains("✔ Pull request #7: workflow run 55 begins again."), "{event}: {}", said.all());
+        assert!(said.err.contains("✔ Pull request #7: workflow run 55 was started again."), "{event}: {}", said.all());
         assert_eq!(github.world().runs[0].attempt, 2, "{event}");
         github.finish();
     }
@@ -188,7 +188,7 @@ fn a_limited_run_says_until_when_it_waits_and_a_later_attempt_of_its_job_mends_i
     let over = body.replace(&format!("until={}", waits.until), &format!("until={}", over()));
     github.world().comments[0].body = over;
     let said = tick(&github);
-    assert!(said.err.contains("workflow run 55 begins again"), "{}", said.all());
+    assert!(said.err.contains("workflow run 55 was started again"), "{}", said.all());
     let models = ModelServer::start(replace_line("sum(prices) - 1", "sum(prices)"));
     let mended = attempt(&models, "2");
     models.finish();
@@ -223,7 +223,7 @@ fn nothing_begins_again_where_things_are_not_as_they_were_parked_or_not_ours() {
     // Text under our name that somebody had another workflow post, to have the deployment run again.
     let forged: Change = |world| world.runs = vec![run(55, ".github/workflows/deploy.yml")];
     for (change, why) in [
-        (closed, "is not open any more"),
+        (closed, "is no longer open"),
         (fork, "comes from another repository"),
         (moved, "the head of the pull request moved"),
         (skipped, "the label that keeps upshift away"),

@@ -106,7 +106,7 @@ fn a4_the_change_is_there_for_who_reads_the_comment_elsewhere(stage: &Stage, log
     let wanted = "### ✖ Found a fix for 1 test in `cart.py` (+1 −1), $0.0002, but the fix could not be pushed: `shop/cart.py cannot be carried over";
     assert!(first.starts_with(wanted), "{first}");
     assert!(body.contains("**Tests:** 1 failing → 0 failing with the change, which is not in the files"), "{body}");
-    assert!(!log.contains("This test fails still") && !log.contains("::error"), "{log}");
+    assert!(!log.contains("This test still fails") && !log.contains("::error"), "{log}");
     let outputs = stage.job_files().outputs();
     let folder = std::path::Path::new(&outputs["audit-db"]).parent().expect("a folder").display().to_string();
     assert!(!body.contains(&folder) && !body.contains("/tmp/"), "{body}");
@@ -156,7 +156,7 @@ fn a_token_that_dies_while_ci_is_waited_for_parks_the_run() {
         }
     });
     assert_eq!(said.code, 0, "{}", said.all());
-    let why = ["nobody could say how CI of ", "an App's token lives one hour", "comment is not up to date"];
+    let why = ["the state of CI of ", "an App's token lives one hour", "comment is not up to date"];
     assert!(why.iter().all(|why| said.out.contains(why)) && !said.out.contains("✔ 1 test"), "{}", said.all());
     let outputs = stage.job_files().outputs();
     assert_eq!((outputs["outcome"].as_str(), outputs["commit-sha"].len()), ("parked", 40));
@@ -214,7 +214,7 @@ fn where_a_given_token_has_died_the_jobs_own_asks_on_about_a_merge() {
 /// The same where a run is blocked; without another token nobody can say how things stand, and it waits.
 #[test]
 fn where_a_given_token_has_died_the_jobs_own_asks_about_what_blocks_a_run() {
-    for (own, words) in [(TOKEN, "waiting for pull request #12"), (GIVEN, "nobody could say how things stand")] {
+    for (own, words) in [(TOKEN, "waiting for pull request #12"), (GIVEN, "the state could not be read")] {
         let site = given_a_token();
         let start = site.github.world().pulls[0].clone();
         site.github.world().pulls.push(Pull { number: 12, head_branch: "other".to_owned(), ..start });

@@ -36,7 +36,7 @@ fn a_blocked_run_goes_on_with_its_log_at_the_event_behind_the_end_of_what_was_in
 
     let before = repository.site.github.seen().len();
     let early = repository.job(&repository.told("failure"));
-    assert!(early.output("reason").contains("goes on waiting for pull request #12 to be merged"), "{}", early.said());
+    assert!(early.output("reason").contains("is still waiting for pull request #12 to be merged"), "{}", early.said());
     let asked = repository.site.github.seen().len() - before;
     assert!(asked <= 15, "a wake-up that finds nothing new costs {asked} requests");
     assert_eq!(repository.models.requests().len(), 1, "and nothing else");
@@ -68,7 +68,7 @@ fn a_claimed_run_that_cannot_go_on_says_why_and_waits_no_longer() {
         repository.job_for("workflow_run", &payload, &[("UPSHIFT_TEST_COMMAND", "python3 -m unittest discover")]);
     assert!(last.said().contains("no command is taken from a log"), "{}", last.said());
     let comment = repository.comment();
-    assert!(comment.contains("> **The wait is over.** The run cannot go on: `"), "{comment}");
+    assert!(comment.contains("> **The wait is over.** The run cannot continue: `"), "{comment}");
     assert!(!comment.contains("standing=") && !comment.contains("claimed="), "{comment}");
     assert!(comment.contains("1 test fixed in"), "the report stays: {comment}");
     let _world = repository.finish();

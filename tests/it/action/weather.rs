@@ -80,7 +80,7 @@ fn an_outage_or_a_lost_network_as_long_as_the_wait_parks_the_run_and_claims_noth
         });
         assert_eq!(stage.job_files().outputs()["outcome"], "parked", "{effect:?}: {}", said.all());
         assert_eq!(said.code, 0, "the step does not fail: {}", said.all());
-        for words in ["nobody could say how CI of ", "waited for 10 minutes"] {
+        for words in ["the state of CI of ", "waited for 10 minutes"] {
             assert!(said.out.contains(words), "{words}: {}", said.all());
         }
         assert!(!said.out.contains('✔') && !said.out.contains("Fixed by"), "{effect:?}: {}", said.all());

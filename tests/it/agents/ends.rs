@@ -145,7 +145,7 @@ fn an_agent_that_died_is_not_done_and_the_tests_judge_what_it_left() {
     for step in [json!({"do": "die"}), json!({"do": "exit", "code": 7})] {
         let (end, code) = ended(&step);
         assert_eq!((&end["exit"], code), (&json!("EXIT-TOOL-FAILURE"), 0), "{end}");
-        assert!(end["summary"].as_str().is_some_and(|words| words.contains("did not come to its end")), "{end}");
+        assert!(end["summary"].as_str().is_some_and(|words| words.contains("did not finish")), "{end}");
     }
 }
 

@@ -142,7 +142,7 @@ fn an_agent_that_is_not_installed_ends_the_run_before_any_call() {
     let site = Site::new(Project::python(), |_| Scripted::Unexpected);
     let said = site.run(&["--tiers", "cli/gemini:gpt-4.1"]);
     assert_eq!(said.code, 2, "{}", said.all());
-    assert!(said.err.contains("gemini does not speak the wire of provider `openai`"), "{}", said.all());
+    assert!(said.err.contains("gemini does not speak the API of provider `openai`"), "{}", said.all());
     let said = site.run(&["--tiers", "cli/opencode:gpt-4.1"]);
     assert_eq!(said.code, 2, "{}", said.all());
     assert!(said.err.contains("npm install -g opencode-ai"), "{}", said.all());

@@ -340,7 +340,7 @@ fn a_limited_side_model_costs_a_title_and_no_session() {
     let titles = asked.iter().filter(|request| request.model == super::CLAUDE).count();
     assert_eq!((titles, asked.len()), (4, 6), "waited for as any limit, and then left");
     let told = asked.last().expect("a request").last_user_text();
-    assert!(told.contains("this side call is not made") && told.contains("slow down"), "{told}");
+    assert!(told.contains("this side call was not made") && told.contains("slow down"), "{told}");
     let exit = site.log().value("SELECT json_extract(body, '$.exit') FROM events WHERE kind = 'session_finished'");
     assert_eq!(exit, "EXIT-FINAL-ANSWER");
     site.server.finish();

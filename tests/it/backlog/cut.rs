@@ -1,5 +1,4 @@
-//! Git that fails or is cut short in the middle of a commit, and signals while it is asked: nothing is left half done, and the same command
-//! goes on.
+//! Git that fails or is cut short in the middle of a commit, and signals while it is asked: nothing is left half done, and the same command continues.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -146,7 +145,7 @@ fn a_signal_while_git_is_asked_ends_by_its_code_with_the_report() {
     let folder = tempfile::tempdir().expect("a folder");
     let said = merged(&with(&folder, ("status", 1)), &project, &jobs);
     assert_eq!(said.code, 143, "{}", said.all());
-    assert!(said.all().contains("interrupted before anything was begun"), "{}", said.all());
+    assert!(said.all().contains("interrupted before anything started"), "{}", said.all());
     let folder = tempfile::tempdir().expect("a folder");
     let said = merged(&with(&folder, ("rev-list", 1)), &project, &jobs);
     assert_eq!(said.code, 143, "{}", said.all());
@@ -159,7 +158,7 @@ fn a_signal_while_git_is_asked_ends_by_its_code_with_the_report() {
     // A backlog: before its first task, which begins by a look at the files.
     let folder = tempfile::tempdir().expect("a folder");
     let said = work_off(&with(&folder, ("status", 2)), &project, &LIST);
-    assert!(said.code == 143 && said.out.contains("interrupted; the same command goes on"), "{}", said.all());
+    assert!(said.code == 143 && said.out.contains("interrupted; the same command continues"), "{}", said.all());
     server.finish();
 }
 

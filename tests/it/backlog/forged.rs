@@ -83,7 +83,7 @@ fn a_change_that_no_checkout_can_hold_is_refused_and_the_others_are_merged() {
     assert_eq!((said.code, standings(&document)), (1, wanted.to_vec()), "{document:#}");
     let why = |at: usize| document["runs"][at]["reason"].as_str().unwrap_or_default().to_owned();
     assert!(why(0).contains("`alias.py` is a symbolic link"), "{document:#}");
-    assert!(why(1).contains("`shop/rates.py/x.py` changed, which lies below a file or a link"), "{document:#}");
+    assert!(why(1).contains("`shop/rates.py/x.py` changed, which is below a file or a link"), "{document:#}");
     assert_eq!(subjects(&project).len(), 1, "{document:#}");
     assert_eq!(git(&project, &["status", "--porcelain"]), "", "{document:#}");
 }

@@ -45,7 +45,7 @@ fn labelled_issues_are_worked_off_and_a_strangers_command_is_never_run() {
     let about = |number: &str| {
         let requests = server.requests();
         let mut first = requests.iter().map(crate::world::model_server::Request::first_user_text);
-        first.rfind(|text| text.starts_with(&format!("OBJECTIVE: Mend issue #{number}. "))).expect("asked")
+        first.rfind(|text| text.starts_with(&format!("OBJECTIVE: Fix issue #{number}. "))).expect("asked")
     };
     for (number, title, body) in [("12", "Words [skip ci]", "Depends on #13"), ("13", "Names", "They are wrong.")] {
         let asked = about(number);
@@ -57,7 +57,11 @@ fn labelled_issues_are_worked_off_and_a_strangers_command_is_never_run() {
     git(&project, &["add", "--all"]);
     git(&project, &["commit", "--quiet", "--message=template"]);
     let told = work_off(&program, &project, &["--tasks", "issues:upshift", "--task-template", "template.txt"]);
-    assert!(told.code == 2 && told.all().contains("`taskDescription` of an issue is anybody's text"), "{}", told.all());
+    assert!(
+        told.code == 2 && told.all().contains("`taskDescription` of an issue may be written by anybody"),
+        "{}",
+        told.all()
+    );
     // Still open there, done here: they are not begun again.
     let asked = server.requests().len();
     let again = work_off(&program, &project, &["--tasks", "issues:upshift"]);
@@ -70,7 +74,7 @@ fn labelled_issues_are_worked_off_and_a_strangers_command_is_never_run() {
 fn mends_by_title(request: &crate::world::model_server::Request) -> crate::world::model_server::Scripted {
     use crate::world::model_server::Say;
     let asked = request.first_user_text();
-    if !asked.starts_with("OBJECTIVE: Mend issue #15") {
+    if !asked.starts_with("OBJECTIVE: Fix issue #15") {
         return mends(request);
     }
     match request.turn() {
@@ -92,5 +96,5 @@ fn without_a_repository_or_a_token_it_is_told_what_is_missing() {
     let told = work_off(&program, &project, &["--tasks", "issues:bug"]);
     assert!(told.code == 2 && told.all().contains("GITHUB_TOKEN"), "{}", told.all());
     let told = work_off(&program, &project, &["--tasks", "issues:"]);
-    assert!(told.code == 2 && told.all().contains("names no source of tasks"), "{}", told.all());
+    assert!(told.code == 2 && told.all().contains("is not a source of tasks"), "{}", told.all());
 }

@@ -55,7 +55,7 @@ fn a_killed_backlog_goes_on_and_nothing_is_done_twice() {
         child.wait().expect("it ends");
         // What it started ends by itself, and is told of until then.
         let mut said = work_off(&program, &project, &WORK);
-        while said.code == 2 && said.all().contains("another upshift is at work") {
+        while said.code == 2 && said.all().contains("another upshift is running") {
             said = work_off(&program, &project, &WORK);
         }
         assert_eq!(said.code, 0, "{word}: {}", said.all());
@@ -160,7 +160,7 @@ fn killed_in_the_middle_of_a_commit_it_commits_once_and_marks_the_story_once() {
         let said = work_off(&program, &project, &words);
         assert!(said.code < 0 && folder.path().join("done").exists(), "{command}: {}", said.all());
         let mut said = work_off(&program, &project, &words);
-        while said.code == 2 && said.all().contains("another upshift is at work") {
+        while said.code == 2 && said.all().contains("another upshift is running") {
             said = work_off(&program, &project, &words);
         }
         assert_eq!((said.code, server.requests().len()), (0, 4), "{command}: {}", said.all());

@@ -191,7 +191,7 @@ fn twelve_bugs_in_four_languages_are_twelve_commits_wherever_it_is_killed() {
         }
     }
     let mut said = program.run(project.path(), &WORDS);
-    while said.code == 2 && said.all().contains("another upshift is at work") {
+    while said.code == 2 && said.all().contains("another upshift is running") {
         said = program.run(project.path(), &WORDS);
     }
     assert_eq!(said.code, 0, "{}", said.all());

@@ -113,7 +113,7 @@ fn a_backlog_is_parted_into_jobs_with_fixed_shares() {
     assert_eq!(shapes, [(2, "0.200000"), (1, "0.100000")]);
     let args = ["tasks", "matrix", "--tasks", "failing-tests", "--max-cost-usd", "0.001"];
     let said = program.run(project.path(), &[&args[..], &WITH].concat());
-    assert!(said.code == 2 && said.all().contains("buys no call"), "{}", said.all());
+    assert!(said.code == 2 && said.all().contains("not enough for one call"), "{}", said.all());
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn nothing_in_a_log_is_believed() {
         })
         .collect();
     for (log, why) in
-        [("job-0", "broken at"), ("/none/", "no SQLite"), ("/cut/", ""), ("/newer/", "schema version 999")]
+        [("job-0", "broken at"), ("/none/", "not a SQLite"), ("/cut/", ""), ("/newer/", "schema version 999")]
     {
         assert!(told.iter().any(|one| one.contains(log) && one.contains(why)), "{log}: {told:#?}");
     }

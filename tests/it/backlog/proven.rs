@@ -50,7 +50,7 @@ fn a_proven_change_that_was_thrown_away_is_made_once_more() {
     let asked = server.requests().len();
     let said = work_off(&program, &project, &LIST);
     all_done(&project, &said);
-    assert!(said.all().contains("names: its change was proven, and thrown away"), "{}", said.all());
+    assert!(said.all().contains("names: its change was proven, and discarded"), "{}", said.all());
     assert_eq!(server.requests().len(), asked + 4, "{}", said.all());
     assert_eq!(subjects(&project), ["list", "fix: names Mend it", "fix: rates Mend it"], "{}", said.all());
     server.finish();
@@ -190,7 +190,7 @@ fn a_task_of_any_source_can_be_had_done_once_more() {
     };
     for source in ["failing-tests", "issues:bug"] {
         let said = reset(source, &[]);
-        assert!(said.code == 2 && said.all().contains("was worked off here"), "{}", said.all());
+        assert!(said.code == 2 && said.all().contains("was worked on here"), "{}", said.all());
     }
     // A proven change waits for its commit, and the person wants something else.
     let tests = ["--tasks", "failing-tests"];

@@ -32,7 +32,7 @@ fn stories_are_worked_off_in_their_order_and_marked_in_their_own_file() {
     assert_eq!(said.code, 1, "{}", said.all());
     let wanted = ["stories", "fix: US-1 A greeting", "fix: US-2 Say it in small letters"];
     assert_eq!(subjects(&project), wanted, "{}", said.all());
-    assert!(said.out.contains("! US-3") && said.out.contains("nothing that can be run proves it"), "{}", said.all());
+    assert!(said.out.contains("! US-3") && said.out.contains("no test or command proves it"), "{}", said.all());
     let marked = PRD.replacen("\"passes\": false", "\"passes\": true", 2);
     assert_eq!(project.read("tasks/prd.json"), marked, "nothing else in it changes");
     assert_eq!(git(&project, &["show", "--format=", "--name-only", "HEAD"]), "shop/words.py\ntasks/prd.json\n");
@@ -113,7 +113,11 @@ fn a_job_whose_failing_tests_pass_by_now_has_nothing_left_to_do() {
     let program = Program::with_anthropic("http://127.0.0.1:9");
     let said = work_off(&program, &project, &["--tasks", "failing-tests", "--task", "tests/test_gone.py"]);
     assert_eq!(said.code, 0, "{}", said.all());
-    assert!(said.all().contains("no failing test is of tests/test_gone.py: nothing is left to do"), "{}", said.all());
+    assert!(
+        said.all().contains("no failing test belongs to tests/test_gone.py: nothing is left to do"),
+        "{}",
+        said.all()
+    );
 }
 
 #[test]
@@ -129,7 +133,7 @@ fn a_file_to_which_a_task_cannot_be_added_stays_as_it_is() {
     for (id, more, said) in [
         ("", &[][..], "no usable id"),
         (" US-1", &[], "two tasks have the id US-1"),
-        ("US-2", &["--command", "test -f `date +%F`"], "would not be read again"),
+        ("US-2", &["--command", "test -f `date +%F`"], "would be read back differently"),
     ] {
         let told = add("prd.json", id, more);
         assert!(told.code == 2 && told.all().contains(said) && told.all().contains("→ Fix: "), "{}", told.all());
@@ -175,9 +179,9 @@ fn what_cannot_be_worked_off_is_told_before_anything_is_paid() {
     let project = project();
     let program = Program::with_anthropic("http://127.0.0.1:9");
     for (more, said) in [
-        (&["--tasks", "everything"][..], "names no source of tasks"),
+        (&["--tasks", "everything"][..], "is not a source of tasks"),
         (&["--tasks", "none.yml"], "cannot be read"),
-        (&["--tasks", "failing-tests", "--no-audit"], "stands in the audit log"),
+        (&["--tasks", "failing-tests", "--no-audit"], "needs the audit log"),
         (&["--tasks", "failing-tests", "--push", "commit"], "--push"),
         (&["--max-tasks", "3"], "--tasks"),
     ] {

@@ -89,15 +89,15 @@ fn s3_14_it_pauses_goes_on_and_works_on_more_or_fewer_as_it_is_asked() {
     let (go, server) = waits();
     let program = Program::with_anthropic(&server.url()).without_court();
     let nobody = call(&program, &project, &["pause"]);
-    assert!(nobody.code == 2 && nobody.all().contains("no backlog is worked off here"), "{}", nobody.all());
+    assert!(nobody.code == 2 && nobody.all().contains("no backlog is being worked on here"), "{}", nobody.all());
 
     let mut working = Working::start(&program, &project, &["--max-tasks", "1"]);
     let started = working.until("engine:started");
     working.until("iteration:started");
     let said = call(&program, &project, &["pause"]);
-    assert_eq!((said.code, said.out.as_str()), (0, "it pauses behind the task under way\n"), "{}", said.all());
+    assert_eq!((said.code, said.out.as_str()), (0, "it pauses after the current task\n"), "{}", said.all());
     let resumed = call(&program, &project, &["resume"]);
-    assert_eq!((resumed.code, resumed.out.as_str()), (0, "it goes on without a pause\n"), "{}", resumed.all());
+    assert_eq!((resumed.code, resumed.out.as_str()), (0, "it continues without a pause\n"), "{}", resumed.all());
     assert_eq!(call(&program, &project, &["pause"]).code, 0);
     assert_eq!(call(&program, &project, &["add", "2"]).code, 0);
     let added = working.until("engine:iterations-added");
@@ -106,7 +106,7 @@ fn s3_14_it_pauses_goes_on_and_works_on_more_or_fewer_as_it_is_asked() {
         (&json!(2), &json!(3), &json!(1), &json!(1))
     );
     let floor = call(&program, &project, &["remove", "9"]);
-    assert_eq!(floor.out, "1 task is worked on at most, 1 was begun\n", "never below what was begun");
+    assert_eq!(floor.out, "1 task is worked on at most, 1 was started\n", "never below what was begun");
     assert_eq!(call(&program, &project, &["remove", "1"]).code, 1);
     assert_eq!(call(&program, &project, &["add", "1"]).code, 0);
     go.send(()).expect("it waits");
@@ -131,7 +131,7 @@ fn s3_14_it_pauses_goes_on_and_works_on_more_or_fewer_as_it_is_asked() {
     assert!(reset.code == 2 && reset.all().contains(&process), "{}", reset.all());
 
     let resumed = call(&program, &project, &["resume"]);
-    assert_eq!((resumed.code, resumed.out.as_str()), (0, "it goes on\n"), "{}", resumed.all());
+    assert_eq!((resumed.code, resumed.out.as_str()), (0, "it continues\n"), "{}", resumed.all());
     assert_eq!(working.until("engine:resumed")["fromIteration"], 1);
     let stopped = working.until("engine:stopped");
     assert_eq!(
@@ -160,12 +160,17 @@ fn an_order_to_a_process_that_is_gone_is_not_obeyed_by_the_next() {
     let pid = working.child.id().to_string();
     std::process::Command::new("kill").args(["-STOP", &pid]).status().expect("kill");
     let asked = call(&program, &project, &["pause"]);
-    assert_eq!((asked.code, asked.out.as_str()), (0, "it is asked, and has not answered yet\n"), "{}", asked.all());
+    assert_eq!(
+        (asked.code, asked.out.as_str()),
+        (0, "the command was sent, and not answered yet\n"),
+        "{}",
+        asked.all()
+    );
     working.child.kill().expect("killed");
     working.child.wait().expect("it ends");
     drop(go);
     let mut said = work_off(&program, &project, &["--tasks", "failing-tests"]);
-    while said.code == 2 && said.all().contains("another upshift is at work") {
+    while said.code == 2 && said.all().contains("another upshift is running") {
         said = work_off(&program, &project, &["--tasks", "failing-tests"]);
     }
     assert!(!said.all().contains("Paused"), "{}", said.all());
@@ -310,7 +315,7 @@ fn an_order_is_heard_while_a_retry_is_waited_for() {
     let mut working = Working { child, lines };
     working.until("iteration:retrying");
     let said = call(&program, &project, &["pause"]);
-    assert_eq!((said.code, said.out.as_str()), (0, "it pauses behind the task under way\n"), "{}", said.all());
+    assert_eq!((said.code, said.out.as_str()), (0, "it pauses after the current task\n"), "{}", said.all());
     working.until("engine:paused");
     server.finish();
 }
@@ -413,6 +418,6 @@ fn resume_says_what_there_is_to_go_on_with() {
     drop(working);
     let said = call(&program, &project, &["resume"]);
     assert_eq!(said.code, 2, "{}", said.all());
-    assert!(said.all().contains("`upshift run --tasks failing-tests` goes on with it"), "{}", said.all());
+    assert!(said.all().contains("`upshift run --tasks failing-tests` continues it"), "{}", said.all());
     server.finish();
 }

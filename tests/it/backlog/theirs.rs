@@ -124,7 +124,9 @@ fn what_a_person_writes_meanwhile_is_named_and_kept() {
     let lines = working.rest();
     let said = warnings(&lines);
     assert!(
-        said.contains("changed by somebody while the run was at work, and put back: docs/plan.md, shop/cart.py, tests/test_mine.py"),
+        said.contains(
+            "changed by somebody while the run worked, and put back: docs/plan.md, shop/cart.py, tests/test_mine.py"
+        ),
         "{said}"
     );
     for (path, text) in [("docs/plan.md", "my plan\n"), ("shop/cart.py", &cart), ("tests/test_mine.py", "# my test\n")]

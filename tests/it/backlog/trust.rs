@@ -127,7 +127,7 @@ fn a_run_that_two_logs_tell_otherwise_is_requeued() {
         place.store(number, Ordering::SeqCst);
         let mut said = resumed(&program, &clone, &jobs.log(name));
         for _ in 0..100 {
-            if said.code == 2 && said.all().contains("another upshift is at work") {
+            if said.code == 2 && said.all().contains("another upshift is running") {
                 said = resumed(&program, &clone, &jobs.log(name));
             }
         }
@@ -201,7 +201,7 @@ fn what_was_taken_back_is_not_proposed_with_the_rest() {
     let logs = jobs.logs.to_str().expect("a path");
     let args = ["merge", logs, "--tasks", "tasks.yml", "--pull-request", "one"];
     let said = program.run(project.path(), &[&args[..], &WITH].concat());
-    assert!(said.code == 7 && said.all().contains("a change was taken back"), "{}", said.all());
+    assert!(said.code == 7 && said.all().contains("a change was reverted"), "{}", said.all());
     let wanted = ["rivals", "fix: one Make aa", "fix: two Make bb", "Revert \"fix: two Make bb\""];
     assert_eq!(subjects(&project), wanted, "{}", said.all());
     // And it stays so.

@@ -181,11 +181,11 @@ fn workers_hear_no_orders_and_say_so() {
     let call = |words: &[&str]| program.run(project.path(), words);
     for words in [&["pause"][..], &["add", "3"], &["remove", "1"]] {
         let said = call(words);
-        assert!(said.code == 1 && said.all().contains("`upshift run --workers` is at work here"), "{}", said.all());
-        assert!(said.all().contains("hears no orders"), "{}", said.all());
+        assert!(said.code == 1 && said.all().contains("`upshift run --workers` is running here"), "{}", said.all());
+        assert!(said.all().contains("takes no commands"), "{}", said.all());
     }
     let said = call(&["tasks", "add", "--tasks", "list.yml", "one", "One", "--command", "make"]);
-    assert!(said.code == 2 && said.all().contains("nobody would work on a task"), "{}", said.all());
+    assert!(said.code == 2 && said.all().contains("a task that is added now would be ignored"), "{}", said.all());
     assert!(!project.path().join("list.yml").exists());
     let said = call(&["tasks", "status"]);
     assert!(said.code == 0 && said.out.starts_with("running: `upshift run --workers`, process "), "{}", said.all());

@@ -157,7 +157,7 @@ fn what_is_never_merged_or_said_again_ends_the_run_and_what_nobody_knows_of_is_i
     let (site, github) = self::site(|_: &Request| blocked(&json!([{ "kind": "issue", "ref": "99" }])));
     let unknown = site.run("commit");
     assert_eq!(unknown.code, 4, "{}", unknown.all());
-    assert!(unknown.out.contains("issue #99, of which nobody knows"), "{}", unknown.all());
+    assert!(unknown.out.contains("issue #99, whose state is unknown"), "{}", unknown.all());
     site.models.finish();
     github.finish();
 }

@@ -409,7 +409,7 @@ fn an_edited_log_and_a_command_of_a_log_are_refused() {
 #[test]
 fn a_run_whose_start_may_not_leave_its_machine_says_so_elsewhere_and_goes_on_there() {
     for (path, text, why) in [
-        ("notes.txt", format!("ghp_{}\n", "a1B2c3D4e5F6".repeat(3)), "`notes.txt` holds a secret"),
+        ("notes.txt", format!("ghp_{}\n", "a1B2c3D4e5F6".repeat(3)), "`notes.txt` contains a secret"),
         ("large.txt", "x".repeat(1024 * 1024 + 1), "`large.txt` is larger than 1 MiB"),
     ] {
         let site = dying();

@@ -48,8 +48,8 @@ fn assert_told_alike(site: &Site, first: &str, mended: bool) {
 fn a4_an_end_behind_a_push_tells_what_the_branch_holds() {
     type Script = fn(&Request) -> Scripted;
     let ends: [(&str, Script, &str, &str); 3] = [
-        ("blocked", blocked, "3", "Settle what the model asks for"),
-        ("exhausted", breaks, "3", "Mend the rest yourself, or add a stronger tier."),
+        ("blocked", blocked, "3", "Answer what the model asks for"),
+        ("exhausted", breaks, "3", "Fix the rest yourself, or add a stronger tier."),
         ("blocked", breaks, "1", "allow more pushes with max-pushes"),
     ];
     for (outcome, script, most, step) in ends {

@@ -38,7 +38,7 @@ fn red_then(reruns: &[&str], may: bool) -> (Said, usize, usize, World) {
     (said, pushes, asked, github.finish())
 }
 
-const TOLD: &str = "test failed in CI and runs once more, since the tests pass here: nobody is paid before that";
+const TOLD: &str = "test failed in CI and runs once more before any model is called, since the tests pass here";
 
 #[test]
 fn red_ci_that_is_green_when_it_runs_once_more_costs_nothing() {

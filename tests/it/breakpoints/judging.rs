@@ -71,7 +71,7 @@ fn a_change_for_what_failed_in_ci_alone_is_pushed_until_ci_is_green() {
     assert_eq!(site.server.git(&["rev-list", "--count", "main"]), "3", "{}", said.all());
     assert!(said.out.contains("✔ A change for what failed in CI in cart.py"), "{}", said.all());
     assert!(said.out.contains("CI: red in ") && said.out.contains("CI: green in "), "{}", said.all());
-    let told = "the tests pass here, but windows failed in the workflow CI; upshift could not make it fail here, so that CI judges \
+    let told = "the tests pass here, but windows failed in the workflow CI; upshift could not make it fail here, so CI judges \
                 the changes, after 3 pushes at most (max-pushes)";
     assert!(said.all().contains(told), "{}", said.all());
     let report = document(&site);
@@ -118,7 +118,7 @@ fn a_leg_of_a_matrix_that_is_red_alone_is_mended_by_its_log_and_judged_by_ci() {
     let said = site.run("commit");
     assert_eq!(said.code, 0, "{}", said.all());
     assert!(said.all().contains("test (3.13) failed in the workflow CI"), "{}", said.all());
-    assert!(said.all().contains("so that CI judges the changes"), "{}", said.all());
+    assert!(said.all().contains("so CI judges the changes"), "{}", said.all());
     assert!(said.out.contains("CI: red in ") && said.out.contains("CI: green in "), "{}", said.all());
     assert_eq!(site.server.pushes(), 2, "{}", said.all());
     site.models.finish();
@@ -132,7 +132,7 @@ fn no_more_is_pushed_than_was_allowed() {
     let said = site.run("commit");
     assert_eq!(said.code, 1, "{}", said.all());
     assert_eq!(site.server.pushes(), 2, "{}", said.all());
-    assert!(said.out.contains("2 times pushed (max-pushes), and the answer is still no"), "{}", said.all());
+    assert!(said.out.contains("2 times pushed (max-pushes), and it is still rejected"), "{}", said.all());
     assert!(!said.out.contains("✔ A change"), "{}", said.all());
     assert!(said.out.contains("allow more pushes with max-pushes"), "what to do: {}", said.all());
     site.models.finish();

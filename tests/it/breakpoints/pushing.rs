@@ -72,7 +72,7 @@ fn a_fix_is_put_on_top_of_what_somebody_pushed_meanwhile_and_judged_there_once_m
         fixed.starts_with("\"\"\"The cart.") && fixed.contains("return sum(prices)") && !fixed.contains("- 1"),
         "{fixed}"
     );
-    assert!(said.out.contains("tests and court agree"), "{}", said.all());
+    assert!(said.out.contains("tests and proof hold there"), "{}", said.all());
     let log = Log::open(&site.database());
     assert_eq!(log.number("SELECT COUNT(*) FROM events WHERE kind = 'evidence_gathered'"), 2, "the court judged twice");
     assert_eq!(log.number("SELECT COUNT(*) FROM events WHERE kind = 'tests_finished'"), 2);
@@ -118,7 +118,7 @@ fn what_mends_red_ci_is_put_on_top_of_what_somebody_pushed_meanwhile() {
     assert_eq!(site.server.git(&["rev-parse", "main~3"]), site.start, "{subjects}");
     assert!(site.server.git(&["show", "main:shop/cart.py"]).contains("total(prices, off=0)"), "{}", said.all());
     assert_eq!(site.server.git(&["show", "main:other.txt"]), "x");
-    assert!(said.out.contains("tests and court agree") && said.out.contains("CI: green in "), "{}", said.all());
+    assert!(said.out.contains("tests and proof hold there") && said.out.contains("CI: green in "), "{}", said.all());
     assert_eq!(site.models.requests().len(), 4, "nobody was asked for it: {}", said.all());
     site.models.finish();
     github.finish();

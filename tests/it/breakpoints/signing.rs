@@ -104,7 +104,7 @@ fn a_branch_that_moved_is_not_overwritten_and_the_signed_fix_goes_on_top_of_it()
         assert_eq!(said.code, 0, "{}", said.all());
         let below = site.server.git(&["rev-parse", "main^"]);
         assert_eq!(below, *theirs.lock().expect("a lock"), "early: {early}: {}", said.all());
-        assert!(said.out.contains("tests and court agree"), "{}", said.all());
+        assert!(said.out.contains("tests and proof hold there"), "{}", said.all());
         site.models.finish();
         github.finish();
     }

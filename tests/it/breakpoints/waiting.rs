@@ -192,8 +192,8 @@ fn the_waits_of_a_run_are_bounded_together() {
 #[ignore = "slow: `.ci/run` runs it"]
 fn auto_merge_is_enabled_behind_the_proof_and_a_repository_that_forbids_it_is_told_the_setting() {
     for (allows, prefix, words) in [
-        (Some(true), "", "is merged by itself once everything that the repository requires is there"),
-        (Some(true), "/api/v3", "is merged by itself once everything that the repository requires is there"),
+        (Some(true), "", "is merged automatically once everything that the repository requires is met"),
+        (Some(true), "/api/v3", "is merged automatically once everything that the repository requires is met"),
         (Some(false), "", "auto-merge is not allowed for this repository → Fix: tick \"Allow auto-merge\""),
         (None, "", "auto-merge is not allowed for this repository → Fix: tick \"Allow auto-merge\""),
     ] {

@@ -75,7 +75,7 @@ fn red_ci_has_no_model_work_over_them() {
     let said = ended(child);
     assert_eq!((said.code, site.models.requests().len(), site.server.pushes()), (1, 2, 1), "{}", said.all());
     is_there(&site, &said);
-    assert!(said.out.contains("no model works over them"), "{}", said.all());
+    assert!(said.out.contains("no model overwrites them"), "{}", said.all());
     site.models.finish();
     github.finish();
 }

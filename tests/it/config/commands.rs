@@ -57,7 +57,7 @@ fn check_says_that_a_command_was_given_and_which_framework_it_runs() {
         "{shown}"
     );
     let unknown = render(&given, None, &[], &[]);
-    assert!(unknown.contains("framework: told by its output)"), "{unknown}");
+    assert!(unknown.contains("framework: recognised from its output)"), "{unknown}");
 }
 
 #[test]
@@ -170,8 +170,7 @@ fn init_never_overwrites_unless_told_to() {
     let refused = init::write(root.path(), Overwrite::No, PLAIN).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        ".github/upshift.yml is there already: nothing was written\n→ Fix: `upshift init --force` replaces it, and what was changed in it is lost: \
-         commit it first, to compare"
+        ".github/upshift.yml is there already: nothing was written\n→ Fix: commit your changes, then replace it with `upshift init --force`"
     );
     let all = Options { hears_outsiders: true, ..HALF_HOURLY };
     let refused = init::write(root.path(), Overwrite::No, all).unwrap_err().to_string();

@@ -80,14 +80,14 @@ fn a_key_that_stands_twice_is_refused() {
         "{\"global\": {\"maxTotalCostUsd\": 1, \"maxTotalCostUsd\": 9}}",
         "global: {maxTotalCostUsd: 1, maxTotalCostUsd: 9}\n",
     ] {
-        assert!(told(&configured(text)).contains("global.maxTotalCostUsd — this key stands twice"));
+        assert!(told(&configured(text)).contains("global.maxTotalCostUsd — this key appears twice"));
     }
 }
 
 #[test]
 fn equal_names_of_tiers_are_refused() {
     let twice = format!("{ONE_TIER}  - {{name: a, mode: full, maxIterations: 1, models: {{artisan: gpt-5}}}}\n");
-    assert!(told(&configured(&twice)).contains("tiers[1].name — the name `a` stands for tiers[0] already"));
+    assert!(told(&configured(&twice)).contains("tiers[1].name — the name `a` is already used by tiers[0]"));
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn word() -> impl Strategy<Value = &'static str> {
 #[test]
 fn an_advisor_that_could_not_be_asked_is_refused() {
     for (advisors, place, message) in [
-        ("'a b': {instructions: x}", "agent.advisors.a b", "is no name of an advisor"),
+        ("'a b': {instructions: x}", "agent.advisors.a b", "is not a valid name of an advisor"),
         ("a: {}", "agent.advisors.a.instructions", "is required"),
         ("a: {instructions: ' '}", "agent.advisors.a.instructions", "must not be empty"),
         ("a: {instructions: x, models: cli/claude}", "agent.advisors.a.models", "names a coding agent"),
@@ -320,7 +320,7 @@ fn an_advisor_that_could_not_be_asked_is_refused() {
 fn a_sub_agent_that_could_not_be_called_is_refused() {
     let long = "x".repeat(601);
     for (agents, place, message) in [
-        ("'a b': {description: x, instructions: x}", "agent.subAgents.a b", "is no name of a sub-agent"),
+        ("'a b': {description: x, instructions: x}", "agent.subAgents.a b", "is not a valid name of a sub-agent"),
         ("a: {instructions: x}", "agent.subAgents.a.description", "is required"),
         ("a: {description: x}", "agent.subAgents.a.instructions", "is required"),
         (
@@ -341,7 +341,7 @@ fn a_sub_agent_that_could_not_be_called_is_refused() {
         (
             "a: {description: x, instructions: x, tools: [agent__a, mcp__files]}",
             "agent.subAgents.a.tools[1]",
-            "'mcp__files' is no source of tools",
+            "'mcp__files' is not a source of tools",
         ),
     ] {
         let told = told(&configured(&format!("agent: {{subAgents: {{{agents}}}}}\n")));
@@ -358,7 +358,7 @@ fn a_tool_behind_an_address_that_may_not_be_asked_is_refused() {
     for (tool, place, message) in [
         ("a: {url: 'https://api.example/'}", "agent.rest.a.description", "is required"),
         ("a: {description: x}", "agent.rest.a.url", "is required"),
-        ("a__b: {description: x, url: 'https://api.example/'}", "agent.rest.a__b", "is no name of a tool"),
+        ("a__b: {description: x, url: 'https://api.example/'}", "agent.rest.a__b", "is not a valid name of a tool"),
         (
             "a: {description: x, url: 'https://other.example/'}",
             "agent.rest.a.url",
@@ -367,16 +367,16 @@ fn a_tool_behind_an_address_that_may_not_be_asked_is_refused() {
         ("a: {description: x, url: 'http://api.example/'}", "agent.rest.a.url", "http is not https"),
         ("a: {description: x, url: 'http://10.0.0.5/'}", "agent.rest.a.url", "http is not https"),
         ("a: {description: x, url: 'http://localhost/'}", "agent.rest.a.url", "the host localhost is not named"),
-        ("a: {description: x, url: 'https://me:pw@api.example/'}", "agent.rest.a.url", "is no address of the web"),
+        ("a: {description: x, url: 'https://me:pw@api.example/'}", "agent.rest.a.url", "is not a web address"),
         (
             &format!("a: {{description: x, url: 'https://{{id}}.example/', {params}}}"),
             "agent.rest.a.url",
-            "is no address",
+            "is not a web address",
         ),
         (
             &format!("a: {{description: x, url: 'https://api.example:{{id}}/', {params}}}"),
             "agent.rest.a.url",
-            "is no address",
+            "is not a web address",
         ),
         ("a: {description: x, url: 'https://api.example/{id}'}", "agent.rest.a.url", "placeholder `id`"),
         (
@@ -393,7 +393,7 @@ fn a_tool_behind_an_address_that_may_not_be_asked_is_refused() {
         (
             "a: {description: x, url: 'https://api.example/', headersEnv: {Host: X}}",
             "agent.rest.a.headersEnv.host",
-            "is no header that can be given",
+            "is not a header that can be set",
         ),
         (
             "a: {description: x, url: 'https://api.example/', headersEnv: {Authorization: GITHUB_TOKEN}}",
@@ -421,7 +421,7 @@ fn a_tool_behind_an_address_that_may_not_be_asked_is_refused() {
     }
     for host in ["https://api.example", "'*.example'", "api.example/x", "api.example:80"] {
         let told = told(&configured(&format!("agent: {{toolHosts: [{host}]}}\n")));
-        assert!(told.contains("agent.toolHosts[0]") && told.contains("is no host"), "{host}: {told}");
+        assert!(told.contains("agent.toolHosts[0]") && told.contains("is not a host"), "{host}: {told}");
     }
 }
 
@@ -435,7 +435,7 @@ fn words_for_the_failure_of_a_tool_that_there_cannot_be_are_refused() {
     };
     for name in ["read_file", "mcp__file__look", "mcp__files", "mcp__files__", "agent__b", "agent__a__b", "*"] {
         let told = told(&configure(name, "no"));
-        assert!(told.contains("is no tool from outside that is configured"), "{name}: {told}");
+        assert!(told.contains("is not a configured external tool"), "{name}: {told}");
         assert!(told.contains("these are: mcp__files, agent__a"), "{name}: {told}");
     }
     let told = told(&configure("agent__a", &"x".repeat(1_001)));
@@ -457,7 +457,7 @@ fn a_specialist_and_a_text_say_what_is_wrong_with_them() {
         ("router: {a: {when: x, roles: [critic]}}", "agent.router.a.roles", "hands nothing over"),
         ("router: {a: {when: x, roles: []}}", "agent.router.a.roles", "hands nothing over"),
         ("router: {a: {when: x, models: cli/codex}}", "agent.router.a.models", "names a coding agent"),
-        ("router: {'a/b': {when: x}}", "agent.router.a/b", "is no name of a specialist"),
+        ("router: {'a/b': {when: x}}", "agent.router.a/b", "is not a valid name of a specialist"),
         ("handoff: {note: {}}", "agent.handoff.note.instructions", "is required"),
         ("handoff: {pull_request: {maxTurns: 0}}", "agent.handoff.pull_request.maxTurns", "1"),
     ] {
@@ -476,7 +476,7 @@ fn a_specialist_and_a_text_say_what_is_wrong_with_them() {
 #[test]
 fn a_block_of_data_whose_schema_would_go_unchecked_is_refused() {
     for (meta, place, message) in [
-        ("risk: {schema: {oneOf: []}}", "agent.meta.risk.schema", "`oneOf` is no keyword that is checked here"),
+        ("risk: {schema: {oneOf: []}}", "agent.meta.risk.schema", "`oneOf` is not a supported keyword"),
         (
             "own: {schema: {properties: {a: {type: text}}}}",
             "agent.meta.own.schema",
@@ -484,7 +484,7 @@ fn a_block_of_data_whose_schema_would_go_unchecked_is_refused() {
         ),
         ("own: {}", "agent.meta.own.schema", "is required"),
         ("own: {schema: 3}", "agent.meta.own.schema", "a schema is a mapping, not number"),
-        ("'a b': {schema: {}}", "agent.meta.a b", "is no name of a block"),
+        ("'a b': {schema: {}}", "agent.meta.a b", "is not a valid name of a block"),
         ("summary: {schema: {}}", "agent.meta.summary", "is a field of the report itself"),
         ("status: {schema: {}}", "agent.meta.status", "is a field of the report itself"),
         ("risk: {role: writer}", "agent.meta.risk.role", "expected one of librarian, artisan, critic"),

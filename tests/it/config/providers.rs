@@ -49,10 +49,10 @@ fn no_key_ever_stands_in_a_plan() {
     assert!(!format!("{plan:?}").contains("very-secret-value"));
     let broken = with(keys(), "ANTHROPIC_API_KEY", "very secret value");
     let told = told(&broken);
-    assert!(told.contains("ANTHROPIC_API_KEY — holds white space") && !told.contains("very secret"), "{told}");
+    assert!(told.contains("ANTHROPIC_API_KEY — contains white space") && !told.contains("very secret"), "{told}");
     for stand_in in ["…", "...", "<your-key>", "sk-…"] {
         let told = crate::config::told(&with(keys(), "ANTHROPIC_API_KEY", stand_in));
-        assert!(told.contains("ANTHROPIC_API_KEY — holds no key, but what stands for one"), "{stand_in}: {told}");
+        assert!(told.contains("ANTHROPIC_API_KEY — contains a placeholder, not a key"), "{stand_in}: {told}");
     }
 }
 
@@ -142,7 +142,7 @@ fn an_own_endpoint_needs_wire_address_and_the_key_it_names() {
     );
     assert!(
         told(&configured("providers: {'a/b': {wire: openai, baseUrl: 'http://x'}}\n"))
-            .contains("is no name for a provider")
+            .contains("is not a valid name of a provider")
     );
     assert!(told(&configured("providers: {cassette: {}}\n")).contains("is built in and has no endpoint"));
 }

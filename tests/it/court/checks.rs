@@ -68,7 +68,7 @@ fn a_check_that_is_made_to_look_away_proves_nothing() {
         (
             "noqa",
             "import os  # noqa\n\n\ndef total(prices):\n    return sum(prices)\n",
-            "told to look away at shop/cart.py:1",
+            "is suppressed at shop/cart.py:1",
         ),
         (
             "a mark of its own",

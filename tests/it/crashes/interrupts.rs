@@ -260,7 +260,7 @@ fn a_last_iteration_that_was_interrupted_ends_the_ladder_on_resume() {
     let second = start(&program, &project, "claude-haiku-4-5 x1", project.test_command);
     let second = Said::from(second.wait_with_output().expect("ended"));
     assert_eq!(second.code, 2, "one upshift in a checkout at a time: {}", second.all());
-    assert!(second.err.contains("another upshift is at work in"), "{}", second.err);
+    assert!(second.err.contains("another upshift is running in"), "{}", second.err);
 
     assert_eq!(interrupted(child).code, 130);
     let resumed = resume(&program, &project, project.path());

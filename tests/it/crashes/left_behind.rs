@@ -162,7 +162,7 @@ impl Killed {
     /// The two ways out, as they are told.
     fn ways_out(&self) -> String {
         format!(
-            "`upshift resume {} --audit-db {}` goes on with it, `upshift run --discard` puts the files back and begins anew",
+            "`upshift resume {} --audit-db {}` continues it, `upshift run --discard` restores the files and starts over",
             self.run, self.database
         )
     }
@@ -242,9 +242,7 @@ fn b8_discard_puts_the_start_back_and_ends_the_killed_run() {
     assert_eq!(project.read("later.txt"), "mine, later\n");
     assert!(!project.path().join("shop/new.py").exists(), "what the run made is gone");
     let run = &killed.run;
-    let told = format!(
-        "Run {run} is discarded; put back as it found them: shop/cart.py, shop/extra.py, shop/new.py, shop/plan.txt\n"
-    );
+    let told = format!("Run {run} is discarded; restored: shop/cart.py, shop/extra.py, shop/new.py, shop/plan.txt\n");
     assert!(
         said.err.contains(&told) && said.err.contains("were changed after it was killed: later.txt\n"),
         "{}",
@@ -289,7 +287,7 @@ fn b8_files_that_a_person_put_back_are_not_in_the_way() {
     let said = killed.run(&[]);
     assert_eq!(said.code, 0, "{}", said.all());
     assert!(
-        said.err.contains(&format!("run {} was killed here, and nothing of it is left in the files", killed.run)),
+        said.err.contains(&format!("run {} was killed here and left nothing in the files", killed.run)),
         "{said:?}"
     );
     // The fix is what the killed run wrote, too; that one is history now.
@@ -314,15 +312,15 @@ fn b8_edits_of_a_killed_run_are_no_baseline_because_a_person_edited_the_file_too
     killed.project.write("mine.txt", "mine\n");
     for command in ["check", "doctor"] {
         let looked = killed.look(command);
-        let said = "was killed here and left 1 file changed; changed again since by somebody: shop/cart.py";
+        let said = "was killed here and left 1 file changed; since then changed by somebody: shop/cart.py";
         assert!(looked.all().contains(said), "{command}: {}", looked.all());
     }
     let refused = killed.run(&[]);
-    assert!(refused.code == 2 && refused.err.contains("changed again since by somebody"), "{}", refused.all());
+    assert!(refused.code == 2 && refused.err.contains("since then changed by somebody"), "{}", refused.all());
     assert_eq!(killed.project.read("shop/cart.py"), mixed);
 
     let said = killed.discard_and_stop();
-    assert!(said.err.contains("is discarded; put back as it found them: shop/cart.py\n"), "{}", said.all());
+    assert!(said.err.contains("is discarded; restored: shop/cart.py\n"), "{}", said.all());
     assert!(
         said.err.contains("after the run was killed, beside edits of its own, and put back: shop/cart.py;"),
         "{}",
@@ -386,7 +384,7 @@ fn b8_a_living_run_is_not_a_killed_one_and_an_interrupted_one_is_not_in_the_way(
         let living = check();
         assert!(living.code == 0 && !living.out.contains("was killed here"), "{}", living.all());
         let second = program.run(project.path(), &[&args[..], &["--discard"]].concat());
-        assert!(second.code == 2 && second.err.contains("another upshift is at work in"), "{}", second.all());
+        assert!(second.code == 2 && second.err.contains("another upshift is running in"), "{}", second.all());
 
         let kill = Command::new("kill").args([signal, &child.id().to_string()]).status();
         assert!(kill.expect("kill").success());
@@ -467,7 +465,7 @@ fn b8_what_code_of_a_killed_run_did_to_other_files_is_put_back() {
     let refused = killed.run(&[]);
     assert!(refused.code == 2 && refused.err.contains("and left 2 files changed"), "{}", refused.all());
     let said = killed.run(&["--discard", "--max-iterations", "1"]);
-    assert!(said.err.contains("put back as it found them: shop/cart.py, tests/test_cart.py\n"), "{}", said.all());
+    assert!(said.err.contains("restored: shop/cart.py, tests/test_cart.py\n"), "{}", said.all());
     assert!(killed.project.read("tests/test_cart.py").contains("test_total"));
 }
 
@@ -483,8 +481,7 @@ fn b8_the_ways_out_name_no_log_where_it_is_the_usual_one() {
     let run = listed.out.lines().nth(1).and_then(|line| line.split(' ').next()).expect("an id");
     let refused = program.run(project.path(), &args);
     let said = format!(
-        "run {run} was killed here and left 1 file changed: `upshift resume {run}` goes on with it, `upshift run --discard` puts the files \
-         back and begins anew\n"
+        "run {run} was killed here and left 1 file changed: `upshift resume {run}` continues it, `upshift run --discard` restores the files and starts over\n"
     );
     assert!(refused.code == 2 && refused.err.starts_with(&said), "{}", refused.all());
     // Another log knows nothing of the run; the tree does.
@@ -527,7 +524,7 @@ fn c12_the_conversation_of_a_killed_run_has_the_replies_that_came() {
     let args = ["show", &killed.run, "--conversation", "--audit-db", &killed.database];
     let shown = killed.program.run(killed.project.path(), &args);
     assert!(shown.out.contains("calls edit_file:\n"), "{}", shown.all());
-    assert!(shown.out.contains("(artisan ended: not so far, these are its replies alone"), "{}", shown.all());
-    assert!(!shown.out.contains("holds no conversation"), "{}", shown.all());
+    assert!(shown.out.contains("(artisan ended: not yet, these are its replies only"), "{}", shown.all());
+    assert!(!shown.out.contains("has no conversation"), "{}", shown.all());
     killed.server.finish();
 }

@@ -26,7 +26,7 @@ fn what_cannot_work_is_said_before_a_run_is_recorded() {
         assert_eq!(refused.code, 2, "{args:?}: {}", refused.all());
         assert!(refused.err.contains(said) && refused.err.contains("Fix:"), "{args:?}: {}", refused.all());
         let listed = program.run(project.path(), &["report", "--list"]);
-        assert!(listed.code == 2 || listed.out == "The log holds no runs.\n", "{args:?}: {}", listed.all());
+        assert!(listed.code == 2 || listed.out == "The log has no runs.\n", "{args:?}: {}", listed.all());
     }
 }
 
@@ -53,7 +53,7 @@ fn a_recording_that_cannot_be_written_is_told_and_the_run_goes_on() {
     let said = program.run(project.path(), &[&args[..], &["--record", tape.to_str().expect("text")]].concat());
     assert_eq!(said.code, 0, "{}", said.all());
     for place in [&said.out, &said.err] {
-        assert_eq!(place.matches("does not hold every call").count(), 1, "{}", said.all());
+        assert_eq!(place.matches("does not contain every call").count(), 1, "{}", said.all());
     }
     server.finish();
 }

@@ -147,11 +147,11 @@ fn a_body_that_is_packed_otherwise_is_refused_in_words_that_say_what_to_do() {
     assert_eq!(session.run(&[], &json!(plan)).code, 0);
     let told = session.told();
     for (told, kind) in told.iter().zip(["zstd", "br", "gzip, br"]) {
-        let said = format!("bodies packed with `{kind}` are not read; send them plain");
+        let said = format!("bodies compressed with `{kind}` are not supported; send them uncompressed");
         assert!(told["status"] == 400 && told["body"].as_str().is_some_and(|body| body.contains(&said)), "{told}");
     }
     assert!(
-        told[3]["status"] == 400 && told[3]["body"].as_str().is_some_and(|body| body.contains("is no gzip")),
+        told[3]["status"] == 400 && told[3]["body"].as_str().is_some_and(|body| body.contains("is not gzip")),
         "{told:?}"
     );
     assert!(session.receipts().is_empty(), "nothing was reserved");

@@ -58,14 +58,14 @@ fn a_program_whose_calls_brought_no_reply_ended_under_no_sign_of_success() {
     let refused = || Scripted::error(Vendor::Anthropic, 401, "authentication_error", "invalid x-api-key");
     let good = || Say::text("x").usage(500, 10).into();
     for (calls, sign, words) in [
-        (vec![refused()], "⚠", "The program ended; its only model call brought no reply: "),
-        (vec![refused(), refused()], "⚠", "The program ended; none of its 2 model calls brought a reply: "),
+        (vec![refused()], "⚠", "The program ended; its only model call got no reply: "),
+        (vec![refused(), refused()], "⚠", "The program ended; none of its 2 model calls got a reply: "),
         (
             vec![good(), refused()],
             "⚠",
-            "The program ended; 1 of its 2 model calls brought no reply, the last one neither: ",
+            "The program ended; 1 of its 2 model calls got no reply, nor did the last one: ",
         ),
-        (vec![refused(), good()], "✔", "The program ended; 1 of its 2 model calls brought no reply. $"),
+        (vec![refused(), good()], "✔", "The program ended; 1 of its 2 model calls got no reply. $"),
         (vec![good()], "✔", "The program ended. $"),
     ] {
         let plan: Vec<Value> = calls.iter().map(|_| call("messages", true)).collect();

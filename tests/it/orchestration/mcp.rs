@@ -288,7 +288,7 @@ fn a_variable_of_the_job_is_given_to_no_server() {
         ("ACTIONS_RUNTIME_TOKEN", "is a secret of this run"),
         ("ACTIONS_CACHE_URL", "belongs to the job"),
         ("ANTHROPIC_API_KEY", "is a secret of this run"),
-        ("OPENAI_API_KEY", "holds a model's key"),
+        ("OPENAI_API_KEY", "contains a model's key"),
     ] {
         let project = Project::python();
         let config = format!("agent: {{mcp: {{own: {{command: [python3, -V], env: [{name}]}}}}}}\n");
@@ -430,7 +430,7 @@ fn daemons_of_servers_end_with_the_last_session_of_a_run() {
 #[test]
 fn a_secret_in_an_argument_goes_to_no_server_that_has_the_network() {
     for (others, told) in
-        [("", "No such file"), ("safety: {network: on}\n", "was not called: an argument holds a secret")]
+        [("", "No such file"), ("safety: {network: on}\n", "was not called: an argument contains a secret")]
     {
         let run = Run::beside(others, ", env: [TEAM_WORD]", "", |request| match request.turn() {
             0 => call("mcp__own__look", json!({ "path": NAMED })),
@@ -449,7 +449,7 @@ fn tools_for_which_there_is_no_room_are_left_out_and_told() {
     let huge = tools.iter().filter(|name| name.contains("huge")).count();
     assert_eq!(huge, 9, "no more fit into 64 KiB: {tools:?}");
     let said = run.said.all();
-    assert!(said.contains("librarian: there is room for 65536 bytes of tools from outside"), "{said}");
+    assert!(said.contains("librarian: there is room for 65536 bytes of external tools"), "{said}");
     assert!(said.contains("mcp__own__huge9,") && said.contains("and 23 more"), "{said}");
 }
 

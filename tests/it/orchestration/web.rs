@@ -386,9 +386,9 @@ fn check_and_doctor_say_which_tools_are_configured_and_which_cannot_be_had() {
     assert_eq!(checked.code, 0, "{}", checked.all());
     for (name, trouble) in [
         ("mcp__here", ""),
-        ("mcp__gone", "cannot be had: `no-such-server` was not found"),
+        ("mcp__gone", "not available: `no-such-server` was not found"),
         ("mcp__far", ""),
-        ("rest__issue", "cannot be had: the variable NOT_SET_AT_ALL is not set"),
+        ("rest__issue", "not available: the variable NOT_SET_AT_ALL is not set"),
         ("agent__callers", "the models of its caller"),
     ] {
         let line = checked.out.lines().find(|line| line.trim_start().starts_with(name)).expect(name);

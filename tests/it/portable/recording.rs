@@ -102,8 +102,8 @@ fn what_is_secret_or_too_large_stays_here_and_is_named() {
     let large = "x".repeat(1024 * 1024 + 1);
     let token = format!("token = \"ghp_{}\"\n", "a1B2c3D4e5F6".repeat(3));
     for (path, text, why) in [
-        ("notes.txt", token.as_str(), "`notes.txt` holds a secret"),
-        ("server.key", "none\n", "`server.key` is called as files with credentials are"),
+        ("notes.txt", token.as_str(), "`notes.txt` contains a secret"),
+        ("server.key", "none\n", "`server.key` has the name of a file with credentials"),
         ("large.txt", large.as_str(), "`large.txt` is larger than 1 MiB"),
     ] {
         let project = committed();

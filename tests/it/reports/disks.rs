@@ -169,7 +169,10 @@ fn a2_records_that_no_disk_takes_are_said_to_be_missing_and_the_end_is_kept() {
         assert_eq!(later["outcome"], json!("fixed"), "{disk}: {later:#}");
         assert_eq!(later["log_lacks"].to_string(), lost, "{disk}: {later:#}");
         assert!(text.contains(&format!("  ! the audit log lacks {lost} records of this run")), "{disk}: {text}");
-        assert!(md.contains(&format!("What could be written (no disk took {lost} records) is in")), "{disk}: {md}");
+        assert!(
+            md.contains(&format!("What could be written (no disk could store {lost} records) is in")),
+            "{disk}: {md}"
+        );
         assert!(!md.contains("Every attempt"), "{disk}: {md}");
         let verified = ran.later(&format!("{disk}.verify"));
         assert!(verified.starts_with('✖'), "{disk}: {verified}");

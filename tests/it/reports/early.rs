@@ -143,7 +143,7 @@ fn a_resume_without_a_name_says_which_killed_run_there_is_to_go_on_with() {
     assert_eq!(said.code, 2, "{}", said.all());
     assert!(said.err.contains("the run has ended (fixed)"), "{}", said.err);
     assert!(
-        said.err.contains(&format!("→ Fix: run {first} was killed before it: `upshift resume {first}` goes on")),
+        said.err.contains(&format!("→ Fix: run {first} was killed before it: `upshift resume {first}` continues")),
         "{}",
         said.err
     );

@@ -59,7 +59,7 @@ fn b8_the_change_of_an_interrupted_iteration_is_kept_and_told() {
         let step = format!("was not judged and is not in the files. It was kept: git apply {patch}");
         let unbroken = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(unbroken(&said.out).contains(&step), "{signal}: {}", said.out);
-        assert!(said.out.contains(" to begin iteration 2 of Tier 1; what is finished"), "{signal}: {}", said.out);
+        assert!(said.out.contains(" to start iteration 2 of Tier 1; what is finished"), "{signal}: {}", said.out);
         let asked =
             said.err.contains("The model is asked for its report, then the run ends, in 5 seconds at the latest");
         assert_eq!(asked, signal == "INT", "{signal}: {}", said.err);
@@ -74,7 +74,7 @@ fn b8_the_change_of_an_interrupted_iteration_is_kept_and_told() {
 #[test]
 fn b8_after_an_interruption_the_way_on_is_the_one_that_there_is() {
     for (ladder, way) in [
-        ("claude-haiku-4-5 x1 > claude-sonnet-4-5 x1", " to begin Tier 2; what is finished"),
+        ("claude-haiku-4-5 x1 > claude-sonnet-4-5 x1", " to start Tier 2; what is finished"),
         ("claude-haiku-4-5 x1", "Run upshift again: the iteration that was cut short was the last one of the ladder"),
     ] {
         let (project, folder) = (Project::python(), tempfile::tempdir().expect("a folder"));

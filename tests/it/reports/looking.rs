@@ -57,7 +57,7 @@ fn c12_a_person_can_look_into_a_run_and_over_all_of_them() {
     assert_eq!((&figures["fixed"], &figures["cost_usd"]), (&json!(1), &report["cost_usd"]), "{figures:#}");
     assert_eq!(figures["models"][0]["calls"], 2, "{figures:#}");
     let advised = ask(&["stats"]).out;
-    assert!(advised.contains("This log says too little yet") && advised.contains("claude-opus-4-5"), "{advised}");
+    assert!(advised.contains("This log has too few tasks yet") && advised.contains("claude-opus-4-5"), "{advised}");
     server.finish();
 }
 

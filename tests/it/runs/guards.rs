@@ -104,7 +104,7 @@ fn a_run_that_cannot_go_on_says_how_to_resume_it() {
     assert_eq!(said.code, 70, "{}", said.all());
     let run = Log::open(&database).value("SELECT run_id FROM run_metadata");
     assert!(said.err.contains("upshift had to stop: the working tree:"), "{}", said.err);
-    let way = format!("Run `upshift resume {} --audit-db {path}` to go on", run.get(..8).expect("an id"));
+    let way = format!("Run `upshift resume {} --audit-db {path}` to continue", run.get(..8).expect("an id"));
     assert!(said.out.contains(&way), "{}", said.out);
     // What was paid and what is known of the tests is reported all the same.
     assert!(said.out.contains("✖ This run did not end"), "{}", said.out);

@@ -22,7 +22,7 @@ fn tests_for_which_a_service_is_missing_are_set_aside_by_name_and_the_fix_counts
     let args = ["run", "--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command];
     let said = program.run(project.path(), &args);
     assert_eq!(said.code, 0, "{}", said.all());
-    assert!(said.all().contains("1 test set aside for want of a service"), "{}", said.all());
+    assert!(said.all().contains("1 test set aside for lack of a service"), "{}", said.all());
     let named = said.all().lines().any(|line| line.contains("set aside, since") && line.contains("test_connects"));
     assert!(named, "{}", said.all());
     let asked = server.requests().first().expect("a request").last_user_text();

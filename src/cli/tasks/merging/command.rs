@@ -27,7 +27,7 @@ use crate::workspace::Revisions;
 /// The flags of `merge`.
 #[derive(Debug, Args)]
 pub(crate) struct MergeArgs {
-    /// Audit logs of the jobs, or folders that hold them
+    /// Audit logs of the jobs, or folders with them
     #[arg(value_name = "LOG", required_unless_present = "proven")]
     logs: Vec<PathBuf>,
     /// Task source; what proves each task is read from it, never from a log

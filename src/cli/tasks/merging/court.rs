@@ -67,10 +67,10 @@ pub(in crate::cli::tasks) async fn go_back(
     let workspace = setup.open_workspace(plan, &test_command, None).await?;
     match workspace.go_back_to(revisions).await.map_err(unreadable)? {
         WayBack::None => {}
-        WayBack::Went => say("⚠ an earlier merge was killed here; the files that it had changed are back"),
+        WayBack::Went => say("⚠ an earlier merge was killed here; the files that it had changed are restored"),
         WayBack::Barred(theirs) => {
             return Err(Failure::usage(format!(
-                "an earlier merge was killed here, and files were changed since: {}\n→ Fix: commit them, stash them (`git stash --include-untracked`) or put them back; the same command goes on",
+                "an earlier merge was killed here, and files were changed since: {}\n→ Fix: commit them, stash them (`git stash --include-untracked`) or put them back; the same command continues",
                 named(&theirs)
             )));
         }
@@ -118,7 +118,7 @@ impl<'c> Court<'c> {
             Some(task) => task.clone(),
             None => from_names(candidate)?,
         };
-        if task.proof == Proof::Nothing { Err("nothing that can be run proves it".to_owned()) } else { Ok(task) }
+        if task.proof == Proof::Nothing { Err("no test or command proves it".to_owned()) } else { Ok(task) }
     }
 
     /// Whether upshift saw the tests of a task fail here, so that their names are no claim.
@@ -291,6 +291,6 @@ fn from_names(candidate: &Candidate) -> Result<Task, String> {
 fn unusable(error: &LifecycleError) -> anyhow::Error {
     Failure::with_code(
         EXIT_INTERNAL,
-        format!("✖ upshift could not judge: {error}\n→ Fix: mend that, and the same command goes on"),
+        format!("✖ upshift could not judge: {error}\n→ Fix: remove the cause; the same command then continues"),
     )
 }

@@ -39,7 +39,7 @@ pub(super) fn join(wish: &Wish<'_>, setup: &Setup<'_>) -> anyhow::Result<Logs> {
     let mut logs = Logs::default();
     if found.len() > MOST {
         found.truncate(MOST);
-        let why = format!("there are more than {MOST} logs: those behind it are not looked at; merge them in parts");
+        let why = format!("there are more than {MOST} logs: the rest is not read; merge them in parts");
         logs.refused.push((found.last().map(|path| path.display().to_string()).unwrap_or_default(), None, why));
     }
     logs.count = found.len();
@@ -151,7 +151,7 @@ pub(super) fn candidates(logs: &Logs, reader: &Reader, wish: &Wish<'_>) -> anyho
             .iter()
             .flat_map(|loaded| &loaded.events)
             .find_map(|event| if let Event::RunStarted(started) = event { Some(started) } else { None });
-        let why = "two logs tell its run otherwise: neither counts".to_owned();
+        let why = "two logs contradict each other about its run: neither counts".to_owned();
         rows.push(Row::new(run.clone(), started.and_then(task_of), Standing::Requeued, why));
     }
     let place = |candidate: &Candidate| {
@@ -173,7 +173,7 @@ fn end(loaded: &LoadedRun) -> Result<Option<Claimed>, (Standing, String)> {
         RunStatus::Ended(Some(outcome)) => Err((Standing::NotMended, format!("its run ended: {}", outcome.as_str()))),
         RunStatus::Ended(None) | RunStatus::Running | RunStatus::Interrupted => Err((
             Standing::NotMended,
-            "its run was cut short; `upshift resume` goes on with it where it began".to_owned(),
+            "its run was cut short; `upshift resume` continues it where it started".to_owned(),
         )),
     }
 }

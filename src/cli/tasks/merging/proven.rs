@@ -75,7 +75,7 @@ pub(super) async fn read(revisions: &Revisions<'_>, file: &Path) -> anyhow::Resu
     let mut parent = head;
     for done in &proven.report.done {
         if !is_on(revisions, &done.commit, &parent).await? {
-            return Err(unusable(&format!("{} is not the commit behind {parent} here", done.commit)));
+            return Err(unusable(&format!("{} is not the commit after {parent} here", done.commit)));
         }
         parent = done.commit.clone();
     }

@@ -73,7 +73,7 @@ impl Proposer<'_> {
             let task = one.first().map(|done| &done.task);
             let id = task.map(|task| task.id.as_str()).unwrap_or_default();
             let title: String = format!("fix: {}", plain::line(id)).chars().take(72).collect();
-            let onto = if at == 0 { "" } else { "\n\nIt goes onto the branch of the one before: merge that first." };
+            let onto = if at == 0 { "" } else { "\n\nIt is based on the branch of the one before: merge that first." };
             let body = format!("{}{onto}\n", quoted(task.map(|task| task.title.as_str()).unwrap_or_default()));
             Part { branch: branch_of(one, report), done: one, title, body }
         };
@@ -101,7 +101,9 @@ impl Proposer<'_> {
             let Some(last) = part.done.last() else { continue };
             let to = tree_of(&workspace, revisions, &last.commit).await?;
             if let Some(path) = workspace.secret_in(&from, &to)? {
-                return Err(failed(&format!("{path} would hold a secret, or a link that leads out of the checkout")));
+                return Err(failed(&format!(
+                    "{path} would contain a secret, or a link that leads out of the checkout"
+                )));
             }
             let order = Order {
                 remote: &way.outside.remote,
@@ -149,8 +151,7 @@ pub(super) async fn ends_in_a_change(revisions: &Revisions<'_>, report: &Report)
     }
     Err(Failure::with_code(
         EXIT_BROKEN,
-        "what was merged is on the branch that is checked out, and not proposed: it holds more than that, since a change was taken \
-         back or somebody committed meanwhile\n→ Fix: look at it, push it and open the pull request by hand",
+        "what was merged is on the branch that is checked out, and not proposed: the branch has more than that, since a change was reverted or somebody committed meanwhile\n→ Fix: look at it, push it and open the pull request by hand",
     ))
 }
 
@@ -192,12 +193,12 @@ fn way(setup: &Setup<'_>, resolved: &Resolved, never: &Stop) -> anyhow::Result<W
     // It was asked for: that it cannot be done is no warning.
     plan.values.retain(|value| value.key != "github.push" || value.origin != Origin::Default);
     let destination = delivery::destination(&mut plan, None, setup.checkout, setup.environment)?;
-    let destination = destination.ok_or_else(|| failed("nothing says where the pull request goes"))?;
+    let destination = destination.ok_or_else(|| failed("the base branch of the pull request is unknown"))?;
     let author = plan.github.commit_author.as_deref().and_then(outside::author).unwrap_or_else(outside::default_author);
     let readiness = if plan.github.draft { Readiness::Draft } else { Readiness::Ready };
     let mut state = RunState::new(RunId::random(), plan, String::new(), None);
     state.destination = Some(destination.clone());
-    let outside = delivery::outside(setup, &state, never)?.ok_or_else(|| failed("there is no way to the forge"))?;
+    let outside = delivery::outside(setup, &state, never)?.ok_or_else(|| failed("the Git host cannot be reached"))?;
     Ok(Way { destination, outside, author, readiness })
 }
 
@@ -205,7 +206,7 @@ fn failed(why: &str) -> anyhow::Error {
     Failure::with_code(
         EXIT_BROKEN,
         format!(
-            "what was merged is on the branch that is checked out, and not proposed: {why}\n→ Fix: mend that, and the same command proposes it"
+            "what was merged is on the branch that is checked out, and not proposed: {why}\n→ Fix: remove the cause; the same command then proposes it"
         ),
     )
 }

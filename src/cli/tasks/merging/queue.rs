@@ -69,7 +69,7 @@ async fn passes(court: &Court<'_>, candidate: &Candidate) -> anyhow::Result<(Tri
         Sum::Ran(failing) if failing.is_empty() => passes(),
         Sum::Ran(failing) => {
             let named = failing.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
-            (TrialEnd::Lost, format!("its job says that nothing failed, and here these fail: {named}"), None)
+            (TrialEnd::Lost, format!("its job says that nothing failed, but here these fail: {named}"), None)
         }
         Sum::Broken(why) => (TrialEnd::Lost, format!("the tests cannot be run: {why}"), None),
         Sum::Stopped => (TrialEnd::Stopped, String::new(), None),
@@ -89,7 +89,7 @@ async fn turn(
         Err(why) => return Ok((TrialEnd::Unfit, why, None)),
     };
     match court.committed(&candidate.run).await? {
-        Some((_, true)) => return Ok((TrialEnd::Unfit, "it was taken back by an earlier merge".to_owned(), None)),
+        Some((_, true)) => return Ok((TrialEnd::Unfit, "an earlier merge reverted it".to_owned(), None)),
         Some((commit, false)) => {
             report.done.push(Done { row: candidate.row, task, commit: commit.clone() });
             return Ok((TrialEnd::Proven, String::new(), Some(commit)));

@@ -38,7 +38,7 @@ pub(super) async fn check(court: &Court<'_>, stop: &Stop, report: &mut Report) -
         }
     };
     let why = wrong.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
-    say(&inert(&format!("◆ Together they fail: {why}; looking for the one that makes them")));
+    say(&inert(&format!("◆ Together they fail: {why}; looking for the cause")));
     let Some(mut search) = Bisection::of(report.done.len()) else { return Ok(()) };
     while let Some(first) = search.next() {
         if stop.raised().is_some() {
@@ -140,12 +140,12 @@ async fn take_back(court: &Court<'_>, guilty: usize, why: &str, report: &mut Rep
     match court.revisions.take_back(&done.commit, &court.author().await?).await {
         Ok(_) => {
             report.done.remove(guilty);
-            report.set(done.row, Standing::Requeued, format!("with the others it makes fail: {why}"), None);
+            report.set(done.row, Standing::Requeued, format!("together with the others it fails: {why}"), None);
         }
         Err(RevisionError::Stopped) => report.stop(),
         Err(error) => {
             report.sum =
-                SumStanding::Fails(format!("{why}; {} makes it, and cannot be taken back: {error}", done.task.id));
+                SumStanding::Fails(format!("{why}; {} is the cause, and cannot be reverted: {error}", done.task.id));
         }
     }
     Ok(())

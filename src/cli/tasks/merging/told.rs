@@ -125,7 +125,7 @@ fn counts(report: &Report) -> String {
 fn together(report: &Report, escape: impl Fn(&str) -> String) -> String {
     match &report.sum {
         SumStanding::NotLooked | SumStanding::Green => String::new(),
-        SumStanding::Mended => "; together they failed, and one was taken back".to_owned(),
+        SumStanding::Mended => "; together they failed, and one was reverted".to_owned(),
         SumStanding::Fails(why) => format!("; together they fail: {}", escape(why)),
     }
 }
@@ -163,8 +163,8 @@ fn text(report: &Report) -> String {
 /// The steps of a person that are left.
 fn next_steps(report: &Report) -> Vec<&'static str> {
     let requeued = !report.requeued().is_empty();
-    let again = "To be worked on once more, on top of what is merged: `upshift run --tasks SOURCE --task ID`";
-    let stopped = "Stopped; the same command goes on.";
+    let again = "To try again, on top of what is merged: `upshift run --tasks SOURCE --task ID`";
+    let stopped = "Stopped; the same command continues.";
     [requeued.then_some(again), report.is_stopped.then_some(stopped)].into_iter().flatten().collect()
 }
 

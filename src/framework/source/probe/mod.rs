@@ -121,7 +121,7 @@ impl Source {
     }
 }
 
-/// What a probe with this word told in a run's output. `None` where it did not come to its end, or says what cannot be compared.
+/// What a probe with this word told in a run's output. `None` where it did not finish, or says what cannot be compared.
 #[must_use]
 pub fn told(output: &str, word: &str) -> Option<Told> {
     let (_, rest) = output.split_once(&format!("~{word}="))?;
