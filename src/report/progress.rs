@@ -59,6 +59,7 @@ pub struct Progress {
     told_green: bool,
     /// Whether a wait was told: what fails until the next answer is part of it.
     waits: bool,
+    names: agents::Names,
     group: Group,
 }
 
@@ -74,6 +75,7 @@ impl Progress {
             told: String::new(),
             told_green: false,
             waits: false,
+            names: agents::Names::default(),
             group: Group::Closed,
         }
     }
@@ -139,6 +141,7 @@ impl Progress {
     }
 
     fn say(&mut self, event: &Event) -> Vec<String> {
+        self.names.hear(event);
         match event {
             Event::RunStarted(run) => self.run_started(run),
             Event::InvocationStarted { invocation: 0 | 1, .. } | Event::StateSaved => Vec::new(),
@@ -161,12 +164,14 @@ impl Progress {
             Event::CallSettled(receipt) => {
                 self.failed_call(receipt).map(|line| self.paint(Tone::Notice, &line)).into_iter().collect()
             }
-            Event::ToolFinished { role, name, subject, ok, duration_ms, .. } => {
-                vec![self.tool(*role, name, subject, *ok, *duration_ms)]
+            Event::ToolFinished { role, session_id, name, subject, ok, duration_ms, .. } => {
+                vec![self.tool(self.names.of(*role, session_id), name, subject, *ok, *duration_ms)]
             }
-            Event::ContextThreshold { role, level, percent, .. } if level != "info" => vec![self.filling(*role, *percent)],
-            Event::SessionFinished { role, turns, result, summary, .. } => {
-                vec![session_finished(*role, *turns, result, self.untold(summary))]
+            Event::ContextThreshold { role, level, percent, session_id } if level != "info" => {
+                vec![self.filling(self.names.of(*role, session_id), *percent)]
+            }
+            Event::SessionFinished { role, session_id, turns, result, summary, .. } => {
+                vec![session_finished(self.names.of(*role, session_id), *turns, result, self.untold(summary))]
             }
             Event::TestsFinished { kind, verdict, passed, failed, duration_ms, .. } => {
                 let is_told = std::mem::take(&mut self.told_green) && *verdict == Verdict::Green;
@@ -229,12 +234,11 @@ impl Progress {
     }
 
     fn speaker(&self, role: Role, agent: &str, target: &str) -> String {
-        let who = if agent.is_empty() { role.as_str() } else { agent };
-        self.paint(Tone::Faint, &format!("    {}: {}", plain::line(who), model(target)))
+        self.paint(Tone::Faint, &format!("    {}: {}", plain::line(agents::who(role, agent)), model(target)))
     }
 
-    fn filling(&self, role: Role, percent: u32) -> String {
-        let line = format!("    ! {}: {percent} % of the window is in use; it is asked to wrap up", role.as_str());
+    fn filling(&self, who: &str, percent: u32) -> String {
+        let line = format!("    ! {}: {percent} % of the window is in use; it is asked to wrap up", plain::line(who));
         self.paint(Tone::Notice, &line)
     }
 
@@ -373,10 +377,10 @@ impl Progress {
         format!("  Iteration {iteration}/{} [{}]{informed}", tier.max_iterations, name(&tier.name))
     }
 
-    fn tool(&self, role: Role, tool: &str, subject: &str, ok: bool, duration_ms: u64) -> String {
+    fn tool(&self, who: &str, tool: &str, subject: &str, ok: bool, duration_ms: u64) -> String {
         let time =
             if duration_ms >= SLOW_TOOL_MS { format!("  ({})", human_duration(duration_ms)) } else { String::new() };
-        let line = format!("    {}: {} {}", role.as_str(), plain::line(tool), speech(subject));
+        let line = format!("    {}: {} {}", plain::line(who), plain::line(tool), speech(subject));
         let line = format!("{}{time}", line.trim_end());
         if ok { line } else { self.paint(Tone::Notice, &format!("{line}  ✖ failed")) }
     }
@@ -443,7 +447,7 @@ impl Progress {
             self.waits = false;
             return None;
         }
-        let role = receipt.scope.role.as_str();
+        let role = plain::line(agents::who(receipt.scope.role, &receipt.scope.agent));
         let target = name(&receipt.target.to_string());
         let status = receipt.status.as_str().replace('_', " ");
         let error = receipt.error.clone().unwrap_or_default();

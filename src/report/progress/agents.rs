@@ -1,13 +1,40 @@
 //! Coding agents in the progress: who is asked in whose place, the agents that agents start, and advisors.
 
+use std::collections::BTreeMap;
+
 use super::phrases::{model, speech};
 use crate::domain::agents::{AgentRecovery, AgentSwitch, AllLimited, SubAgentChange};
 use crate::domain::clock::Timestamp;
 use crate::domain::event::Event;
+use crate::domain::ladder::Role;
 use crate::report::words::reused_report;
 
 /// Levels of sub-agents that are shown by more room at the left.
 const DEEPEST: u32 = 8;
+
+/// The names of agents beside the roles, by the ids of their sessions: several may speak at the same time.
+#[derive(Debug, Default)]
+pub(super) struct Names(BTreeMap<String, String>);
+
+impl Names {
+    pub(super) fn hear(&mut self, event: &Event) {
+        if let Event::SessionStarted { session_id, agent, .. } = event
+            && !agent.is_empty()
+        {
+            self.0.insert(session_id.clone(), agent.clone());
+        }
+    }
+
+    /// The agent of a session, else its role.
+    pub(super) fn of(&self, role: Role, session_id: &str) -> &str {
+        who(role, self.0.get(session_id).map_or("", String::as_str))
+    }
+}
+
+/// An agent by its path below the iteration, else by its role.
+pub(super) fn who(role: Role, agent: &str) -> &str {
+    if agent.is_empty() { role.as_str() } else { agent }
+}
 
 pub(super) fn switched(switch: &AgentSwitch) -> String {
     let (from, to) = (model(&switch.from), model(&switch.to));

@@ -1,7 +1,7 @@
 //! Parts of lines: ladders, tiers, counts and what was said.
 
 use crate::domain::attempt::Attempt;
-use crate::domain::ladder::{Role, Tier};
+use crate::domain::ladder::Tier;
 use crate::domain::leftover::Leftover;
 use crate::domain::test_report::RunKind;
 use crate::domain::verdict::Verdict;
@@ -86,10 +86,10 @@ pub(super) fn repeated(signature: &str) -> String {
     short_gist(signature, MAX_SPEECH)
 }
 
-pub(super) fn session_finished(role: Role, turns: u32, result: &str, summary: &str) -> String {
+pub(super) fn session_finished(who: &str, turns: u32, result: &str, summary: &str) -> String {
     let summary = if summary.trim().is_empty() { String::new() } else { format!(": {}", speech(summary)) };
     let result = speech(&result.replace('_', " "));
-    format!("    {}: {result} after {}{summary}", role.as_str(), count(u64::from(turns), "turn"))
+    format!("    {}: {result} after {}{summary}", plain::line(who), count(u64::from(turns), "turn"))
 }
 
 pub(super) fn cap_name(dimension: &str) -> &str {

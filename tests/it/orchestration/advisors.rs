@@ -127,6 +127,9 @@ fn the_artisan_reads_what_advisors_found_and_each_call_names_its_advisor() {
            AND json_extract(s.body, '$.session_id') = json_extract(t.body, '$.session_id'))",
     );
     assert_eq!(astray, 0);
+    for line in ["    advisor/callers: read_file shop/cart.py", "    advisor/security: done after 2 turns"] {
+        assert!(run.said.err.contains(line), "{line}: {}", run.said.err);
+    }
     assert_eq!(run.document["advice"][0]["name"], "callers");
     assert_eq!(run.document["advice"][1]["said"], "nothing is <b>unchecked</b>");
 }
