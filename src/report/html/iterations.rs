@@ -89,10 +89,13 @@ fn figures(attempt: &Attempt) -> Markup {
 }
 
 fn row(attempt: &Attempt) -> Markup {
+    // The reason why there is no change may be the error itself.
+    let is_new = |error: &&String| !attempt.code_change_summary.contains(error.as_str());
+    let errors: Vec<&String> = attempt.error_messages.iter().filter(is_new).collect();
     html! {
         p { (plain::line(&attempt.code_change_summary)) }
-        @if !attempt.error_messages.is_empty() {
-            ul { @for error in &attempt.error_messages { li { code { (plain::line(&gist(error))) } } } }
+        @if !errors.is_empty() {
+            ul { @for error in errors { li { code { (plain::line(&gist(error))) } } } }
         }
         p.faint { code { (plain::clipped_line(&attempt.model_artisan, MAX_LINE)) } " · " (plain::line(&attempt.timestamp.for_people())) }
     }

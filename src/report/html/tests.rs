@@ -99,6 +99,20 @@ fn a4_the_page_says_once_what_the_budget_did_not_allow_and_no_signs_of_a_traceba
 }
 
 #[test]
+fn a4_an_iteration_says_once_why_it_changed_nothing() {
+    const WHY: &str = "no model could be used: anthropic: cannot connect";
+    let mut script = fixtures::Script::new();
+    script.red().tier(0).begin(0, 1);
+    let mut attempt = script.attempt(0, 1, 10, &["adds"], &[WHY]);
+    attempt.code_change_summary = format!("no change. {WHY}");
+    script.push(Event::IterationFinished(attempt));
+    script.end_tier(0, TierExit::IterationsExhausted, None, 1).finish(Outcome::Exhausted, "", &["adds"]);
+    let page = page(&script, &Details::default(), "");
+    let (_, iteration) = page.split_once("no change. ").expect("the summary");
+    assert_eq!(iteration.matches(WHY).count(), 1, "{iteration}");
+}
+
+#[test]
 fn a_page_stays_small_and_says_where_the_rest_is() {
     let details = Details { tests: Some("x".repeat(250_000)), ..Details::default() };
     let mut script = fixtures::Script::new();
