@@ -70,6 +70,8 @@ pub enum RemarkKind {
     RefusesNoMore,
     /// A function ends before what it began, or keeps the errors of it to itself, and did not before.
     AwaitsNoMore,
+    /// A call leaves altered what its caller holds.
+    AltersTheCallers,
 }
 
 impl RemarkKind {
@@ -102,6 +104,7 @@ impl RemarkKind {
             Self::RemovalNotNeeded => "removal_not_needed",
             Self::RefusesNoMore => "refuses_no_more",
             Self::AwaitsNoMore => "awaits_no_more",
+            Self::AltersTheCallers => "alters_the_callers",
         }
     }
 
@@ -133,7 +136,8 @@ impl RemarkKind {
             | Self::ChangesForAll
             | Self::RemovalNotNeeded
             | Self::RefusesNoMore
-            | Self::AwaitsNoMore => false,
+            | Self::AwaitsNoMore
+            | Self::AltersTheCallers => false,
         }
     }
 
@@ -153,6 +157,7 @@ impl RemarkKind {
                 | Self::RemovalNotNeeded
                 | Self::RefusesNoMore
                 | Self::AwaitsNoMore
+                | Self::AltersTheCallers
         )
     }
 
@@ -195,6 +200,7 @@ impl RemarkKind {
             Self::RemovalNotNeeded => "the change removes this, but the tests pass with it too",
             Self::RefusesNoMore => "it used to reject values that no test uses, and no longer does",
             Self::AwaitsNoMore => "it used to wait for what it calls, and no longer does",
+            Self::AltersTheCallers => "it changes what its caller holds",
             Self::AddsTests => "it adds tests: they pass, but are no part of the proof",
         }
     }

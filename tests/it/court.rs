@@ -2,6 +2,7 @@
 
 mod appended;
 mod attacker;
+mod callers;
 mod cheat_ledger;
 mod cheats;
 mod checks;

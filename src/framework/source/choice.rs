@@ -31,6 +31,8 @@ pub enum Way {
     Right,
     /// Code that enters it fails.
     Stops,
+    /// It is left out.
+    LeftOut,
     /// A table has no rows.
     Unused,
     /// Every row of a table holds what this one does: its number, and the row as written.

@@ -6,7 +6,7 @@ use std::ops::Range;
 use tree_sitter::Node;
 
 use super::edit::Edit;
-use super::nodes::{descendants, text_of};
+use super::nodes::{children, descendants, text_of};
 use super::probe::{Call, calls};
 use super::{Language, Source, TestBody};
 
@@ -55,6 +55,38 @@ def main(function, *given, **named):
             os.environ.setdefault(name, value)
 ";
 
+/// A patch whose mock stands behind a plain function, or a class, where the name is one.
+const PATCH_PYTHON: &str = r"
+import types
+class Patched:
+    def __init__(self, own):
+        self.own = own
+    def __enter__(self):
+        mock = self.own.__enter__()
+        try:
+            real = self.own.temp_original
+            if isinstance(real, type):
+                plain = type(real.__name__, (), {'__new__': lambda kind, *given, **named: mock(*given, **named)})
+            elif isinstance(real, types.FunctionType):
+                def plain(*given, **named):
+                    return mock(*given, **named)
+            else:
+                return mock
+            setattr(self.own.target, self.own.attribute, plain)
+        except AttributeError:
+            pass
+        return mock
+    def __exit__(self, *given):
+        return self.own.__exit__(*given)
+def main(patch, target):
+    return Patched(patch(target))
+";
+
+/// An object as one of a class, whose parts are not its own.
+const OF_A_CLASS: &str = "((one) => { const kind = {}; for (const name of Object.keys(one)) \
+    Object.defineProperty(kind, name, { get: () => one[name], set: (other) => { one[name] = other; }, configurable: true }); \
+    return Object.create(kind); })";
+
 /// Reads what ends when it is read, of an answer and of its parts.
 const READ_PYTHON: &str = r"
 import itertools
@@ -98,7 +130,10 @@ impl Source {
     ) -> Option<Vec<Edit>> {
         let calls = || self.outermost(calls(&self.text, &test.body, self.language, is_meant));
         let edits = match (self.language, guise) {
-            (Language::Python, Guise::Plain) => calls().iter().filter_map(|call| self.by(call, PLAIN_PYTHON)).collect(),
+            (Language::Python, Guise::Plain) => {
+                let plain = calls().into_iter().filter_map(|call| self.by(&call, PLAIN_PYTHON));
+                plain.chain(self.patches(test)).collect()
+            }
             (Language::Python, Guise::Read) => calls().iter().filter_map(|call| self.by(call, READ_PYTHON)).collect(),
             (Language::JavaScript, Guise::Plain) => {
                 let mut edits: Vec<Edit> = calls()
@@ -106,6 +141,7 @@ impl Source {
                     .flat_map(|call| self.around(call, ("(function main() { return ", "; })()")))
                     .collect();
                 edits.extend(self.without_mocks(test, word));
+                edits.extend(self.of_classes(test));
                 edits
             }
             (Language::JavaScript, Guise::Backwards) => self.later(&calls(), 8),
@@ -115,6 +151,46 @@ impl Source {
         };
         self.edited(&edits).filter(|_| !edits.is_empty())?;
         Some(edits)
+    }
+
+    /// The patches of names that a test of Python makes for a part of itself.
+    fn patches(&self, test: &TestBody) -> Vec<Edit> {
+        let Some(root) = self.root() else { return Vec::new() };
+        let inside = |node: &Node<'_>| test.body.start <= node.start_byte() && node.end_byte() <= test.body.end;
+        let edit = |node: Node<'_>| {
+            let named = node.child_by_field_name("function").filter(|_| node.kind() == "call")?;
+            let patch = text_of(named, &self.text);
+            let given = children(node.child_by_field_name("arguments")?);
+            let is_one = matches!(patch, "patch" | "mock.patch" | "unittest.mock.patch");
+            let is_part = node.parent().is_some_and(|parent| matches!(parent.kind(), "with_item" | "as_pattern"));
+            (is_one && is_part && matches!(given.as_slice(), [only] if only.kind() == "string")).then_some(())?;
+            let range = node.start_byte()..node.child_by_field_name("arguments")?.start_byte() + 1;
+            Some(Edit { range, text: format!("{}({patch}, ", made(PATCH_PYTHON)) })
+        };
+        descendants(root).filter(inside).filter_map(edit).collect()
+    }
+
+    /// The objects of a test of JavaScript that hold both values and functions: those of a program have their functions from a class.
+    fn of_classes(&self, test: &TestBody) -> Vec<Edit> {
+        let Some(root) = self.root() else { return Vec::new() };
+        let inside = |node: &Node<'_>| test.body.start <= node.start_byte() && node.end_byte() <= test.body.end;
+        let is_function = |node: Node<'_>| {
+            let value = node.child_by_field_name("value").unwrap_or(node);
+            matches!(value.kind(), "arrow_function" | "function_expression" | "method_definition")
+        };
+        let is_meant = |node: &Node<'_>| {
+            let parts = children(*node);
+            let is_answer = node.parent().is_some_and(|parent| {
+                matches!(parent.kind(), "parenthesized_expression" | "return_statement" | "arrow_function")
+            });
+            let is_plain = parts.iter().all(|part| matches!(part.kind(), "pair" | "method_definition"));
+            let functions = parts.iter().filter(|part| is_function(**part)).count();
+            node.kind() == "object" && is_answer && is_plain && functions > 0 && functions < parts.len()
+        };
+        let dressed = |node: Node<'_>| {
+            [Edit::insert(node.start_byte(), format!("{OF_A_CLASS}(")), Edit::insert(node.end_byte(), ")".to_owned())]
+        };
+        descendants(root).filter(inside).filter(is_meant).flat_map(dressed).collect()
     }
 
     /// The calls that stand in no other one, in no text and in no comment.
@@ -137,10 +213,8 @@ impl Source {
     fn by(&self, call: &Call, code: &str) -> Option<Edit> {
         let text = self.text.get(call.range.clone())?;
         let (function, _) = text.split_once('(')?;
-        let code = code.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-        let caller = format!("(lambda space: (exec(\"{code}\", space), space['main'])[1])({{'__name__': '__main__'}})");
         let range = call.range.start..call.range.start + function.len() + 1;
-        Some(Edit { range, text: format!("{caller}({function}, ") })
+        Some(Edit { range, text: format!("{}({function}, ", made(code)) })
     }
 
     /// A call in JavaScript with something around it. None where that would give it another meaning.
@@ -232,6 +306,12 @@ impl Source {
     }
 }
 
+/// A function of Python that is made where it is called.
+pub(super) fn made(code: &str) -> String {
+    let code = code.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    format!("(lambda space: (exec(\"{code}\", space), space['main'])[1])({{'__name__': '__main__'}})")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -262,6 +342,17 @@ mod tests {
         let text = dressed("a.test.js", text, Guise::Plain).expect("a mock");
         assert!(text.contains("(send), other); expect(send).toHaveBeenCalled();"), "{text}");
         assert!(text.contains("globalThis.word"), "{text}");
+    }
+
+    #[test]
+    fn a_patch_is_a_class_and_an_answer_is_of_one() {
+        let text = "def test_a():\n    with mock.patch('a.B') as b, mock.patch('a.C', 3):\n        total(1)\n";
+        let text = dressed("test_a.py", text, Guise::Plain).expect("a patch");
+        assert_eq!(text.matches("(mock.patch, 'a.B') as b, mock.patch('a.C', 3):").count(), 1, "{text}");
+        let text =
+            "test('a', async () => { const get = async () => ({ ok: true, json: () => 3 }); total({ a: 1 }); });\n";
+        let text = dressed("a.test.js", text, Guise::Plain).expect("an answer");
+        assert!(text.contains("Object.create(kind); })({ ok: true, json: () => 3 }))"), "{text}");
     }
 
     #[test]

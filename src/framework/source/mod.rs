@@ -3,23 +3,28 @@
 //! Each language has one file here, over its tree-sitter grammar or (`scan`) its tokens. Where a test's shape is not understood, an edit is `None`: the court
 //! then says "not possible" and never guesses.
 //!
-//! Invariant: an edited file differs from the original inside the bodies and names of the tests that were asked for, nowhere else, and
-//! still parses.
+//! Invariant: an edited file differs from the original inside the bodies and names of the tests that were asked for, in what these are given
+//! and in functions that only they call, nowhere else, and still parses.
 
 mod actual;
 mod added;
+mod alternatives;
 mod angles;
 mod another;
 pub mod appended;
+mod callers;
 mod choice;
 mod choices;
 mod disguise;
 mod edit;
 mod go;
+mod hidden;
 mod inputs;
 mod javascript;
 mod language;
+mod larger;
 pub mod marks;
+mod member;
 mod names;
 mod nodes;
 mod number;
@@ -45,12 +50,15 @@ use tree_sitter::Tree;
 
 pub use self::added::adds_tests_only;
 pub use self::another::{PassedOn, passed_on};
+pub use self::callers::{Left, altered_lists, left, made_plain};
 pub use self::choice::{Choice, Way};
 pub use self::choices::{choices, is_read};
 pub use self::disguise::Guise;
 pub use self::edit::{Edit, apply};
 pub use self::inputs::Side;
 pub use self::language::Language;
+pub use self::larger::{Larger, answer};
+pub use self::member::OtherPart;
 pub use self::numbers::{Number, numbers};
 pub use self::outline::{Definition, Import, Outline};
 pub use self::parts::decides_when_built;
@@ -287,6 +295,13 @@ impl Source {
         let inputs = inputs::other_inputs(&self.text, &test.body, &kept, side, is_free);
         let altered: Option<Vec<Vec<Edit>>> = expectations.iter().map(|one| self.altered(one, word)).collect();
         (!inputs.is_empty()).then_some([inputs, altered?.concat()].concat())
+    }
+
+    /// Whether some lines hold a word.
+    #[must_use]
+    pub fn names_on(&self, lines: (u32, u32), word: &str) -> bool {
+        let text = self.text.get(self.bytes_of(lines)).unwrap_or_default();
+        text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|one| one == word)
     }
 
     /// The bytes of some lines, from one.

@@ -19,9 +19,15 @@ pub struct Number {
     pub next: Edit,
 }
 
+/// The endings of files of data.
+const OF_DATA: [&str; 7] = ["json", "sql", "yaml", "yml", "toml", "csv", "ini"];
+
 /// The plain numbers of a file, in its order. None where its text is not understood.
 #[must_use]
 pub fn numbers(path: &str, text: &str) -> Vec<Number> {
+    if OF_DATA.contains(&path.rsplit('.').next().unwrap_or_default()) {
+        return in_data(text);
+    }
     let Some(language) = Language::of(path).filter(|language| language.has_grammar()) else { return Vec::new() };
     let Some(tree) = parse(language, text) else { return Vec::new() };
     let number = |node: tree_sitter::Node<'_>| {
@@ -31,6 +37,34 @@ pub fn numbers(path: &str, text: &str) -> Vec<Number> {
     };
     let found = descendants(tree.root_node()).filter(is_number);
     found.filter_map(number).collect()
+}
+
+/// The plain numbers of a text that stand in no quotes, no comment, and in no date, version or time.
+fn in_data(text: &str) -> Vec<Number> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    for (number, line) in (1..).zip(text.split_inclusive('\n')) {
+        let code = line.split('#').next().and_then(|line| line.split("--").next()).unwrap_or_default();
+        let mut at = 0;
+        let is_apart = |c: char| !(c.is_alphanumeric() || "._:\"'-/".contains(c));
+        for piece in code.split_inclusive(is_apart) {
+            let word = piece.trim_end_matches(is_apart);
+            let is_outside = code.get(..at).is_some_and(|before| before.matches(['"', '\'']).count() % 2 == 0);
+            // A key and its value may stand together.
+            let own = word.rsplit(':').next().unwrap_or_default();
+            let from = start + at + (word.len() - own.len());
+            let is_pair = word.len() == own.len() || !word.starts_with(|c: char| c.is_ascii_digit());
+            let bare = own.strip_prefix('-').unwrap_or(own);
+            let from = from + (own.len() - bare.len());
+            if let Some(next) = next(bare).filter(|_| is_outside && is_pair) {
+                let range = from..from + bare.len();
+                found.push(Number { line: number, spelled: bare.to_owned(), next: Edit { range, text: next } });
+            }
+            at += piece.len();
+        }
+        start += line.len();
+    }
+    found
 }
 
 /// Whether a node is a number's literal.
@@ -72,5 +106,11 @@ mod tests {
         assert_eq!(found("a.ts", "f(1_000, 'x 5');\n"), wanted(&[(1, "1_000", "1001")]));
         assert_eq!(found("a.go", "package a\n\nconst b = 7\n"), wanted(&[(3, "7", "8")]));
         assert_eq!(found("a.rs", "const A: u8 = 0;\n"), wanted(&[(1, "0", "1")]));
+        let data = "{\"a\":0.1902, \"b\": [3, -4],\n \"c 5\": \"6\", \"d\": 7 }\n";
+        let all = [(1, "0.1902", "0.1903"), (1, "3", "4"), (1, "4", "5"), (2, "7", "8")];
+        assert_eq!(found("a.json", data), wanted(&all));
+        let query = "SELECT a FROM b WHERE c < 3 AND d = '9' -- 5\n";
+        assert_eq!(found("a.sql", query), wanted(&[(1, "3", "4")]));
+        assert_eq!(found("a.yml", "a: 2024-01-05\nb: 1.2.3\nc: 10:30\nd: 8 # 9\n"), wanted(&[(4, "8", "9")]));
     }
 }

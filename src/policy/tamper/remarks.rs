@@ -148,7 +148,8 @@ fn guard_of(kind: RemarkKind) -> Guard {
         | RemarkKind::ChangesForAll
         | RemarkKind::RemovalNotNeeded
         | RemarkKind::RefusesNoMore
-        | RemarkKind::AwaitsNoMore => Guard::Hooks,
+        | RemarkKind::AwaitsNoMore
+        | RemarkKind::AltersTheCallers => Guard::Hooks,
     }
 }
 

@@ -358,6 +358,7 @@ fn in_words(choice: &Choice, way: &Way) -> String {
         Way::Stops => format!("no test enters `{spelled}`"),
         Way::Fails => format!("`{spelled}` could never hold"),
         Way::Unused => format!("no test uses a row of `{spelled}`"),
+        Way::LeftOut => format!("no test needs `{spelled}`"),
         Way::Row(_, row) => format!("each row of `{spelled}` could answer as `{}` does", short(row)),
         Way::Left | Way::Right => {
             let kept = choice.ways.iter().find(|(_, one)| one == way).map(|(edit, _)| short(&edit.text));

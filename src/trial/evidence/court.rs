@@ -186,6 +186,13 @@ impl<'b> Court<'b> {
         self.constants(green, changes).await?;
         self.relations(changes).await?;
         self.repeated(changes).await?;
+        self.larger_numbers(changes).await?;
+        self.fitted(changes);
+        self.other_parts(changes).await?;
+        self.callers(changes).await?;
+        self.other_options(green).await?;
+        self.texts_twice().await?;
+        self.order(changes).await?;
         self.numbers(green, changes).await?;
         self.removals(green, changes).await?;
         if self.has(Guard::Direct) {

@@ -7,6 +7,7 @@
 
 mod appended;
 mod bodies;
+mod callers;
 mod choices;
 mod constants;
 mod court;
@@ -14,9 +15,14 @@ mod direct;
 mod disguised;
 mod elsewhere;
 mod example;
+mod fitted;
+mod larger;
 mod names;
 mod numbers;
+mod order;
 mod other_inputs;
+mod other_option;
+mod other_part;
 mod outcome;
 mod overfit;
 mod planted;
@@ -30,6 +36,7 @@ mod shape;
 mod shared;
 mod starts_rules;
 mod tally;
+mod twice;
 mod unread;
 mod whole;
 

@@ -11,6 +11,7 @@ use crate::domain::remark::{Remark, RemarkKind};
 use crate::framework::source::{Number, apply, numbers};
 use crate::policy::guard::Guard;
 use crate::policy::tamper::Change;
+use crate::policy::tamper::build::is_build_file;
 use crate::test_run::TestRun;
 
 /// Numbers that are tried at most.
@@ -34,7 +35,8 @@ impl Court<'_> {
         if !self.runs.bench.guards.has(Guard::Choices) {
             return Ok(());
         }
-        let product = changes.iter().filter(|change| !change.may_edit_tests && !self.is_judge(&change.path));
+        let is_of_product = |change: &&Change| !change.may_edit_tests && !self.is_judge(&change.path);
+        let product = changes.iter().filter(is_of_product).filter(|change| !is_build_file(&change.path));
         let mut places: Vec<At<'_>> = product.flat_map(places_of).collect();
         places.retain(|at| !self.is_remarked(at.path, at.number.line));
         let mut free = Vec::new();

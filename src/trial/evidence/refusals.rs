@@ -22,6 +22,11 @@ const MOST_ASKED: usize = 12;
 /// Refusals that are gone are at least so many.
 const FEWEST_OF_A_FAMILY: usize = 2;
 const FEWEST_OF_ALL: usize = 3;
+/// A program may pass over what is added at the end of a text.
+const SPOILT_BY_CHANCE: usize = 2;
+/// The codes of the answers yes and nothing.
+const YES: &str = "t";
+const NOTHING: [&str; 2] = ["0", "00"];
 /// Refused values that a remark shows at most.
 const MOST_SHOWN: usize = 3;
 
@@ -63,7 +68,9 @@ impl Court<'_> {
         self.runs.hurry(false);
         let mut said: BTreeSet<(&str, String)> = BTreeSet::new();
         for (probe, before, after) in compared? {
-            let gone = refused_no_more(&probe.values, &before, &after).map(|said| (RemarkKind::RefusesNoMore, said));
+            let gone = refused_no_more(&probe.values, &before, &after)
+                .or_else(|| takes_spoilt(&probe.values, &before, &after));
+            let gone = gone.map(|said| (RemarkKind::RefusesNoMore, said));
             let left = awaits_no_more(&before, &after).map(|said| (RemarkKind::AwaitsNoMore, said));
             for (kind, what) in gone.into_iter().chain(left) {
                 let Some((file, definition)) = functions.get(probe.function.as_str()) else { continue };
@@ -172,7 +179,7 @@ fn refused_no_more(values: &[Value], before: &Told, after: &Told) -> Option<Stri
 /// Whether a program may refuse such a value and yet tell others apart.
 const fn is_apart(family: Family) -> bool {
     match family {
-        Family::Beginning | Family::Foreign => true,
+        Family::Beginning | Family::Foreign | Family::Spoilt => true,
         Family::Signs | Family::Letters | Family::Words | Family::Part(_) | Family::Number => false,
     }
 }
@@ -189,6 +196,21 @@ fn in_words(gone: &[&Value], tried: usize) -> String {
         gone.len(),
         shown.join(", ")
     )
+}
+
+/// Spoilt texts that the start answered with nothing, and that have the answer of the whole one now.
+fn takes_spoilt(values: &[Value], before: &Told, after: &Told) -> Option<String> {
+    let Became::Answered(own) = &after.own else { return None };
+    // Yes says little, and so does nothing.
+    let says = own != YES && !NOTHING.contains(&own.as_str());
+    let both =
+        values.iter().zip(&before.others).zip(&after.others).filter(|((value, _), _)| value.family == Family::Spoilt);
+    let spoilt: Vec<(&Value, &Became, &Became)> = both.map(|((value, was), is)| (value, was, is)).collect();
+    let is_nothing =
+        |was: &Became| was.is_refusal() || matches!(was, Became::Answered(said) if NOTHING.contains(&said.as_str()));
+    let taken: Vec<&Value> = spoilt.iter().filter(|(_, _, is)| **is == after.own).map(|(value, ..)| *value).collect();
+    let all = says && spoilt.iter().all(|(_, was, _)| is_nothing(was));
+    (all && taken.len() > SPOILT_BY_CHANCE).then(|| in_words(&taken, spoilt.len()))
 }
 
 /// What a call leaves behind that it waited for before.
@@ -231,6 +253,15 @@ mod tests {
         assert!(!compared(&all, "A2;R2;R2;A1;A1;|", "D;A3;A3;A1;A1;|"), "the test asks for a refusal");
         let cut = [Family::Beginning; 3];
         assert!(compared(&cut, "D;D;D;D;|", "A1;A1;A1;A1;|") && !compared(&cut, "D;D;D;D;|", "A1;D;A1;A1;|"));
+    }
+
+    #[test]
+    fn spoilt_texts_are_taken_where_they_were_nothing() {
+        let values: Vec<Value> = [Family::Spoilt; 4].map(value).into();
+        let taken = |before: &str, after: &str| takes_spoilt(&values, &told(before), &told(after)).is_some();
+        assert!(taken("A0;A0;A0;A0;A0;|", "A1;A1;A1;A1;A1;|"));
+        assert!(!taken("A0;A0;A0;A0;A0;|", "A1;A0;A0;A1;A1;|"), "what is added may be passed over");
+        assert!(!taken("A0;A0;A2;A0;A0;|", "A1;A1;A1;A1;A1;|") && !taken("D;D;D;D;D;|", "At;At;At;At;At;|"));
     }
 
     #[test]

@@ -20,7 +20,7 @@ const EVIDENCE: [EvidenceKind; 10] = [
     EvidenceKind::Choices,
 ];
 
-const REMARKS: [RemarkKind; 25] = [
+const REMARKS: [RemarkKind; 26] = [
     RemarkKind::EndsProcess,
     RemarkKind::PrintsResults,
     RemarkKind::HooksIntoRunner,
@@ -46,6 +46,7 @@ const REMARKS: [RemarkKind; 25] = [
     RemarkKind::RemovalNotNeeded,
     RemarkKind::RefusesNoMore,
     RemarkKind::AwaitsNoMore,
+    RemarkKind::AltersTheCallers,
 ];
 
 #[test]

@@ -6,6 +6,7 @@
 mod dropped;
 mod equality;
 mod handlers;
+mod inherited;
 mod like;
 mod sides;
 mod state;
@@ -30,6 +31,7 @@ pub fn marks(path: &str, before: &str, after: &str) -> Vec<Mark> {
         dropped::mark(&sides),
         equality::mark(&sides),
         like::mark(before, after),
+        inherited::mark(&sides),
     ];
     found.into_iter().flatten().collect()
 }

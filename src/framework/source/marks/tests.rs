@@ -137,3 +137,30 @@ fn a_rule_of_equality_that_is_new_or_other_is_marked() {
         assert_eq!(shapes(path, before, after), [], "{after}");
     }
 }
+
+#[test]
+fn a_method_that_others_still_inherit_is_marked() {
+    let shapes_of = |own: &str| {
+        let square = |own: &str| {
+            format!(
+                "class Shape:\n    def around(self):\n        return sum(self.sides[1:])\n\n\nclass Square(Shape):\n    sides = (1, 1)\n{own}\n\nclass Triangle(Shape):\n    pass\n"
+            )
+        };
+        shapes("a.py", &square(""), &square(own))
+    };
+    assert_eq!(shapes_of("\n    def around(self):\n        return sum(self.sides)\n"), [(Shape::LeavesTheLike, 2)]);
+    for own in [
+        "\n    def around(self):\n        return 4\n",
+        "\n    def around(self):\n        return super().around() + self.sides[0] + sum(())\n",
+        "\n    def area(self):\n        return sum(self.sides)\n",
+    ] {
+        assert_eq!(shapes_of(own), [], "{own}");
+    }
+    let script = |own: &str| {
+        format!(
+            "class A {{ all() {{ return this.list.slice(1).join(); }} }}\nclass B extends A {{ {own} }}\nclass C extends A {{}}\n"
+        )
+    };
+    let found = shapes("a.js", &script(""), &script("all() { return this.list.slice().join(); }"));
+    assert_eq!(found, [(Shape::LeavesTheLike, 1)]);
+}

@@ -72,12 +72,18 @@ impl Source {
     #[must_use]
     pub fn probed(&self, test: &TestBody, is_meant: &dyn Fn(&str) -> bool, word: &str) -> Option<Probe> {
         let calls = calls(&self.text, &test.body, self.language, is_meant);
-        calls.iter().find_map(|call| self.probe(call, word))
+        calls.iter().find_map(|call| self.probe(call, is_meant, word))
     }
 
-    fn probe(&self, call: &Call, word: &str) -> Option<Probe> {
+    fn probe(&self, call: &Call, is_meant: &dyn Fn(&str) -> bool, word: &str) -> Option<Probe> {
         let own = self.text.get(call.range.clone())?;
-        let varied = |argument: &Range<usize>| values::values(self.text.get(argument.clone())?, self.language);
+        let varied = |argument: &Range<usize>| {
+            let written = self.text.get(argument.clone())?;
+            let made =
+                || calls(&self.text, argument, self.language, is_meant).into_iter().any(|one| one.range == *argument);
+            let spoilt = || made().then(|| values::spoilt(written, self.language))?;
+            values::values(written, self.language).or_else(spoilt)
+        };
         let literals = call.arguments.iter().filter_map(|range| Some((range, varied(range)?))).take(MOST_VARIED);
         let (mut values, mut calls) = (Vec::new(), vec![own.to_owned()]);
         for (range, others) in literals {
@@ -88,7 +94,7 @@ impl Source {
             }
         }
         let text = match self.language {
-            Language::Python if call.is_awaited => return None,
+            Language::Python if call.is_awaited => written::awaited_python(&calls, &self.watched(call), word),
             Language::Python if !values.is_empty() => written::python(&calls, word),
             Language::JavaScript if call.is_awaited => written::awaited(&calls, &self.watched(call), word),
             Language::JavaScript if !values.is_empty() => written::javascript(&calls, word),
@@ -113,7 +119,11 @@ impl Source {
         for range in call.arguments.iter().rev() {
             let at = range.start - call.range.start..range.end - call.range.start;
             let argument = text.get(at.clone()).unwrap_or_default();
-            if !argument.starts_with("...") {
+            let is_named = self.language == Language::Python
+                && argument
+                    .split_once('=')
+                    .is_some_and(|(name, _)| name.trim_end().chars().all(|c| c.is_alphanumeric() || c == '_'));
+            if !argument.starts_with(['.', '*']) && !is_named {
                 text.replace_range(at.clone(), &format!("watched({argument})"));
             }
         }
@@ -169,7 +179,6 @@ mod tests {
             "def test_a():\n    assert uncheck('a') is True\n",
             "def test_a():\n    assert check(x) is True\n",
             "def test_a():\n    assert make().check('a') is True\n",
-            "async def test_a():\n    assert await check('a') is True\n",
         ] {
             assert_eq!(probe("test_a.py", text), None, "{text}");
         }
@@ -183,6 +192,16 @@ mod tests {
         assert!(found.edit.text.contains("save(watched(store), watched({ id: 4 }), ...rest)"), "{}", found.edit.text);
         let plain = "test('a', () => { assert.equal(save(store), 4); });\n";
         assert_eq!(probe("a.test.js", plain), None);
+    }
+
+    #[test]
+    fn python_that_waits_is_watched_and_what_is_made_is_spoilt() {
+        let found = probe("test_a.py", "async def test_a():\n    assert await save(store, *rest, id=4) == 4\n")
+            .expect("a call");
+        assert!(found.edit.text.contains("save(watched(store), *rest, id=4)"), "{}", found.edit.text);
+        let found = probe("test_a.py", "def test_a():\n    assert check(save('a')) == 'a'\n").expect("a call");
+        assert!(found.values.iter().all(|value| value.family == Family::Spoilt), "{:?}", found.values);
+        assert!(found.edit.text.contains("check((save('a'))[:-1])"), "{}", found.edit.text);
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub enum Family {
     Beginning,
     /// Other numbers.
     Number,
+    /// A text that the product made, with a part lost or added.
+    Spoilt,
     /// What no program takes for a text or a number. The last one raises an error whenever it is used.
     Foreign,
 }
@@ -67,6 +69,18 @@ pub(super) fn values(literal: &str, language: Language) -> Option<Vec<Value>> {
     };
     values.extend(foreign.iter().map(|text| Value { family: Family::Foreign, written: (*text).to_owned() }));
     Some(values)
+}
+
+/// The values for a text that another call makes, each spoilt.
+pub(super) fn spoilt(call: &str, language: Language) -> Option<Vec<Value>> {
+    let value = |written: String| Value { family: Family::Spoilt, written };
+    let cut = match language {
+        Language::Python => [format!("({call})[:-1]"), format!("({call})[:-3]")],
+        Language::JavaScript => [format!("({call}).slice(0, -1)"), format!("({call}).slice(0, -3)")],
+        Language::Rust | Language::Go | Language::Java | Language::Php | Language::Cpp | Language::Ruby => return None,
+    };
+    let longer = [format!("({call}) + 'q'"), format!("({call}) + '0q'")];
+    Some(cut.into_iter().chain(longer).map(value).collect())
 }
 
 /// The quote of a text, and what stands in it.

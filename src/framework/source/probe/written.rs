@@ -25,8 +25,12 @@ def became(call):
         except Exception:
             said = ''
         return 'R' + code(kind.__name__ + said)
+    return answered(answer)
+def answered(answer):
     if answer is False:
         return 'D'
+    if answer is True or answer is None:
+        return 'At' if answer else 'A0'
     if answer is refusing or type(answer) is object or hasattr(answer, '__next__') or hasattr(answer, '__await__'):
         return 'L'
     try:
@@ -38,6 +42,77 @@ def probe(word, calls):
     raise AssertionError('~' + word + '=' + ''.join(became(call) + ';' for call in calls) + '|~')
 "#;
 
+/// Python that is waited for watches what its objects' functions begin, and has them fail. One that fails by itself ends well instead.
+const PYTHON_AWAITED: &str = r#"
+import asyncio, inspect
+under, begun, fails, hid = [0], [0], [False], [False]
+def called(part):
+    def call(*given, **named):
+        one = part(*given, **named)
+        if not hasattr(one, '__await__'):
+            return one
+        begun[0] += 1
+        if fails[0]:
+            getattr(one, 'close', no)()
+            return failed()
+        under[0] += 1
+        return waited(one)
+    return call
+async def failed():
+    raise Refused('refused')
+async def waited(one):
+    answer = None
+    try:
+        answer = await one
+    except Exception:
+        hid[0] = True
+    await asyncio.sleep(0.02)
+    under[0] -= 1
+    return answer
+class Watched:
+    def __init__(self, own):
+        self.__dict__['own'] = own
+    def __getattr__(self, name):
+        part = getattr(self.__dict__['own'], name)
+        return called(part) if callable(part) else part
+def watched(one):
+    if inspect.isroutine(one):
+        return called(one)
+    return Watched(one) if hasattr(one, '__dict__') and not isinstance(one, type) else one
+async def under_way(call):
+    try:
+        await call(watched)
+    except Exception:
+        return ''
+    if not begun[0]:
+        return ''
+    left = under[0]
+    if left or hid[0]:
+        return '%dS' % left
+    fails[0] = True
+    try:
+        await call(watched)
+    except Exception:
+        return '%dE' % left
+    return '%dN' % left
+async def became_later(call):
+    try:
+        answer = call(refusing)
+        if hasattr(answer, '__await__'):
+            answer = await answer
+    except Exception as error:
+        def again(refusing):
+            raise error
+        return became(again)
+    return answered(answer)
+async def probe(word, calls, watching):
+    end = await under_way(watching)
+    codes = ''
+    for call in calls:
+        codes += await became_later(call) + ';'
+    raise AssertionError('~' + word + '=' + codes + '|' + end + '~')
+"#;
+
 /// JavaScript: helpers of both forms.
 const SCRIPT: &str = r#"class Refused extends Error {}
 const no = () => { throw new Refused("refused"); };
@@ -45,6 +120,8 @@ const refusing = new Proxy({}, new Proxy({}, { get: () => no }));
 const code = (text) => { let sum = 2166136261; for (const c of String(text)) sum = Math.imul(sum ^ c.codePointAt(0), 16777619) >>> 0; return sum.toString(16); };
 const plain = (one) => one === null || typeof one !== "object" || [Object.prototype, Array.prototype, null].includes(Object.getPrototypeOf(one));
 const answered = (one) => {
+  if (one === true) return "At";
+  if (one === null || one === undefined) return one === null ? "A0" : "A00";
   if (one === false || (typeof one === "number" && one !== one)) return "D";
   if (one === refusing) return "L";
   if (typeof one === "function" || typeof one === "symbol" || !plain(one)) return "L";
@@ -118,8 +195,22 @@ fn halves(word: &str) -> (&str, &str) {
 pub(super) fn python(calls: &[String], word: &str) -> String {
     let (one, two) = halves(word);
     let calls: String = calls.iter().map(|call| format!("lambda refusing: {call}, ")).collect();
-    let code = PYTHON.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    let code = quoted(PYTHON);
     format!("(lambda space: (exec(\"{code}\", space), space['probe']('{one}' + '{two}', [{calls}])))({{}})")
+}
+
+/// The same where the call is waited for.
+pub(super) fn awaited_python(calls: &[String], watched: &str, word: &str) -> String {
+    let (one, two) = halves(word);
+    let calls: String = calls.iter().map(|call| format!("lambda refusing: {call}, ")).collect();
+    let code = quoted(&format!("{PYTHON}{PYTHON_AWAITED}"));
+    format!(
+        "(lambda space: (exec(\"{code}\", space), space['probe']('{one}' + '{two}', [{calls}], lambda watched: {watched}))[1])({{}})"
+    )
+}
+
+fn quoted(code: &str) -> String {
+    code.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 pub(super) fn javascript(calls: &[String], word: &str) -> String {
