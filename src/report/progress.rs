@@ -140,6 +140,16 @@ impl Progress {
         self.paint(Tone::Notice, &format!("  ! The same error {count} times in a row: {}", phrases::repeated(last)))
     }
 
+    fn nearly_used(&self, percent: impl std::fmt::Display, cap: impl std::fmt::Display) -> String {
+        self.paint(Tone::Notice, &format!("  ! {percent} % of the {cap} is used"))
+    }
+
+    /// The line about a run of the tests, unless its green was told before.
+    fn unless_told(&mut self, verdict: &Verdict, line: String) -> Vec<String> {
+        let is_told = std::mem::take(&mut self.told_green) && *verdict == Verdict::Green;
+        if is_told { Vec::new() } else { vec![line] }
+    }
+
     fn say(&mut self, event: &Event) -> Vec<String> {
         self.names.hear(event);
         match event {
@@ -174,9 +184,8 @@ impl Progress {
                 vec![session_finished(self.names.of(*role, session_id), *turns, result, self.untold(summary))]
             }
             Event::TestsFinished { kind, verdict, passed, failed, duration_ms, .. } => {
-                let is_told = std::mem::take(&mut self.told_green) && *verdict == Verdict::Green;
-                let line = (!is_told).then(|| self.tests(*kind, verdict, *passed, *failed, *duration_ms));
-                line.into_iter().collect()
+                let line = self.tests(*kind, verdict, *passed, *failed, *duration_ms);
+                self.unless_told(verdict, line)
             }
             Event::ProofStarted(begun) => self.proof_started(*begun),
             Event::PatchMinimised { dropped, kept, .. } => vec![phrases::minimised(*dropped, *kept)],
@@ -184,17 +193,15 @@ impl Progress {
             Event::Remarked { remarks, .. } => self.remarked(remarks.len()).into_iter().collect(),
             Event::IterationFinished(attempt) => vec![self.iteration_finished(attempt)],
             Event::EntropyDetected { signature, said, count, .. } => vec![self.stalled(signature, said, *count)],
-            Event::BudgetWarning { dimension, percent } => {
-                vec![self.paint(Tone::Notice, &format!("  ! {percent} % of the {} is used", cap_name(dimension)))]
-            }
+            Event::BudgetWarning { dimension, percent } => vec![self.nearly_used(*percent, cap_name(dimension))],
             Event::TierFinished { tier_index, exit, reason, iterations, .. } => {
                 vec![self.tier_finished(*tier_index, *exit, reason.as_deref(), *iterations)]
             }
             Event::ModelsUnavailable { host, key_variable, reason, until, wait_ms: Some(wait_ms), .. } => {
                 self.waits = true;
                 let why = speech(&reason.sentence(host, key_variable.as_deref()));
-                let line = format!("    ◆ {why}; waiting {}{}", human_duration(*wait_ms), agents::told_until(until.as_ref()));
-                vec![self.paint(Tone::Notice, &line)]
+                let (wait, until) = (human_duration(*wait_ms), agents::told_until(until.as_ref()));
+                vec![self.paint(Tone::Notice, &format!("    ◆ {why}; waiting {wait}{until}"))]
             }
             Event::TiersSkipped { tiers, reason } => vec![self.skipped(tiers, reason)],
             Event::AgentSwitched(switch) => vec![self.paint(Tone::Notice, &agents::switched(switch))],
