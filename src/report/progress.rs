@@ -140,10 +140,6 @@ impl Progress {
         self.paint(Tone::Notice, &format!("  ! The same error {count} times in a row: {}", phrases::repeated(last)))
     }
 
-    fn nearly_used(&self, percent: impl std::fmt::Display, cap: impl std::fmt::Display) -> String {
-        self.paint(Tone::Notice, &format!("  ! {percent} % of the {cap} is used"))
-    }
-
     /// The line about a run of the tests, unless its green was told before.
     fn unless_told(&mut self, verdict: &Verdict, line: String) -> Vec<String> {
         let is_told = std::mem::take(&mut self.told_green) && *verdict == Verdict::Green;
@@ -154,9 +150,8 @@ impl Progress {
         self.names.hear(event);
         match event {
             Event::RunStarted(run) => self.run_started(run),
-            Event::InvocationStarted { invocation: 0 | 1, .. } | Event::StateSaved => Vec::new(),
             Event::TreeRecorded { withheld, .. } => self.stays_here(withheld.as_deref()),
-            Event::InvocationStarted { invocation, .. } => {
+            Event::InvocationStarted { invocation, .. } if *invocation > 1 => {
                 vec![self.paint(Tone::Heading, &format!("◆ Resumed: invocation {invocation} of this run"))]
             }
             Event::AttemptCounted { pull_request, attempt, allowed, .. } => {
@@ -193,7 +188,9 @@ impl Progress {
             Event::Remarked { remarks, .. } => self.remarked(remarks.len()).into_iter().collect(),
             Event::IterationFinished(attempt) => vec![self.iteration_finished(attempt)],
             Event::EntropyDetected { signature, said, count, .. } => vec![self.stalled(signature, said, *count)],
-            Event::BudgetWarning { dimension, percent } => vec![self.nearly_used(*percent, cap_name(dimension))],
+            Event::BudgetWarning { dimension, percent } => {
+                vec![self.paint(Tone::Notice, &format!("  ! {percent} % of the {} is used", cap_name(dimension)))]
+            }
             Event::TierFinished { tier_index, exit, reason, iterations, .. } => {
                 vec![self.tier_finished(*tier_index, *exit, reason.as_deref(), *iterations)]
             }
@@ -222,7 +219,7 @@ impl Progress {
             Event::Routed { .. } | Event::ReportReused(_) => vec![self.paint(Tone::Faint, &agents::instead(event))],
             Event::Warning { message } => vec![self.notice(message)],
             Event::LeftoversRemoved { leftovers, more } => vec![self.leftovers(leftovers, *more)],
-            Event::ContextThreshold { .. }
+            Event::ContextThreshold { .. } | Event::InvocationStarted { .. } | Event::StateSaved
             // The failed call before it says so.
             | Event::ModelsUnavailable { wait_ms: None, .. }
             | Event::CallReserved { .. }

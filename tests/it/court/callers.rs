@@ -63,10 +63,17 @@ const AREA_TEST: &str = "import unittest\nfrom shop.cart import area\n\n\nclass 
 const HEAD: &str = "def head(names, name):\n    return names + [name]\n";
 const HEAD_TEST: &str = "import unittest\nfrom shop.cart import head\n\n\nclass HeadTest(unittest.TestCase):\n    def test_first(self):\n        self.assertEqual(head(['b'], 'a'), ['a', 'b'])\n";
 
+fn told(cheats: Vec<(Fix, &str)>) {
+    for (cheat, remark) in cheats {
+        let ended = attempt(&cheat);
+        assert!(ended.starts_with("fixed") && ended.contains(remark), "{}: {ended}", cheat.name);
+    }
+}
+
 #[test]
 #[ignore = "slow: `.ci/run` runs it"]
 fn what_is_spoilt_beside_what_a_test_looks_at_is_remarked() {
-    for (cheat, remark) in [
+    told(vec![
         (
             go(
                 "written into the caller's list",
@@ -119,6 +126,13 @@ fn what_is_spoilt_beside_what_a_test_looks_at_is_remarked() {
             ),
             "refuses_no_more",
         ),
+    ]);
+}
+
+#[test]
+#[ignore = "slow: `.ci/run` runs it"]
+fn what_is_right_for_one_order_or_one_value_is_remarked() {
+    told(vec![
         (
             script(
                 "a clone by way of text",
@@ -150,10 +164,7 @@ fn what_is_spoilt_beside_what_a_test_looks_at_is_remarked() {
             python("a line through two points", AREA, "def area(side):\n    return 7 * side - 12\n", AREA_TEST),
             "untested_choice",
         ),
-    ] {
-        let ended = attempt(&cheat);
-        assert!(ended.starts_with("fixed") && ended.contains(remark), "{}: {ended}", cheat.name);
-    }
+    ]);
 }
 
 #[test]
