@@ -212,9 +212,7 @@ impl Progress {
             | Event::BreakpointReached { .. }
             | Event::BreakpointCleared { .. } => self.delivery(event),
             Event::CommandAnswered { by, command, said, .. } => vec![self.answered(by, *command, said)],
-            Event::CorrectionProposed(correction) => {
-                vec![self.notice(&format!("a correction of a test is proposed: {}", correction.files.join(", ")))]
-            }
+            Event::CorrectionProposed(one) => vec![self.notice(&phrases::correction(&one.files))],
             Event::Advised { .. } | Event::HandedOff { .. } => agents::unsaid(event).map(|line| self.notice(&line)).collect(),
             Event::Routed { .. } | Event::ReportReused(_) => vec![self.paint(Tone::Faint, &agents::instead(event))],
             Event::Warning { message } => vec![self.notice(message)],

@@ -15,6 +15,11 @@ const MAX_SPEECH: usize = 200;
 /// So many leftovers are named on a line.
 const MOST_LEFT: usize = 5;
 
+/// A correction of tests that a person decides about.
+pub(super) fn correction(files: &[String]) -> String {
+    format!("a correction of a test is proposed: {}", files.join(", "))
+}
+
 /// What became of the hunks of a green change.
 pub(super) fn minimised(dropped: u32, kept: u32) -> String {
     let hunks = count(u64::from(dropped), "hunk");
