@@ -58,6 +58,6 @@ fn the_comment_after_a_refused_push_shows_the_change_and_where_it_is_kept() {
     assert!(body.contains("<summary>The change itself</summary>\n\n```diff\n"), "{body}");
     assert!(body.contains("+    return sum(prices)\n"), "{body}");
     assert!(body.contains("- The change was kept on the runner; "), "{body}");
-    assert!(body.contains("- Use `push: pr`, or let upshift's token bypass the rule; or put"), "{body}");
+    assert!(body.contains("- Use `push: pr`, or let upshift's token bypass the rule; or apply"), "{body}");
     site.models.finish();
 }
