@@ -353,7 +353,11 @@ fn b8_resume_keeps_what_a_person_changed_after_the_kill() {
     killed.project.write("shop/other.py", "x = 1\n");
     let said = killed.resume();
     assert_eq!(said.code, 0, "{}", said.all());
-    assert!(said.err.contains("beside edits of its own, and put back: shop/cart.py; their versions are in"), "{}", said.all());
+    assert!(
+        said.err.contains("beside edits of its own, and put back: shop/cart.py; their versions are in"),
+        "{}",
+        said.all()
+    );
     assert!(said.err.contains("part of its start from now on: mine.txt, shop/other.py"), "{}", said.all());
     assert!(killed.project.read("shop/cart.py").ends_with("sum(prices)\n"), "the fix");
     assert_eq!(kept_of(&killed, "shop/cart.py"), mixed);
