@@ -165,7 +165,7 @@ while True:
     if not part:
         break
     said += part
-    if not answered and b'Ctrl-C again ends it now' in said:
+    if not answered and b'Ctrl-C again ends it' in said:
         answered = True
         open('go', 'w').write('go')
 sys.stdout.buffer.write(said)

@@ -430,7 +430,7 @@ fn daemons_of_servers_end_with_the_last_session_of_a_run() {
 #[test]
 fn a_secret_in_an_argument_goes_to_no_server_that_has_the_network() {
     for (others, told) in
-        [("", "No such file"), ("safety: {network: on}\n", "was not called: an argument contains a secret")]
+        [("", "No such file"), ("safety: {network: on}\n", "was not called: an argument holds a secret")]
     {
         let run = Run::beside(others, ", env: [TEAM_WORD]", "", |request| match request.turn() {
             0 => call("mcp__own__look", json!({ "path": NAMED })),
