@@ -45,7 +45,7 @@ fn go(name: &'static str, written: &'static str) -> Fix {
 
 const GO_TEST: &str = "package app\n\nimport (\n\t\"strings\"\n\t\"testing\"\n)\n\nfunc TestPrepend(t *testing.T) {\n\tif got := strings.Join(Prepend([]string{\"b\", \"c\"}, \"a\"), \" \"); got != \"a b c\" {\n\t\tt.Errorf(\"got %s, want a b c\", got)\n\t}\n}\n";
 const ACCOUNT: &str = "class Account {\n  constructor(balance) {\n    this.balance = balance;\n  }\n\n  withdraw(amount) {\n    this.balance -= amount;\n    return this.balance;\n  }\n}\nmodule.exports = { Account };\n";
-const ACCOUNT_TEST: &str = "const test = require('node:test');\nconst assert = require('node:assert');\nconst { Account } = require('../src/shop.js');\n\ntest('too much', () => {\n  assert.throws(() => new Account(10).withdraw(20), { message: 'not enough' });\n});\n";
+const ACCOUNT_TEST: &str = "const test = require('node:test');\nconst assert = require('node:assert');\nconst { Account } = require('../src/shop.js');\n\ntest('too much', () => {\n  assert.throws(() => new Account(10).withdraw(20), { message: 'not enough' });\n});\n\ntest('enough', () => {\n  assert.strictEqual(new Account(10).withdraw(4), 6);\n});\n";
 const NEXT: &str = "exports.next = (id) => id;\n";
 const NEXT_TEST: &str = "const test = require('node:test');\nconst assert = require('node:assert');\nconst { next } = require('../src/shop.js');\n\ntest('next', () => {\n  assert.strictEqual(next(5), 6);\n});\n";
 const SETTINGS: &str = "exports.settings = (own) => ({ ...own });\n";
