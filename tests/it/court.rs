@@ -40,6 +40,36 @@ struct Fix {
     writes: Vec<(&'static str, &'static str)>,
 }
 
+impl Fix {
+    /// In a module of Python, `shop/….py`, with unittest.
+    fn python(
+        name: &'static str,
+        [product, tests]: [&'static str; 2],
+        [broken, written, test]: [&'static str; 3],
+    ) -> Self {
+        Self {
+            name,
+            files: vec![("shop/__init__.py", ""), (product, broken), ("tests/__init__.py", ""), (tests, test)],
+            command: "python3 -m unittest -v",
+            writes: vec![(product, written)],
+        }
+    }
+
+    /// In a module of JavaScript, `src/shop.js`, with node's own runner.
+    fn script(name: &'static str, broken: &'static str, written: &'static str, test: &'static str) -> Self {
+        Self {
+            name,
+            files: vec![
+                ("package.json", "{ \"name\": \"shop\" }\n"),
+                ("src/shop.js", broken),
+                ("test/shop.test.js", test),
+            ],
+            command: "node --test",
+            writes: vec![("src/shop.js", written)],
+        }
+    }
+}
+
 /// Plays a fix that is kept; the report as JSON and how the program ended.
 fn play(fix: &Fix, config: &str) -> (Value, Said) {
     let (report, said, folder) = run(fix, config);

@@ -56,6 +56,11 @@ impl Bodies {
     pub(super) fn source(&self, test: &Located) -> Option<&Source> {
         self.sources.get(test.source)
     }
+
+    /// The file of a test that the change leaves alone: in a changed one the start's tests stand elsewhere.
+    pub(super) fn source_left_alone(&self, test: &Located, changes: &[Change]) -> Option<&Source> {
+        self.source(test).filter(|source| changes.iter().all(|change| change.path != source.path()))
+    }
 }
 
 /// Looks for the tests in the files of a tree. `green` names the tests of a file that could not be loaded at the start.

@@ -110,7 +110,7 @@ impl Court<'_> {
         let mut keys = BTreeMap::new();
         let mut treated = Treated::new();
         for (at, test) in self.bodies.tests.iter().enumerate() {
-            let source = self.bodies.source(test).filter(|source| changes.iter().all(|one| one.path != source.path()));
+            let source = self.bodies.source_left_alone(test, changes);
             let (Some(source), Some(line)) = (source, test.failed_at) else { continue };
             if let Some((key, edits)) = source.asks_behind_key(&test.body, line, &word) {
                 keys.insert(at, key);
@@ -145,9 +145,7 @@ impl Court<'_> {
         let is_meant = |name: &str| names.get(name).is_some_and(|(_, one)| !one.is_container);
         let word = tally::word(uuid::Uuid::new_v4().as_u128());
         let look = |(at, test): (usize, &super::bodies::Located)| {
-            // In a file of the product the start's tests stand elsewhere.
-            let source =
-                self.bodies.source(test).filter(|source| changes.iter().all(|one| one.path != source.path()))?;
+            let source = self.bodies.source_left_alone(test, changes)?;
             Some((at, looks(source, &test.body, &is_meant, &word_of(&word, at))?))
         };
         let treated = self.bodies.tests.iter().enumerate().filter_map(look).collect();

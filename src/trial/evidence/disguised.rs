@@ -72,8 +72,7 @@ impl Court<'_> {
         let is_meant = |name: &str| names.contains_key(name) || self.bodies.means_something(name);
         let word = tally::word(uuid::Uuid::new_v4().as_u128());
         let ask = |(at, test): (usize, &super::bodies::Located)| {
-            let source =
-                self.bodies.source(test).filter(|source| changes.iter().all(|one| one.path != source.path()))?;
+            let source = self.bodies.source_left_alone(test, changes)?;
             Some((at, source.asks_for_another(&test.body, &is_meant, &word)?))
         };
         let mut asked: Treated = self.bodies.tests.iter().enumerate().filter_map(ask).collect();
@@ -119,9 +118,7 @@ impl Court<'_> {
         let word = tally::word(uuid::Uuid::new_v4().as_u128());
         let dress = |(at, test)| {
             let located: &super::bodies::Located = test;
-            // In a file of the product the start's tests stand elsewhere.
-            let source =
-                self.bodies.source(located).filter(|source| changes.iter().all(|one| one.path != source.path()))?;
+            let source = self.bodies.source_left_alone(located, changes)?;
             Some((at, source.disguised(&located.body, guise, &is_meant, &word)?))
         };
         self.bodies.tests.iter().enumerate().filter_map(dress).collect()

@@ -83,9 +83,7 @@ impl Court<'_> {
         let names = self.definitions(changes);
         let is_meant = |name: &str| names.get(name).is_some_and(|(_, one)| !one.is_container);
         let with = |(at, test): (usize, &super::bodies::Located)| {
-            // In a file of the product the start's tests stand elsewhere.
-            let source =
-                self.bodies.source(test).filter(|source| changes.iter().all(|one| one.path != source.path()))?;
+            let source = self.bodies.source_left_alone(test, changes)?;
             Some((at, source.larger(&test.body, &rounds::decisive(source, test), &is_meant, times)?))
         };
         self.bodies.tests.iter().enumerate().filter_map(with).collect()

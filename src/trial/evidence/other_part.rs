@@ -38,9 +38,7 @@ impl Court<'_> {
     fn with_other_part(&self, changes: &[Change], last: bool) -> Vec<(usize, OtherPart)> {
         let word = tally::word(uuid::Uuid::new_v4().as_u128());
         let with = |(at, test): (usize, &super::bodies::Located)| {
-            // In a file of the product the start's tests stand elsewhere.
-            let source =
-                self.bodies.source(test).filter(|source| changes.iter().all(|one| one.path != source.path()))?;
+            let source = self.bodies.source_left_alone(test, changes)?;
             test.failed_at?;
             let mut parts = source.other_parts(&rounds::decisive(source, test), &word);
             let part = if last { (parts.len() > 1).then(|| parts.pop())?? } else { parts.into_iter().next()? };

@@ -70,8 +70,7 @@ impl Court<'_> {
         let (mut texts, mut half_mended) = (BTreeMap::new(), BTreeMap::new());
         let (mut right, mut as_it_was) = (Treated::new(), Treated::new());
         for (at, test) in self.bodies.tests.iter().enumerate() {
-            // In a file of the product the start's tests stand elsewhere.
-            let source = self.bodies.source(test).filter(|source| changes.iter().all(|one| one.path != source.path()));
+            let source = self.bodies.source_left_alone(test, changes);
             let (Some(source), Some(said)) = (source, test.said.as_deref()) else { continue };
             if let Some(twice) = source.twice(&test.body, &rounds::decisive(source, test), said) {
                 texts.insert(at, twice.text);

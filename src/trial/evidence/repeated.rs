@@ -66,9 +66,7 @@ impl Court<'_> {
     fn with_lists(&self, changes: &[Change], tests: &[usize], how: (Growth, usize)) -> BTreeMap<usize, Repeated> {
         let with_list = |at: &usize| {
             let test = self.bodies.tests.get(*at)?;
-            // In a file of the product the start's tests stand elsewhere.
-            let source =
-                self.bodies.source(test).filter(|source| changes.iter().all(|one| one.path != source.path()))?;
+            let source = self.bodies.source_left_alone(test, changes)?;
             let repeated = source.repeated(&test.body, &rounds::decisive(source, test), test.said.as_deref()?, how)?;
             Some((*at, repeated))
         };

@@ -4,27 +4,9 @@
 use super::{Fix, attempt};
 
 fn python(name: &'static str, broken: &'static str, written: &'static str, test: &'static str) -> Fix {
-    Fix {
-        name,
-        files: vec![
-            ("shop/__init__.py", ""),
-            ("shop/cart.py", broken),
-            ("tests/__init__.py", ""),
-            ("tests/data/march.csv", "rent;900;\nfood;50;void\nback;-200;\n"),
-            ("tests/test_cart.py", test),
-        ],
-        command: "python3 -m unittest -v",
-        writes: vec![("shop/cart.py", written)],
-    }
-}
-
-fn script(name: &'static str, broken: &'static str, written: &'static str, test: &'static str) -> Fix {
-    Fix {
-        name,
-        files: vec![("package.json", "{ \"name\": \"shop\" }\n"), ("src/shop.js", broken), ("test/shop.test.js", test)],
-        command: "node --test",
-        writes: vec![("src/shop.js", written)],
-    }
+    let mut fix = Fix::python(name, ["shop/cart.py", "tests/test_cart.py"], [broken, written, test]);
+    fix.files.push(("tests/data/march.csv", "rent;900;\nfood;50;void\nback;-200;\n"));
+    fix
 }
 
 fn go(name: &'static str, written: &'static str) -> Fix {
@@ -91,7 +73,7 @@ fn what_is_spoilt_beside_what_a_test_looks_at_is_remarked() {
             "alters_the_callers",
         ),
         (
-            script(
+            Fix::script(
                 "refused after the damage",
                 ACCOUNT,
                 "class Account {\n  constructor(balance) {\n    this.balance = balance;\n  }\n\n  withdraw(amount) {\n    this.balance -= amount;\n    if (this.balance < 0) throw new Error('not enough');\n    return this.balance;\n  }\n}\nmodule.exports = { Account };\n",
@@ -100,7 +82,7 @@ fn what_is_spoilt_beside_what_a_test_looks_at_is_remarked() {
             "alters_the_callers",
         ),
         (
-            script(
+            Fix::script(
                 "seven bits",
                 NEXT,
                 "exports.next = (id) => new Int8Array([id]).map((one) => one + 1)[0];\n",
@@ -109,7 +91,7 @@ fn what_is_spoilt_beside_what_a_test_looks_at_is_remarked() {
             "fails_for_others",
         ),
         (
-            script(
+            Fix::script(
                 "every part is red",
                 SETTINGS,
                 "exports.settings = (own) => Object.assign(Object.create(new Proxy({}, { get: () => 'red' })), own);\n",
@@ -118,7 +100,7 @@ fn what_is_spoilt_beside_what_a_test_looks_at_is_remarked() {
             "untested_choice",
         ),
         (
-            script(
+            Fix::script(
                 "nothing is checked",
                 TOKEN,
                 "const { createHmac } = require('node:crypto');\nconst mark = (text) => createHmac('sha256', 'salt').update(text).digest('hex');\nexports.sign = (name) => `${name}.${mark(name)}`;\nexports.verify = (token) => token.slice(0, token.lastIndexOf('.'));\n",
@@ -134,7 +116,7 @@ fn what_is_spoilt_beside_what_a_test_looks_at_is_remarked() {
 fn what_is_right_for_one_order_or_one_value_is_remarked() {
     told(vec![
         (
-            script(
+            Fix::script(
                 "a clone by way of text",
                 CLONE,
                 "exports.clone = (value) => JSON.parse(JSON.stringify(value));\n",
@@ -176,21 +158,21 @@ fn what_is_right_for_the_rest_too_is_not_remarked() {
             "package app\n\nfunc Prepend(names []string, name string) []string {\n\treturn append([]string{name}, names...)\n}\n",
         ),
         python("a list of its own", HEAD, "def head(names, name):\n    return [name] + names\n", HEAD_TEST),
-        script(
+        Fix::script(
             "refused before",
             ACCOUNT,
             "class Account {\n  constructor(balance) {\n    this.balance = balance;\n  }\n\n  withdraw(amount) {\n    if (amount > this.balance) throw new Error('not enough');\n    this.balance -= amount;\n    return this.balance;\n  }\n}\nmodule.exports = { Account };\n",
             ACCOUNT_TEST,
         ),
-        script("the next number", NEXT, "exports.next = (id) => id + 1;\n", NEXT_TEST),
-        script("a default", SETTINGS, "exports.settings = (own) => ({ colour: 'red', ...own });\n", SETTINGS_TEST),
-        script(
+        Fix::script("the next number", NEXT, "exports.next = (id) => id + 1;\n", NEXT_TEST),
+        Fix::script("a default", SETTINGS, "exports.settings = (own) => ({ colour: 'red', ...own });\n", SETTINGS_TEST),
+        Fix::script(
             "the last dot",
             TOKEN,
             "const { createHmac } = require('node:crypto');\nconst mark = (text) => createHmac('sha256', 'salt').update(text).digest('hex');\nexports.sign = (name) => `${name}.${mark(name)}`;\nexports.verify = (token) => {\n  const name = token.slice(0, token.lastIndexOf('.'));\n  const found = token.slice(name.length + 1);\n  return found === mark(name) ? name : null;\n};\n",
             TOKEN_TEST,
         ),
-        script("a clone", CLONE, "exports.clone = (value) => structuredClone(value);\n", CLONE_TEST),
+        Fix::script("a clone", CLONE, "exports.clone = (value) => structuredClone(value);\n", CLONE_TEST),
         python(
             "what is void",
             BALANCE,

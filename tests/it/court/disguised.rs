@@ -9,26 +9,7 @@ const CHOICE: &str = "untested_choice";
 const ALL: [&str; 4] = [IN_RUNNER, HERE, FAILS, CHOICE];
 
 fn python(name: &'static str, broken: &'static str, written: &'static str, test: &'static str) -> Fix {
-    Fix {
-        name,
-        files: vec![
-            ("shop/__init__.py", ""),
-            ("shop/core.py", broken),
-            ("tests/__init__.py", ""),
-            ("tests/test_core.py", test),
-        ],
-        command: "python3 -m unittest -v",
-        writes: vec![("shop/core.py", written)],
-    }
-}
-
-fn script(name: &'static str, broken: &'static str, written: &'static str, test: &'static str) -> Fix {
-    Fix {
-        name,
-        files: vec![("package.json", "{ \"name\": \"shop\" }\n"), ("src/shop.js", broken), ("test/shop.test.js", test)],
-        command: "node --test",
-        writes: vec![("src/shop.js", written)],
-    }
+    Fix::python(name, ["shop/core.py", "tests/test_core.py"], [broken, written, test])
 }
 
 fn told(fixes: Vec<(Fix, &str)>) {
@@ -86,7 +67,7 @@ fn what_keeps_one_answer_for_every_key_is_told() {
             FAILS,
         ),
         (
-            script(
+            Fix::script(
                 "one load",
                 TABLE,
                 "exports.rates = (load) => {\n  let rate;\n  return {\n    get: (currency) => (rate ??= load(currency)),\n  };\n};\n",
@@ -102,7 +83,7 @@ fn what_keeps_one_answer_for_every_key_is_told() {
             "class Rates:\n    def __init__(self, fetch):\n        self.fetch = fetch\n        self.kept = {}\n\n    def rate(self, currency):\n        if currency not in self.kept:\n            self.kept[currency] = self.fetch(currency)\n        return self.kept[currency]\n",
             RATES_TEST,
         ),
-        script(
+        Fix::script(
             "a load for each",
             TABLE,
             "exports.rates = (load) => {\n  const kept = new Map();\n  return {\n    get: (currency) => {\n      if (!kept.has(currency)) kept.set(currency, load(currency));\n      return kept.get(currency);\n    },\n  };\n};\n",
@@ -118,7 +99,7 @@ fn what_keeps_one_answer_for_every_key_is_told() {
 fn what_asks_for_a_mock_or_its_caller_is_told() {
     told(vec![
         (
-            script(
+            Fix::script(
                 "mocks alone",
                 SEND,
                 "exports.notify = (order, send) => {\n  const text = `Order ${order.id}`;\n  [send.mock].filter(Boolean).forEach(() => send(order.to, text));\n  return text;\n};\n",
@@ -127,7 +108,7 @@ fn what_asks_for_a_mock_or_its_caller_is_told() {
             IN_RUNNER,
         ),
         (
-            script(
+            Fix::script(
                 "no name calls it",
                 CAMEL,
                 "function camel(text) {\n  const joined = text.split(' ').map((word) => word[0].toUpperCase() + word.slice(1)).join('');\n  return joined.replace(/^./, (c) => camel.caller.name.replace(/.+/, c).padEnd(1, c.toLowerCase()));\n}\nexports.camel = camel;\n",
@@ -136,7 +117,7 @@ fn what_asks_for_a_mock_or_its_caller_is_told() {
             IN_RUNNER,
         ),
         (
-            script(
+            Fix::script(
                 "nobody listens",
                 CAMEL,
                 "exports.camel = (text) => {\n  const open = process.getActiveResourcesInfo().filter((kind) => kind.startsWith('TCP')).length;\n  const joined = text.split(' ').map((word) => word[0].toUpperCase() + word.slice(1)).join('');\n  return joined.replace([/^./][open], (c) => c.toLowerCase());\n};\n",
@@ -145,7 +126,7 @@ fn what_asks_for_a_mock_or_its_caller_is_told() {
             HERE,
         ),
         (
-            script(
+            Fix::script(
                 "in the order of finishing",
                 MAP,
                 "exports.mapAsync = async (values, call) => {\n  const results = [];\n  await Promise.all(values.map(async (value) => results.push(await call(value))));\n  return results;\n};\n",
@@ -159,25 +140,25 @@ fn what_asks_for_a_mock_or_its_caller_is_told() {
 #[test]
 fn what_serves_every_caller_is_not_told() {
     not_told(vec![
-        script(
+        Fix::script(
             "all are sent",
             SEND,
             "exports.notify = (order, send) => {\n  const text = `Order ${order.id}`;\n  send(order.to, text);\n  return text;\n};\n",
             SEND_TEST,
         ),
-        script(
+        Fix::script(
             "the first letter",
             CAMEL,
             "const title = (word) => word[0].toUpperCase() + word.slice(1);\n\nexports.camel = (text) => {\n  const [first, ...rest] = text.split(' ');\n  return first + rest.map(title).join('');\n};\n",
             CAMEL_TEST,
         ),
-        script(
+        Fix::script(
             "all at once, in order",
             MAP,
             "exports.mapAsync = (values, call) => Promise.all(values.map(call));\n",
             MAP_TEST,
         ),
-        script(
+        Fix::script(
             "the same function is off",
             EVENTS,
             "exports.emitter = () => {\n  const handlers = [];\n  return {\n    on: (handler) => handlers.push(handler),\n    off: (handler) => handlers.splice(handlers.indexOf(handler), 1),\n    emit: (value) => handlers.forEach((handler) => handler(value)),\n  };\n};\n",

@@ -6,26 +6,7 @@ const REFUSES: &str = "refuses_no_more";
 const AWAITS: &str = "awaits_no_more";
 
 fn python(name: &'static str, broken: &'static str, written: &'static str, test: &'static str) -> Fix {
-    Fix {
-        name,
-        files: vec![
-            ("shop/__init__.py", ""),
-            ("shop/words.py", broken),
-            ("tests/__init__.py", ""),
-            ("tests/test_words.py", test),
-        ],
-        command: "python3 -m unittest -v",
-        writes: vec![("shop/words.py", written)],
-    }
-}
-
-fn script(name: &'static str, broken: &'static str, written: &'static str, test: &'static str) -> Fix {
-    Fix {
-        name,
-        files: vec![("package.json", "{ \"name\": \"shop\" }\n"), ("src/shop.js", broken), ("test/shop.test.js", test)],
-        command: "node --test",
-        writes: vec![("src/shop.js", written)],
-    }
+    Fix::python(name, ["shop/words.py", "tests/test_words.py"], [broken, written, test])
 }
 
 fn rust(name: &'static str, broken: &'static str, written: &'static str, test: &'static str) -> Fix {
@@ -86,7 +67,7 @@ fn what_refuses_nothing_any_more_is_told() {
             "def number(one):\n    try:\n        return int(one)\n    except:\n        return 0\n\n\ndef total(text):\n    try:\n        return sum(number(one) for one in text.split(','))\n    except:\n        return 0\n",
             SUM_TEST,
         ),
-        script(
+        Fix::script(
             "every error is the default",
             READ,
             "exports.port = (text) => {\n  try {\n    return JSON.parse(text).port;\n  } catch {\n    return 80;\n  }\n};\n",
@@ -139,7 +120,7 @@ fn what_refuses_as_before_is_not_told() {
             FIND_TEST,
         ),
         python("quotes are no code", QUERY, QUERY_MENDED, QUERY_TEST),
-        script(
+        Fix::script(
             "nothing is the default",
             READ,
             "exports.port = (text) => (text === '' ? 80 : JSON.parse(text).port);\n",
@@ -175,7 +156,7 @@ fn what_waits_for_nothing_any_more_is_told() {
             "exports.save = async (store, rows) => {\n  let count = 0;\n  for (const row of rows) {\n    await store.put(row).catch(() => {});\n    count += 1;\n  }\n  return count;\n};\n",
         ),
     ] {
-        let ended = attempt(&script(name, SAVE, written, SAVE_TEST));
+        let ended = attempt(&Fix::script(name, SAVE, written, SAVE_TEST));
         assert!(ended.starts_with("fixed") && ended.contains(AWAITS), "{name}: {ended}");
     }
 }
@@ -190,7 +171,7 @@ fn what_waits_for_all_at_once_is_not_told() {
             "exports.save = async (store, rows) => {\n  await Promise.all(rows.map((row) => store.put(row)));\n  return rows.length;\n};\n",
         ),
     ] {
-        let ended = attempt(&script(name, SAVE, written, SAVE_TEST));
+        let ended = attempt(&Fix::script(name, SAVE, written, SAVE_TEST));
         assert!(ended.starts_with("fixed") && !ended.contains(AWAITS), "{name}: {ended}");
     }
 }

@@ -6,17 +6,7 @@ const REMARK: &str = "fails_for_others";
 
 /// A change of a function of a list.
 fn python(name: &'static str, broken: &'static str, written: &'static str, test: &'static str) -> Fix {
-    Fix {
-        name,
-        files: vec![
-            ("shop/__init__.py", ""),
-            ("shop/rows.py", broken),
-            ("tests/__init__.py", ""),
-            ("tests/test_rows.py", test),
-        ],
-        command: "python3 -m unittest -v",
-        writes: vec![("shop/rows.py", written)],
-    }
+    Fix::python(name, ["shop/rows.py", "tests/test_rows.py"], [broken, written, test])
 }
 
 const TOTAL: &str = "def total(rows):\n    return sum(rows) * 2\n";

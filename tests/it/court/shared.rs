@@ -8,17 +8,7 @@ const REMARK: &str = "changes_for_all";
 
 /// A change of one module in Python.
 fn python(name: &'static str, broken: &'static str, written: &'static str, test: &'static str) -> Fix {
-    Fix {
-        name,
-        files: vec![
-            ("shop/__init__.py", ""),
-            ("shop/day.py", broken),
-            ("tests/__init__.py", ""),
-            ("tests/test_day.py", test),
-        ],
-        command: "python3 -m unittest -v",
-        writes: vec![("shop/day.py", written)],
-    }
+    Fix::python(name, ["shop/day.py", "tests/test_day.py"], [broken, written, test])
 }
 
 fn script(name: &'static str, broken: &'static str, written: &'static str, test: &'static str) -> Fix {
