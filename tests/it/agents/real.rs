@@ -39,28 +39,27 @@ impl Mock {
     fn start(folder: &Path) -> Self {
         let script = folder.join("mock.py");
         std::fs::write(&script, include_str!("mock.py")).expect("the mock");
-        let port =
-            std::net::TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port").port();
         let errors = std::fs::File::create(folder.join("mock.errors")).expect("a file");
         let mut command = Command::new("python3");
-        command.arg(script).arg(port.to_string()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
-        let mock = Self { process: command.spawn().expect("python3"), url: format!("http://127.0.0.1:{port}") };
-        for _ in 0..200 {
-            if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                return mock;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(50));
-        }
-        panic!("the mock does not answer");
+        // The server takes a free port itself and tells it: one that was free a moment ago may be another's by now.
+        command.arg(script).arg("0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors);
+        let mut process = command.spawn().expect("python3");
+        let mut told = String::new();
+        let out = process.stdout.take().expect("its output");
+        BufReader::new(out).read_line(&mut told).expect("a line");
+        let port: u16 = told.trim().parse().expect("the port of the mock");
+        Self { process, url: format!("http://127.0.0.1:{port}") }
     }
 
     fn ask(&self, path: &str, body: Option<&Value>) -> String {
         let mut command = Command::new("curl");
-        command.args(["-sS", "--max-time", "20"]).arg(format!("{}{path}", self.url));
+        command.args(["-sS", "--fail", "--max-time", "20"]).arg(format!("{}{path}", self.url));
         if let Some(body) = body {
             command.arg("--data-binary").arg(body.to_string());
         }
-        String::from_utf8(command.output().expect("curl").stdout).expect("text")
+        let answer = command.output().expect("curl");
+        assert!(answer.status.success(), "the mock does not answer: {}", String::from_utf8_lossy(&answer.stderr));
+        String::from_utf8(answer.stdout).expect("text")
     }
 }
 

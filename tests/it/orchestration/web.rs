@@ -1,7 +1,6 @@
 //! Tools behind an address: requests to a web service, and a server of tools over streamable HTTP. The service is a program of its own.
 
 use std::io::{BufRead as _, BufReader};
-use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -414,7 +413,8 @@ fn the_reference_server_over_http_is_used_by_a_librarian() {
     let program = super::mcp::installed("mcp-server-everything");
     let folder = tempfile::tempdir().expect("a folder");
     let log = std::fs::File::create(folder.path().join("log")).expect("a file");
-    let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
+    // Below the ports that the system gives away by itself, or another test may have it before the server does.
+    let port = 20_000 + std::process::id() % 10_000;
     let mut child = Command::new(program)
         .arg("streamableHttp")
         .env("PORT", port.to_string())
@@ -423,8 +423,10 @@ fn the_reference_server_over_http_is_used_by_a_librarian() {
         .spawn()
         .expect("node");
     let began = Instant::now();
-    while TcpStream::connect(("127.0.0.1", port)).is_err() {
-        assert!(began.elapsed() < Duration::from_secs(60), "it does not listen");
+    let said = || std::fs::read_to_string(folder.path().join("log")).expect("a log");
+    while !said().contains(&format!("listening on port {port}")) {
+        assert!(began.elapsed() < Duration::from_secs(60), "it does not listen: {}", said());
+        std::thread::yield_now();
     }
     let config = format!("agent:\n  toolHosts: [127.0.0.1]\n  mcp: {{real: {{url: 'http://127.0.0.1:{port}/mcp'}}}}\n");
     let run = run(
@@ -434,7 +436,7 @@ fn the_reference_server_over_http_is_used_by_a_librarian() {
             ("mcp__real__get-sum", r#"{"a": 2, "b": 3}"#),
         ]),
     );
-    let said = std::fs::read_to_string(folder.path().join("log")).expect("a log");
+    let said = said();
     child.kill().expect("killed");
     child.wait().expect("over");
     assert_eq!(run.said.code, 0, "{}", run.said.all());
