@@ -1,6 +1,6 @@
 //! What upshift itself adds to a run, measured on the built program with a model that answers at once.
 //!
-//! `cargo bench --bench overhead`, with `-- gateway` for the gateway alone (`-- gateway check` fails above a limit), `-- joining` for the logs of many jobs. Each figure stands beside its limit (issue: the loop) and, where there is one, beside the
+//! `cargo bench --bench overhead`, with `-- gateway` for the gateway alone (`-- gateway check` fails above a limit), `-- joining` for the logs of many jobs, `-- against PROGRAM` for another build beside this one. Each figure stands beside its limit (issue: the loop) and, where there is one, beside the
 //! floor: what the same work costs without upshift in the same run. CPU is user + system time of the program and all
 //! its children, less what the tests alone take. Folders lie in memory where there is such a place: a disk's file system takes longer the more
 //! files were removed just before, as they are between two runs of a benchmark. Medians over [`RUNS`] runs; of CPU time the mean. Measured is the shipped program,
@@ -14,6 +14,7 @@
     reason = "a benchmark stops at the first surprise, starts the program and prints"
 )]
 
+mod against;
 mod confinement;
 mod gateway;
 mod joining;
@@ -64,6 +65,9 @@ fn measure() {
     println!("what upshift adds to a run (medians of {RUNS}), measured on {build}\n");
     if only_gateway {
         return passed_on(program);
+    }
+    if let Some(other) = std::env::args_os().skip_while(|word| word != "against").nth(1) {
+        return against::compare(program, Path::new(&other));
     }
     start_up(program);
     confined(program);
@@ -128,13 +132,15 @@ fn timed(mut command: Command) -> f64 {
 fn start_up(program: &Path) {
     let project = SHELL.unpack();
     let spawn = || timed(Command::new("true"));
-    let check = || {
-        let mut command = model::upshift(program, project.path(), "http://127.0.0.1:9");
-        command.args(["check", "--tiers", "claude-haiku-5-5 x5 > claude-sonnet-5-5 x3", "--test-command", "true"]);
-        timed(command)
-    };
-    let (floor, value) = (median((0..RUNS).map(|_| spawn()).collect()), median((0..RUNS).map(|_| check()).collect()));
+    let floor = median((0..RUNS).map(|_| spawn()).collect());
+    let value = median((0..RUNS).map(|_| readied(program, project.path())).collect());
     line("start-up (check: config, catalogue, plan)", value, "ms", 5.0, Some(format!("{floor:.2} ms for `true`")));
+}
+
+fn readied(program: &Path, project: &Path) -> f64 {
+    let mut command = model::upshift(program, project, "http://127.0.0.1:9");
+    command.args(["check", "--tiers", "claude-haiku-5-5 x5 > claude-sonnet-5-5 x3", "--test-command", "true"]);
+    timed(command)
 }
 
 /// From the start of a child to the knowledge of its end.
