@@ -422,7 +422,12 @@ fn read_file(checkout: &Path, path: &str) -> FileContent {
 
 /// The questions that configuration may ask of the catalogue, which stands right of it.
 fn catalogue_for_config() -> Catalogue {
-    Catalogue { lookup: catalogue::lookup, endpoint: built_in, default_ladder: catalogue::default_ladder }
+    Catalogue {
+        lookup: catalogue::lookup,
+        names: catalogue::names,
+        endpoint: built_in,
+        default_ladder: catalogue::default_ladder,
+    }
 }
 
 fn built_in(provider: &str) -> Option<BuiltInEndpoint> {

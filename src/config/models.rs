@@ -376,13 +376,25 @@ impl<'d> Registry<'d> {
         // A half-priced model was told of already.
         let half_priced = section.is_some_and(|section| section.input_per_1m.or(section.output_per_1m).is_some());
         if info.price.is_none() && !half_priced && !self.failed_providers.contains(&id.provider) {
+            let spelling = self.meant(id).map_or_else(
+                || "Check the spelling".to_owned(),
+                |name| format!("Did you mean `{}/{name}`? If not, check the spelling", id.provider),
+            );
             let fix = format!(
-                "Check the spelling, or price it in dollars per million tokens: \
+                "{spelling}, or price it in dollars per million tokens: \
                  `models: {{\"{id}\": {{inputPer1M: 3, outputPer1M: 15}}}}` (0 and 0 if it costs nothing)."
             );
             faults.add(path, format!("`{id}` has no known price, and the run has a cost cap"), fix);
         }
         self.facts.0.insert(id.clone(), info);
+    }
+
+    /// The known model whose name was mistyped. Another number is another model, and no slip.
+    fn meant(&self, id: &ModelId) -> Option<&'static str> {
+        let digits = |name: &str| name.chars().filter(char::is_ascii_digit).collect::<String>();
+        let number = digits(&id.model);
+        let known = (self.catalogue.names)(&id.provider);
+        nearest(&id.model, known.into_iter().filter(|name| digits(name) == number))
     }
 }
 

@@ -211,6 +211,8 @@ pub struct BuiltInEndpoint {
 pub struct Catalogue {
     /// Price, window and limits, aliases followed. `None` when the catalogue does not know the model.
     pub lookup: fn(&ModelId) -> Option<ModelInfo>,
+    /// The names of a provider's models that are known.
+    pub names: fn(&str) -> Vec<&'static str>,
     /// The endpoint of a built-in provider. `None` for any other name and for `cassette`, which has none.
     pub endpoint: fn(&str) -> Option<BuiltInEndpoint>,
     /// The ladder of a provider when nothing is configured, in shorthand. `None` when it has none.

@@ -237,6 +237,13 @@ pub fn lookup(id: &ModelId) -> Option<ModelInfo> {
     })
 }
 
+/// The names of the models of a vendor that the catalogue knows.
+#[must_use]
+pub fn names(vendor: &str) -> Vec<&'static str> {
+    let known = catalogue().vendors.get(vendor);
+    known.into_iter().flat_map(|vendor| &vendor.models).map(|entry| entry.name.as_str()).collect()
+}
+
 /// The end of a model: from a day on its vendor refuses calls of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retirement {

@@ -58,9 +58,9 @@ pub(super) fn resume(view: &RunView, rest: &str) -> Sentence {
         return Sentence::plain("Run upshift again: the audit log was off, and a run without one cannot be resumed.");
     };
     if view.kept_in != Whereabouts::Here {
-        return Sentence::plain("Run the job again, or comment ")
+        return Sentence::plain("Run the job again (on a pull request, comment ")
             .code("/upshift retry")
-            .ours(" on the pull request: a new run starts from the branch as it is then.");
+            .ours("): a new run starts from the branch as it is then.");
     }
     let mut command = format!("upshift resume {}", plain_id(run.run_id.short()));
     if db != DEFAULT_AUDIT_DB {

@@ -5,7 +5,7 @@ use upshift::domain::catalogue::{ModelInfo, Price};
 use upshift::domain::model_id::ModelId;
 
 /// The catalogue.
-pub(super) const CATALOGUE: Catalogue = Catalogue { lookup, endpoint, default_ladder };
+pub(super) const CATALOGUE: Catalogue = Catalogue { lookup, names, endpoint, default_ladder };
 
 fn lookup(id: &ModelId) -> Option<ModelInfo> {
     let (window, input, output) = match (id.provider.as_str(), id.model.as_str()) {
@@ -30,6 +30,10 @@ fn lookup(id: &ModelId) -> Option<ModelInfo> {
         tools: true,
         source: "test, 2026-01-01".to_owned(),
     })
+}
+
+fn names(provider: &str) -> Vec<&'static str> {
+    if provider == "anthropic" { vec!["claude-haiku-4-5", "claude-sonnet-4-5"] } else { Vec::new() }
 }
 
 fn endpoint(provider: &str) -> Option<BuiltInEndpoint> {

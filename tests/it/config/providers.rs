@@ -57,6 +57,17 @@ fn no_key_ever_stands_in_a_plan() {
 }
 
 #[test]
+fn a_mistyped_model_is_told_which_was_meant_and_another_version_is_no_slip() {
+    let meant = told(&configured("tiers: anthropic/claude-haikuu-4-5 x1\n"));
+    assert!(
+        meant.contains("Did you mean `anthropic/claude-haiku-4-5`? If not, check the spelling, or price it"),
+        "{meant}"
+    );
+    let newer = told(&configured("tiers: anthropic/claude-haiku-4-6 x1\n"));
+    assert!(newer.contains("Fix: Check the spelling, or price it"), "{newer}");
+}
+
+#[test]
 fn a_model_without_a_price_is_refused_and_can_be_priced() {
     let unpriced = "tiers: openai/gpt-secret x1\n";
     let told = told(&configured(unpriced));

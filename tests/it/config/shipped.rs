@@ -8,7 +8,12 @@ use upshift::model::{catalogue, endpoint as model_endpoint};
 
 use super::{configured, flagged, keys};
 
-const SHIPPED: Catalogue = Catalogue { lookup: catalogue::lookup, endpoint, default_ladder: catalogue::default_ladder };
+const SHIPPED: Catalogue = Catalogue {
+    lookup: catalogue::lookup,
+    names: catalogue::names,
+    endpoint,
+    default_ladder: catalogue::default_ladder,
+};
 
 fn endpoint(provider: &str) -> Option<BuiltInEndpoint> {
     let known = catalogue::built_in_endpoint(provider)?;
