@@ -82,7 +82,7 @@ fn assert_ended_by(signal: &str, code: i32) {
             Scripted::Hang
         }
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let path = database.to_str().expect("text").to_owned();
     let tests = format!("mkdir -p left/.git; {}", project.test_command);
     let args = ["run", "--audit-db", &path, "--tiers", "claude-haiku-4-5 x2", "--test-command", &tests];
@@ -116,7 +116,7 @@ fn assert_ended_by(signal: &str, code: i32) {
 fn runs_beside_each_other_do_not_end_each_others_tests() {
     let projects: Vec<Project> = (0..4).map(|_| Project::python()).collect();
     let server = ModelServer::start(script);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let running: Vec<_> = projects
         .iter()
         .map(|project| {

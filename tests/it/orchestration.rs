@@ -81,7 +81,9 @@ impl Held {
         let project = crate::world::project::Project::python();
         project.write(".github/upshift.yml", config);
         let server = crate::world::model_server::ModelServer::start(script);
-        let program = crate::world::program::Program::with_anthropic(&server.url()).with("UPSHIFT_CRASH_AFTER", kill);
+        let program = crate::world::program::Program::with_anthropic(&server.url())
+            .without_court()
+            .with("UPSHIFT_CRASH_AFTER", kill);
         let folder = project.path();
         let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
         let database = folder.parent().expect("a parent").join(format!("{name}.held.db"));

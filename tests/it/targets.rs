@@ -35,7 +35,7 @@ struct Scene {
 impl Scene {
     fn new(script: impl FnMut(&Request) -> Scripted + Send + 'static) -> Self {
         let server = ModelServer::start(script);
-        let program = Program::with_anthropic(&server.url());
+        let program = Program::with_anthropic(&server.url()).without_court();
         Self { project: Project::python(), program, server, other: None }
     }
 

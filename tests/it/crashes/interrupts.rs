@@ -70,7 +70,7 @@ fn mends(request: &Request) -> Scripted {
 fn an_interrupted_baseline_is_taken_anew() {
     let project = gated(1);
     let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let child = start(&program, &project, "claude-haiku-4-5 x1", "sh check.sh");
     let said = interrupt_at_the_gate(child, &project);
     assert_eq!(said.code, 130, "{}", said.all());
@@ -92,7 +92,7 @@ fn an_interrupted_baseline_is_taken_anew() {
 #[test]
 fn a1_tests_that_no_run_judged_again_are_never_called_fixed() {
     let project = gated(2); // the second look, for tests that fail now and then
-    let program = Program::with_anthropic("http://127.0.0.1:9");
+    let program = Program::with_anthropic("http://127.0.0.1:9").without_court();
     let child = start(&program, &project, "claude-haiku-4-5 x1", "sh check.sh");
     let said = interrupt_at_the_gate(child, &project);
     assert_eq!(said.code, 130, "{}", said.all());
@@ -180,7 +180,7 @@ fn a7_a_ctrl_c_while_a_change_is_judged_has_it_judged_to_the_end() {
     assert!(made.success());
     project.write(".gitignore", "runs\ngate\ngo\n");
     let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let database = database_of(&project).to_str().expect("text").to_owned();
     let run = ["run", "--audit-db", &database, "--tiers", "claude-haiku-4-5 x2", "--test-command", "sh check.sh"];
     let upshift = program.command(project.path(), &run);
@@ -202,7 +202,7 @@ fn a7_a_ctrl_c_while_a_change_is_judged_has_it_judged_to_the_end() {
 fn a_resumed_run_is_told_line_by_line_too() {
     let project = gated(3); // the first two are the baseline, looked at twice
     let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let said = interrupt_at_the_gate(start(&program, &project, "claude-haiku-4-5 x2", "sh check.sh"), &project);
     assert_eq!(said.code, 130, "{}", said.all());
     let database = database_of(&project);
@@ -226,7 +226,7 @@ fn a_resumed_run_is_told_line_by_line_too() {
 fn a_change_whose_judging_was_interrupted_is_judged_on_resume_and_not_paid_for_again() {
     let project = gated(3); // the first two are the baseline, looked at twice
     let server = ModelServer::start(mends);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let child = start(&program, &project, "claude-haiku-4-5 x2", "sh check.sh");
     let said = interrupt_at_the_gate(child, &project);
     assert_eq!(said.code, 130, "{}", said.all());
@@ -253,7 +253,7 @@ fn a_last_iteration_that_was_interrupted_ends_the_ladder_on_resume() {
         asked.send(()).expect("somebody listens");
         Scripted::Hang
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let child = start(&program, &project, "claude-haiku-4-5 x1", project.test_command);
     was_asked.recv_timeout(std::time::Duration::from_secs(60)).expect("asked");
 
@@ -294,7 +294,7 @@ fn a_green_tree_that_the_critic_rejected_is_reviewed_again_also_after_a_kill() {
             }
             mends(request)
         });
-        let program = Program::with_anthropic(&server.url()).with("UPSHIFT_CRASH_AFTER", crash);
+        let program = Program::with_anthropic(&server.url()).without_court().with("UPSHIFT_CRASH_AFTER", crash);
         let child = start(&program, &project, "claude-haiku-4-5 x2 full", project.test_command);
         let mut said = Said::from(child.wait_with_output().expect("ended"));
         let program = program.with("UPSHIFT_CRASH_AFTER", "");

@@ -63,7 +63,7 @@ fn b8_a_terminal_that_goes_away_ends_the_run_in_order() {
             Scripted::Hang
         }
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let command = program.command(project.path(), &arguments(&project, &database, "claude-haiku-4-5 x2"));
     let mut command = behind(&command, &["python3", "-c", TERMINAL]);
     let mut child =
@@ -90,7 +90,7 @@ fn b8_a_hangup_does_not_count_under_nohup() {
         }
         script(request)
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let command = program.command(project.path(), &arguments(&project, &database, "claude-sonnet-4-5 x1"));
     let mut command = behind(&command, &["sh", "-c", "trap '' HUP; exec \"$0\" \"$@\""]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
@@ -379,7 +379,7 @@ fn b8_a_living_run_is_not_a_killed_one_and_an_interrupted_one_is_not_in_the_way(
                 Scripted::Hang
             }
         });
-        let program = Program::with_anthropic(&server.url());
+        let program = Program::with_anthropic(&server.url()).without_court();
         let args = arguments(&project, &database, "claude-sonnet-4-5 x1");
         let mut command = program.command(project.path(), &args);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
@@ -406,7 +406,7 @@ fn b8_a_living_run_is_not_a_killed_one_and_an_interrupted_one_is_not_in_the_way(
 fn b8_a_run_without_a_log_is_known_to_nobody() {
     let project = Project::python();
     let server = ModelServer::start(script);
-    let dying = Program::with_anthropic(&server.url()).with("UPSHIFT_CRASH_AFTER", "tool_finished:2");
+    let dying = Program::with_anthropic(&server.url()).without_court().with("UPSHIFT_CRASH_AFTER", "tool_finished:2");
     let args = ["run", "--no-audit", "--tiers", "claude-sonnet-4-5 x1", "--test-command", project.test_command];
     assert_eq!(dying.run(project.path(), &args).code, -9);
     let program = dying.with("UPSHIFT_CRASH_AFTER", "");
@@ -477,7 +477,7 @@ fn b8_what_code_of_a_killed_run_did_to_other_files_is_put_back() {
 fn b8_the_ways_out_name_no_log_where_it_is_the_usual_one() {
     let project = Project::python();
     let server = ModelServer::start(script);
-    let dying = Program::with_anthropic(&server.url()).with("UPSHIFT_CRASH_AFTER", "tool_finished:2");
+    let dying = Program::with_anthropic(&server.url()).without_court().with("UPSHIFT_CRASH_AFTER", "tool_finished:2");
     let args = ["run", "--tiers", "claude-sonnet-4-5 x1", "--test-command", project.test_command];
     assert_eq!(dying.run(project.path(), &args).code, -9);
     let program = dying.with("UPSHIFT_CRASH_AFTER", "");

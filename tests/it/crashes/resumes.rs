@@ -38,7 +38,8 @@ fn a_recording_and_its_replay_go_on_where_they_were_killed() {
         let tape = tape.to_str().expect("text").to_owned();
         let server = ModelServer::start(mends);
         let args = ["--tiers", "claude-haiku-4-5 x1", "--record", &tape];
-        let recorded = killed_and_resumed(Program::with_anthropic(&server.url()), &project, crash, &args);
+        let recorded =
+            killed_and_resumed(Program::with_anthropic(&server.url()).without_court(), &project, crash, &args);
         assert_eq!(recorded.code, 0, "{crash}: {}", recorded.all());
         assert_eq!(server.requests().len(), 3);
         server.finish();
@@ -86,7 +87,7 @@ fn the_log_is_found_where_the_configuration_puts_it() {
     let project = Project::python();
     project.write(".github/upshift.yml", "global: { auditDbPath: logs/runs.db }\n");
     let server = ModelServer::start(mends);
-    let dying = Program::with_anthropic(&server.url()).with("UPSHIFT_CRASH_AFTER", "tool_finished:2");
+    let dying = Program::with_anthropic(&server.url()).without_court().with("UPSHIFT_CRASH_AFTER", "tool_finished:2");
     let args = ["run", "--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command];
     assert_eq!(dying.run(project.path(), &args).code, -9);
     let program = dying.with("UPSHIFT_CRASH_AFTER", "");

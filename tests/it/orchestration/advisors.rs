@@ -41,7 +41,7 @@ fn run_with(cap: &str, format: &str, advisor: impl Fn(&Request, bool) -> Scripte
         }
         .into()
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let database = project
         .path()
         .parent()

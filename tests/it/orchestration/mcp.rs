@@ -67,7 +67,7 @@ impl Run {
         let server = ModelServer::start(full_mode((project.source, project.wrong, project.right), librarian));
         let database = project.path().parent().expect("a parent").join(format!("{mark}.db"));
         let path = database.to_str().expect("text");
-        let program = Program::with_anthropic(&server.url()).with("TEAM_WORD", NAMED);
+        let program = Program::with_anthropic(&server.url()).without_court().with("TEAM_WORD", NAMED);
         let args = ["run", "--tiers", TIERS, "--audit-db", path, "--test-command", project.test_command];
         let said = program.run(project.path(), &args);
         let requests = server.requests();
@@ -230,7 +230,7 @@ fn a_killed_run_leaves_no_server_and_goes_on_with_a_new_one() {
     let server = ModelServer::start(full_mode((project.source, project.wrong, project.right), looks));
     let database = project.path().parent().expect("a parent").join("killed.db");
     let path = database.to_str().expect("text");
-    let dying = Program::with_anthropic(&server.url()).with("UPSHIFT_CRASH_AFTER", "tool_finished:1");
+    let dying = Program::with_anthropic(&server.url()).without_court().with("UPSHIFT_CRASH_AFTER", "tool_finished:1");
     let args = ["run", "--tiers", TIERS, "--audit-db", path, "--test-command", project.test_command];
     let killed = dying.run(project.path(), &args);
     assert_eq!(killed.code, -9, "{}", killed.all());
@@ -256,7 +256,7 @@ fn a_run_that_is_ended_while_a_tool_is_at_work_leaves_no_process_and_names_the_s
     let server = ModelServer::start(full_mode((project.source, project.wrong, project.right), librarian));
     let database = project.path().parent().expect("a parent").join(format!("{mark}.db"));
     let path = database.to_str().expect("text");
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let args = ["run", "--tiers", TIERS, "--audit-db", path, "--test-command", project.test_command];
     let mut command = program.command(project.path(), &args);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
@@ -295,7 +295,7 @@ fn a_variable_of_the_job_is_given_to_no_server() {
         project.write(".github/upshift.yml", &config);
         project.commit();
         let server = ModelServer::serving([]);
-        let program = Program::with_anthropic(&server.url()).with(name, NAMED);
+        let program = Program::with_anthropic(&server.url()).without_court().with(name, NAMED);
         let args = ["run", "--tiers", TIERS, "--audit-db", "off", "--test-command", project.test_command];
         let said = program.run(project.path(), &args);
         assert_eq!(said.code, 2, "{name}: {}", said.all());

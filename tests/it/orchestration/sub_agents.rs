@@ -42,7 +42,7 @@ fn run(
         }
         Say::call("edit_file", json!({ "path": source, "old_text": wrong, "new_text": right })).usage(900, 40).into()
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let name = project.path().file_name().expect("a name").to_string_lossy().into_owned();
     let database = project.path().parent().expect("a parent").join(format!("{name}.called.db"));
     let path = database.to_str().expect("text");

@@ -68,7 +68,7 @@ fn collector_of(answers: &[(&'static str, &'static str)]) -> (String, Seen) {
 fn run(variables: &[(&str, &str)]) -> (Said, usize) {
     let project = Project::python();
     let server = ModelServer::start(full_mode((project.source, project.wrong, project.right), |_| brief()));
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let program = variables.iter().fold(program, |program, (name, value)| program.with(name, value));
     let args = ["run", "--tiers", TIERS, "--audit-db", "audit.db", "--test-command", project.test_command];
     let said = program.run(project.path(), &args);

@@ -24,7 +24,7 @@ fn a_run_in_full_mode_is_one_tree_in_which_each_operation_lies_within_the_one_ab
         _ => brief(),
     };
     let server = ModelServer::start(full_mode((project.source, project.wrong, project.right), librarian));
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let command = project.test_command;
     let said =
         program.run(project.path(), &["run", "--tiers", TIERS, "--audit-db", "audit.db", "--test-command", command]);

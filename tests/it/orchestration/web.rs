@@ -83,6 +83,7 @@ fn run(config: &str, librarian: impl Fn(&Request) -> Scripted + Send + 'static) 
     let name = project.path().file_name().expect("a name").to_string_lossy().into_owned();
     let database = project.path().parent().expect("a parent").join(format!("{name}.web.db"));
     let program = Program::with_anthropic(&server.url())
+        .without_court()
         .with("TRACKER_AUTH", &format!("Bearer {SECRET}"))
         .with("WITH_PASSWORD", "Basic c2VjdXNlcjpIdW50ZXIyLVN1cGVyOTk=")
         .with("WITH_WORDS", "Token token=\"zq81-Kx92mmXp0aa\",v=1")
@@ -378,7 +379,8 @@ fn check_and_doctor_say_which_tools_are_configured_and_which_cannot_be_had() {
     );
     project.write(".github/upshift.yml", &config);
     project.commit();
-    let program = Program::with_anthropic("http://127.0.0.1:1").with("TRACKER_AUTH", &format!("Bearer {SECRET}"));
+    let program =
+        Program::with_anthropic("http://127.0.0.1:1").without_court().with("TRACKER_AUTH", &format!("Bearer {SECRET}"));
     let ladder = ["--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command];
     let ask = |args: &[&str]| program.run(project.path(), &[args, &ladder].concat());
     let checked = ask(&["check"]);
@@ -462,7 +464,8 @@ fn a_server_behind_an_address_is_bidden_farewell_when_the_run_is_stopped() {
         }
     };
     let server = ModelServer::start(full_mode((project.source, project.wrong, project.right), librarian));
-    let program = Program::with_anthropic(&server.url()).with("TRACKER_AUTH", &format!("Bearer {SECRET}"));
+    let program =
+        Program::with_anthropic(&server.url()).without_court().with("TRACKER_AUTH", &format!("Bearer {SECRET}"));
     let args = ["run", "--tiers", TIERS, "--test-command", project.test_command];
     let child = program.command(project.path(), &args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.expect("the program starts");

@@ -76,7 +76,8 @@ impl Full {
         let [fill, full] = ["fill", "full"].map(|name| folder.path().join(name));
         let server = ModelServer::start_with(priced(), fills(answer, fill.clone(), full.clone()));
         let home = state_home(&disk, &large);
-        let program = Program::with_anthropic(&server.url()).with("XDG_STATE_HOME", home.to_str().expect("text"));
+        let program =
+            Program::with_anthropic(&server.url()).without_court().with("XDG_STATE_HOME", home.to_str().expect("text"));
         let log = disk.join("upshift/audit.db");
         let args = ["run", "--audit-db", log.to_str().expect("text"), "--tiers", "claude-haiku-4-5 x1"];
         let rest = ["--format", "json", "--test-command", project.test_command];
@@ -206,7 +207,8 @@ fn a2_trees_that_no_disk_takes_end_the_run_and_lose_nothing() {
         }
         let [fill, full, log] = ["fill", "full", "audit.db"].map(|name| folder.path().join(name));
         let server = ModelServer::start_with(priced(), fills(mend(&project), fill.clone(), full.clone()));
-        let program = Program::with_anthropic(&server.url()).with("XDG_STATE_HOME", disk.to_str().expect("text"));
+        let program =
+            Program::with_anthropic(&server.url()).without_court().with("XDG_STATE_HOME", disk.to_str().expect("text"));
         let path = log.to_str().expect("text");
         let args = ["run", "--audit-db", path, "--tiers", "claude-haiku-4-5 x1", "--format", "json", "--test-command"];
         let run = program.command(project.path(), &[&args[..], &[project.test_command]].concat());
@@ -249,7 +251,7 @@ fn a2_trees_that_no_disk_takes_end_the_run_and_lose_nothing() {
 fn a_report_that_cannot_be_written_changes_nothing_of_the_run_and_says_so() {
     let project = Project::python();
     let server = ModelServer::start(mend(&project));
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let args = ["run", "--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command];
     let full = || std::fs::File::options().write(true).open("/dev/full").expect("a full disk");
     let said = Said::from(program.command(project.path(), &args).stdout(full()).output().expect("it runs"));

@@ -23,7 +23,7 @@ fn a_green_change_that_the_budget_left_no_critic_for_is_a_fix_that_nobody_review
             _ => Say::call("final_report", json!({ "summary": "mended", "status": "done" })).usage(14_000, 50).into(),
         }
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let path = database(folder.path());
     let path = path.to_str().expect("text");
     let args = ["run", "--audit-db", path, "--tiers", "claude-haiku-4-5 x3 full", "--max-cost-usd", "0.046"];
@@ -57,7 +57,7 @@ fn top(shown: &str) -> &str {
 fn a_reason_that_stands_in_the_first_line_is_not_told_again() {
     let (project, folder) = (Project::python(), tempfile::tempdir().expect("a folder"));
     let server = ModelServer::start(|_| Scripted::error(Vendor::Anthropic, 401, "authentication_error", "bad key"));
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let path = database(folder.path());
     let (said, report) = run_json(&program, &project, &path);
     assert_eq!(said.code, 5, "{}", said.all());
@@ -86,7 +86,7 @@ fn folders_of_the_machine_are_told_as_they_are_named_anywhere() {
         0 => Say::call("edit_file", broken.clone()).usage(10, 10).into(),
         _ => Say::call("final_report", json!({ "summary": "mended", "status": "done" })).usage(10, 10).into(),
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let (said, report) = run_json(&program, &project, &database(folder.path()));
     assert_eq!(said.code, 1, "{}", said.all());
     let errors: Vec<&str> =
@@ -127,7 +127,8 @@ fn a_resume_without_a_name_says_which_killed_run_there_is_to_go_on_with() {
     let path = database(folder.path());
     let log = path.to_str().expect("text");
     let server = ModelServer::start(mend(&project));
-    let killed = Program::with_anthropic(&server.url()).with("UPSHIFT_CRASH_AFTER", "iteration_started:1");
+    let killed =
+        Program::with_anthropic(&server.url()).without_court().with("UPSHIFT_CRASH_AFTER", "iteration_started:1");
     let (args, command) =
         (["run", "--audit-db", log, "--tiers", "claude-haiku-4-5 x1", "--test-command"], project.test_command);
     let said = killed.run(project.path(), &[&args[..], &[command]].concat());
@@ -155,7 +156,7 @@ fn figures_of_runs_that_reached_no_model_have_no_empty_tables() {
     let (project, folder) = (Project::python(), tempfile::tempdir().expect("a folder"));
     let path = database(folder.path());
     let log = path.to_str().expect("text");
-    let program = Program::with_anthropic("http://127.0.0.1:9");
+    let program = Program::with_anthropic("http://127.0.0.1:9").without_court();
     let args = ["run", "--audit-db", log, "--tiers", "claude-haiku-4-5 x1", "--test-command", "no-such-runner -v"];
     assert_eq!(program.run(project.path(), &args).code, 7);
     let figures = program.run(project.path(), &["stats", "--audit-db", log]).out;

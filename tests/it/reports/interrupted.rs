@@ -25,7 +25,7 @@ fn interrupted(signal: &'static str, ladder: &str, project: &Project, folder: &s
         assert!(kill.expect("kill").success());
         Scripted::Hang
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let path = database(folder);
     let path = path.to_str().expect("text");
     let args = ["run", "--audit-db", path, "--tiers", ladder, "--test-command", project.test_command];

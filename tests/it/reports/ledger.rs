@@ -100,7 +100,7 @@ impl Case {
             Fault::LockedLog => {
                 let (held, script) = locks(path, answer);
                 let server = ModelServer::start_with(priced(), script);
-                let program = Program::with_anthropic(&server.url());
+                let program = Program::with_anthropic(&server.url()).without_court();
                 self.run(&program, &[]);
                 self.is_balanced(&program);
                 drop(held.lock().expect("nobody panicked").take());
@@ -119,7 +119,7 @@ impl Case {
                     }
                     answer(request)
                 });
-                let program = Program::with_anthropic(&server.url());
+                let program = Program::with_anthropic(&server.url()).without_court();
                 let mut command = self.command(&program, &[]);
                 let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
                 *pid.lock().expect("nobody panicked") = Some(child.id());
@@ -129,7 +129,7 @@ impl Case {
             }
             Fault::KillAndResume(at) | Fault::KillAndDiscard(at) => {
                 let server = ModelServer::start_with(priced(), answer);
-                let dying = Program::with_anthropic(&server.url()).with("UPSHIFT_CRASH_AFTER", at);
+                let dying = Program::with_anthropic(&server.url()).without_court().with("UPSHIFT_CRASH_AFTER", at);
                 let killed = self.run(&dying, &[]);
                 let program = dying.with("UPSHIFT_CRASH_AFTER", "");
                 if killed.code == -9 && matches!(fault, Fault::KillAndResume(_)) {
@@ -218,7 +218,7 @@ fn a_log_that_was_locked_is_whole_for_every_program_once_a_report_was_made_of_it
     let path = database(case.folder.path());
     let (held, script) = locks(path.clone(), answer);
     let server = ModelServer::start_with(priced(), script);
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let said = case.run(&program, &[]);
     assert_eq!(said.code, 0, "{}", said.all());
     assert!(

@@ -31,7 +31,7 @@ fn a_patch_that_cannot_be_kept_is_a_warning_and_the_tree_is_restored_first() {
     let project = Project::python();
     project.write(".upshift", "a file where the folder should be");
     let server = ModelServer::start(edits("shop/cart.py", "sum(prices) - 1", "sum(prices) - 2"));
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let args = ["run", "--no-audit", "--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command];
     let said = program.run(project.path(), &args);
     assert_eq!(said.code, 1, "{}", said.all());
@@ -95,8 +95,10 @@ fn a_run_that_cannot_go_on_says_how_to_resume_it() {
             done()
         }
     });
-    let program =
-        Program::with_anthropic(&server.url()).with("XDG_STATE_HOME", state.to_str().expect("text")).with("HOME", "/");
+    let program = Program::with_anthropic(&server.url())
+        .without_court()
+        .with("XDG_STATE_HOME", state.to_str().expect("text"))
+        .with("HOME", "/");
     let database = program_home.path().join("audit.db");
     let path = database.to_str().expect("text");
     let args = ["run", "--audit-db", path, "--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command];
@@ -190,7 +192,7 @@ fn what_env_files_and_passed_variables_hold_reaches_no_model_no_report_and_no_lo
     });
     let folder = tempfile::tempdir().expect("a folder");
     let database = folder.path().join("audit.db");
-    let program = Program::with_anthropic(&server.url()).with("STORE_URL_KEY", PASSED);
+    let program = Program::with_anthropic(&server.url()).without_court().with("STORE_URL_KEY", PASSED);
     let args = ["run", "--audit-db", database.to_str().expect("text"), "--tiers", "claude-haiku-4-5 x1"];
     let said = program.run(project.path(), &[&args[..], &["--test-command", project.test_command]].concat());
     assert_eq!(said.code, 1, "{}", said.all());
@@ -208,6 +210,7 @@ fn what_env_files_and_passed_variables_hold_reaches_no_model_no_report_and_no_lo
 #[test]
 fn the_demo_listens_to_no_setting_and_no_event() {
     let program = Program::with_anthropic("http://127.0.0.1:9")
+        .without_court()
         .with("UPSHIFT_MAX_COST_USD", "0.000001")
         .with("UPSHIFT_MODEL", "no-such/model")
         .with("UPSHIFT_TEST_COMMAND", "false")

@@ -23,7 +23,7 @@ fn a_suite_that_hangs_names_the_test_that_was_under_way_and_is_mended() {
             _ => Say::call("final_report", json!({ "summary": "it ends", "status": "done" })).into(),
         }
         });
-        let program = Program::with_anthropic(&server.url());
+        let program = Program::with_anthropic(&server.url()).without_court();
         let args = ["run", "--no-audit", "--tiers", "claude-haiku-4-5 x1", "--test-command", command];
         let said = program.run(project.path(), &args);
         assert_eq!(said.code, 0, "{command}: {}", said.all());
@@ -42,7 +42,7 @@ fn a_command_that_hangs_before_any_test_is_the_commands_fault() {
     let project = Project::python();
     project.write(".github/upshift.yml", "test: { timeoutSeconds: 1 }\n");
     let args = ["run", "--no-audit", "--tiers", "claude-haiku-4-5 x1", "--test-command", "tail -f /dev/null"];
-    let said = Program::with_anthropic("http://127.0.0.1:9").run(project.path(), &args);
+    let said = Program::with_anthropic("http://127.0.0.1:9").without_court().run(project.path(), &args);
     assert_eq!(said.code, 7, "{}", said.all());
     assert!(said.all().contains("did not end within their time limit (test.timeoutSeconds)"), "{}", said.all());
 }

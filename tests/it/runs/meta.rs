@@ -23,7 +23,7 @@ fn told(later: Value) -> (i32, [String; 4], usize) {
     let project = Project::python();
     project.write(".github/upshift.yml", CONFIG);
     let server = ModelServer::start(mends(&project, later));
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let ladder = "claude-haiku-4-5 x1";
     let args = ["run", "--tiers", ladder, "--test-command", project.test_command, "--audit-db", "audit.db"];
     let said = program.run(project.path(), &args);
@@ -100,7 +100,7 @@ fn the_question_for_blocks_leaves_the_critic_its_money() {
                 _ => report(json!({ "meta": {} }), 15_000),
             }
         });
-        let program = Program::with_anthropic(&server.url());
+        let program = Program::with_anthropic(&server.url()).without_court();
         let args = ["run", "--tiers", &tiers(cap), "--test-command", project.test_command, "--audit-db", "audit.db"];
         let said = program.run(project.path(), &args);
         let requests = server.requests();

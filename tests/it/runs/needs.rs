@@ -289,7 +289,7 @@ fn turns_of_looking(case: &Case) -> usize {
         call.usage(900, 40).into()
     });
     let arguments = ["run", "--no-audit", "--tiers", "claude-haiku-4-5 x1", "--test-command", case.command];
-    let said = Program::with_anthropic(&server.url()).run(&root, &arguments);
+    let said = Program::with_anthropic(&server.url()).without_court().run(&root, &arguments);
     let requests = server.requests();
     let edited = requests
         .iter()
@@ -316,7 +316,7 @@ fn a_module_that_is_not_installed_is_no_matter_for_a_stronger_model() {
     let server = ModelServer::start(|_| {
         Say::call("final_report", json!({ "summary": "", "status": "done" })).usage(9, 9).into()
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let args = ["run", "--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command];
     let said = program.run(project.path(), &args);
     assert_eq!(said.code, 1, "{}", said.all());

@@ -26,7 +26,7 @@ fn a_run_for_one_test_is_done_while_another_fails_still() {
         0 => Say::call("edit_file", json!({ "path": source, "old_text": wrong, "new_text": "names[0]" })).into(),
         _ => Say::call("final_report", json!({ "summary": "mended", "status": "done" })).into(),
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let args = ["run", "--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command, "--only-tests", OTHER];
     let said = program.run(project.path(), &args);
     assert_eq!(said.code, 0, "{}", said.all());
@@ -44,7 +44,7 @@ fn a_test_that_passes_is_nothing_to_mend_though_others_fail() {
     with_another_bug(&project);
     project.write("names.py", "def first(names):\n    return names[0]\n");
     let args = ["run", "--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command, "--only-tests", OTHER];
-    let said = Program::with_anthropic("http://127.0.0.1:9").run(project.path(), &args);
+    let said = Program::with_anthropic("http://127.0.0.1:9").without_court().run(project.path(), &args);
     assert_eq!(said.code, 0, "{}", said.all());
     assert!(said.all().contains("none of the named tests fails (1 other test fails)"), "{}", said.all());
 }
@@ -63,7 +63,7 @@ fn a_fix_that_breaks_what_passed_does_not_count_for_one_test_either() {
         }
         _ => Say::call("final_report", json!({ "summary": "mended", "status": "done" })).into(),
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let args = ["run", "--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command, "--only-tests", OTHER];
     let said = program.run(project.path(), &args);
     assert_eq!(said.code, 1, "{}", said.all());

@@ -41,7 +41,7 @@ fn b9_the_log_that_upshift_itself_writes_stays_whole() {
             // One that is in the way of the model, and one that nobody but upshift's own undo touches.
             let files: &[&str] = if tracked { &["run.log"] } else { &[] };
             let server = ModelServer::start(move |request| changes(request, files, new));
-            let program = Program::with_anthropic(&server.url());
+            let program = Program::with_anthropic(&server.url()).without_court();
             let args = ["run", "--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command];
             let mut command = program.command(project.path(), &args);
             command.stdout(log.try_clone().expect("a descriptor")).stderr(log);
@@ -98,7 +98,7 @@ fn b9_a_log_that_another_program_writes_stays_whole() {
             }
         }
     });
-    let program = Program::with_anthropic(&model.url());
+    let program = Program::with_anthropic(&model.url()).without_court();
     let args = ["run", "--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command];
     let child = program.command(project.path(), &args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.expect("started");
@@ -128,7 +128,7 @@ fn b9_a_test_that_is_open_somewhere_is_a_test_all_the_same() {
     let held = OpenOptions::new().append(true).open(project.path().join(test)).expect("a file");
     let mut holder = Command::new("cat").stdin(Stdio::piped()).stdout(held).spawn().expect("a program");
     let server = ModelServer::start(move |request| changes(request, &[], new));
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let args = ["run", "--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command];
     let said = program.run(project.path(), &args);
     drop(holder.stdin.take());
@@ -142,7 +142,7 @@ fn b9_the_log_of_a_killed_run_outlives_what_goes_on_with_it() {
     let database = project.path().with_extension("audit.db");
     let database = database.to_str().expect("text").to_owned();
     let server = ModelServer::start(|request| changes(request, &["run.log"], "sum(prices) - 2"));
-    let dying = Program::with_anthropic(&server.url()).with("UPSHIFT_CRASH_AFTER", "tool_finished:2");
+    let dying = Program::with_anthropic(&server.url()).without_court().with("UPSHIFT_CRASH_AFTER", "tool_finished:2");
     let args =
         ["run", "--tiers", "claude-haiku-4-5 x1", "--audit-db", &database, "--test-command", project.test_command];
     let log = File::create(project.path().join("run.log")).expect("a file");

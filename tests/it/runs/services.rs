@@ -18,7 +18,7 @@ fn tests_for_which_a_service_is_missing_are_set_aside_by_name_and_the_fix_counts
         0 => Say::call("edit_file", json!({ "path": source, "old_text": old, "new_text": new })).into(),
         _ => Say::call("final_report", json!({ "summary": "mended", "status": "done" })).into(),
     });
-    let program = Program::with_anthropic(&server.url());
+    let program = Program::with_anthropic(&server.url()).without_court();
     let args = ["run", "--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command];
     let said = program.run(project.path(), &args);
     assert_eq!(said.code, 0, "{}", said.all());
@@ -41,7 +41,7 @@ fn where_all_that_fails_is_for_want_of_a_service_no_model_is_asked() {
     project.write(project.source, "def total(prices):\n    return sum(prices)\n");
     project.write("tests/test_database.py", DATABASE);
     let args = ["run", "--no-audit", "--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command];
-    let said = Program::with_anthropic("http://127.0.0.1:9").run(project.path(), &args);
+    let said = Program::with_anthropic("http://127.0.0.1:9").without_court().run(project.path(), &args);
     assert_eq!(said.code, 7, "{}", said.all());
     assert!(said.all().contains("5432"), "{}", said.all());
 }
