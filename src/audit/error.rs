@@ -71,7 +71,7 @@ pub enum AuditError {
         why: String,
     },
     /// There is no log.
-    #[error("there is no audit log at {path}\n  → Fix: name it with --audit-db PATH", path = .path.display())]
+    #[error("there is no audit log at {path}\n  → Fix: go to the folder where upshift ran, name the log with --audit-db PATH, or start with `upshift run`", path = .path.display())]
     Missing {
         /// Where it was looked for.
         path: PathBuf,

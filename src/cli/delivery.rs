@@ -100,7 +100,10 @@ fn of_context(context: &CiContext, found: &CheckedOut) -> Result<Destination, St
 }
 
 fn of_checkout(found: &CheckedOut, environment: &Environment) -> Result<Destination, String> {
-    let origin = found.origin.as_deref().ok_or("the checkout has no remote `origin`")?;
+    let origin = found
+        .origin
+        .as_deref()
+        .ok_or("the checkout has no remote `origin` → Fix: `git remote add origin URL`, or `--push none`")?;
     let (server_url, repository) = split_origin(origin).ok_or(
         "the remote `origin` is not the address of a Git host → Fix: use one like https://github.com/owner/name",
     )?;

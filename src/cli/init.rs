@@ -240,15 +240,16 @@ fn next_steps(options: Options) -> String {
          (or OPENAI_API_KEY, GEMINI_API_KEY: also under `env:` in the workflow)\n  \
          2. In {WORKFLOW_PATH}, replace {PLACEHOLDER} with the GitHub account that the action is in, @v1 with @ and a commit of it (there is no release yet), and CI with the `name:` of the workflow that runs your tests.\n  \
          3. If the tests need something installed (`npm ci`, say), name the command there as `setup-command`.\n  \
-         4. To have CI run on the fixes, without a job that waits, add an App's or a fine-grained token: \
+         4. To have CI run on the fixes, without a job that waits, add a fine-grained personal token (Contents and Pull requests: write): \
          gh secret set UPSHIFT_PUSH_TOKEN\n  \
          5. See what a run would do and cost, and whether anything is missing: upshift check, upshift doctor\n  \
-         6. Try it on this machine (nothing is committed or pushed): upshift run\n"
+         6. Try it on this machine (nothing is committed or pushed): upshift run\n  \
+         7. Commit these files to the default branch: GitHub starts the workflow from there only. Then push a branch whose tests fail.\n"
     );
     if options.schedule == Schedule::No {
-        steps.push_str(
-            "  Before step 1, to continue runs by themselves after a rate limit or a blocker: upshift init --schedule --force\n",
-        );
+        let choice = "Choose now: `upshift init --schedule --force` writes a workflow that also continues parked runs every half hour, after a \
+                      rate limit or a blocker. Later it overwrites your edits.\n";
+        steps = steps.replacen("\nNext:\n", &format!("\n{choice}\nNext:\n"), 1);
     }
     steps
 }

@@ -85,6 +85,13 @@ async fn judge(resolved: plan::Resolved, named: Named, format: Form, environment
     }
     let mine = workspace.snapshot().await?;
     let ends = ends(&workspace, &revisions, &mine, named, context.as_ref()).await?;
+    if ends.base.0 == ends.head.0 {
+        super::say(&format!(
+            "⚠ there is no change between {} and the {}: only whether the tests pass is seen\n→ Fix: name the commit before the change: \
+             `upshift judge --base HEAD~1`",
+            ends.base.1, ends.head.1
+        ));
+    }
     let state = RunState::new(RunId::random(), plan, test_command, framework);
     let prepared = setup.prepare(workspace.clone(), &state, &[])?;
     let mut store = setup.open_store(None)?;

@@ -5,6 +5,10 @@ use std::path::Path;
 use crate::config::DEFAULT_CONFIG_PATH;
 use crate::domain::shell::quote_path;
 
+/// Names under which people would look for the configuration.
+const MISNAMED: [&str; 6] =
+    [".github/upshift.yaml", ".github/upshift.json", "upshift.yml", "upshift.yaml", ".upshift.yml", ".upshift.yaml"];
+
 /// The top of the repository that holds a folder. `None` outside of every repository.
 pub(super) fn top(folder: &Path) -> Option<&Path> {
     folder.ancestors().find(|above| above.join(".git").exists())
@@ -22,6 +26,15 @@ pub(super) fn unread_configuration(folder: &Path) -> Option<String> {
             top.display(),
         )
     })
+}
+
+/// The warning about a file that looks like the configuration and has another name. Only where there is none of the right name.
+pub(super) fn misnamed_configuration(folder: &Path) -> Option<String> {
+    if folder.join(DEFAULT_CONFIG_PATH).exists() {
+        return None;
+    }
+    let found = MISNAMED.into_iter().find(|name| folder.join(name).is_file())?;
+    Some(format!("{found} is not read → Fix: rename it to {DEFAULT_CONFIG_PATH}, or name it with --config"))
 }
 
 /// The warning where git cannot take a change back.
@@ -50,10 +63,17 @@ mod tests {
         std::fs::create_dir(top_folder.join(".github")).unwrap();
         std::fs::write(top_folder.join(DEFAULT_CONFIG_PATH), "").unwrap();
         assert_eq!(unread_configuration(top_folder), None);
+        std::fs::write(below.join("upshift.yaml"), "").unwrap();
+        assert!(
+            misnamed_configuration(&below)
+                .unwrap()
+                .starts_with("upshift.yaml is not read → Fix: rename it to .github/")
+        );
+        assert_eq!(misnamed_configuration(top_folder), None);
         let told = unread_configuration(&below).unwrap();
         assert!(told.contains("--working-directory web/shop"), "{told}");
         std::fs::create_dir(below.join(".github")).unwrap();
         std::fs::write(below.join(DEFAULT_CONFIG_PATH), "").unwrap();
-        assert_eq!(unread_configuration(&below), None, "its own is read");
+        assert_eq!((unread_configuration(&below), misnamed_configuration(&below)), (None, None), "its own is read");
     }
 }

@@ -288,6 +288,7 @@ fn resolve_behind(
     plan.warnings.extend(told);
     if !named && matches!(files, Files::Checkout(_)) {
         plan.warnings.extend(place::unread_configuration(&checkout));
+        plan.warnings.extend(place::misnamed_configuration(&checkout));
     }
     models::learn_cassettes(&mut plan, &checkout, is_woken)?;
     Ok(Resolved { plan, checkout, context })

@@ -213,7 +213,10 @@ pub(super) fn exists(path: &str, checkout: &Path, environment: &Environment) -> 
 
 /// There is no log to read.
 pub(super) fn no_log(path: &str) -> anyhow::Error {
-    Failure::usage(format!("there is no audit log at {path}\n→ Fix: name it with --audit-db PATH"))
+    Failure::usage(format!(
+        "there is no audit log at {path}\n→ Fix: go to the folder where upshift ran, name the log with --audit-db PATH, or start with \
+         `upshift run`"
+    ))
 }
 
 fn failure(error: &AuditError) -> anyhow::Error {

@@ -17,7 +17,7 @@ use super::plan::{EndpointPlan, Origin, Wire};
 use super::prices;
 use super::read::{Place, Readable};
 use super::sources::{BuiltInEndpoint, Catalogue, Sources};
-use super::suggest::nearest;
+use super::suggest::{is_slip, nearest};
 use super::values::HttpUrl;
 
 /// Where Ollama listens when its variable names no port.
@@ -216,6 +216,10 @@ impl<'d> Registry<'d> {
     fn unknown_model_fix(&self, text: &str) -> String {
         let names = || BUILT_IN_PROVIDERS.iter().copied().chain(self.providers.keys().map(String::as_str));
         let Some((provider, model)) = text.split_once('/') else {
+            let vendors = ["anthropic", "openai", "gemini"];
+            if let Some(meant) = vendors.into_iter().find_map(|vendor| self.meant(vendor, text)) {
+                return format!("{meant} Write `provider/model`.");
+            }
             return "Write `provider/model`, such as `ollama/llama3.3`; only names that begin with claude-, gpt-, o1 … \
                     or gemini- need no provider."
                 .to_owned();
@@ -376,12 +380,9 @@ impl<'d> Registry<'d> {
         // A half-priced model was told of already.
         let half_priced = section.is_some_and(|section| section.input_per_1m.or(section.output_per_1m).is_some());
         if info.price.is_none() && !half_priced && !self.failed_providers.contains(&id.provider) {
-            let spelling = self.meant(id).map_or_else(
-                || "Check the spelling".to_owned(),
-                |name| format!("Did you mean `{}/{name}`? If not, check the spelling", id.provider),
-            );
+            let meant = self.meant(&id.provider, &id.model).map(|meant| format!("{meant} ")).unwrap_or_default();
             let fix = format!(
-                "{spelling}, or price it in dollars per million tokens: \
+                "{meant}Check the spelling, or price it in dollars per million tokens: \
                  `models: {{\"{id}\": {{inputPer1M: 3, outputPer1M: 15}}}}` (0 and 0 if it costs nothing)."
             );
             faults.add(path, format!("`{id}` has no known price, and the run has a cost cap"), fix);
@@ -389,14 +390,24 @@ impl<'d> Registry<'d> {
         self.facts.0.insert(id.clone(), info);
     }
 
-    /// The known model whose name was mistyped. Another number is another model, and no slip.
-    fn meant(&self, id: &ModelId) -> Option<&'static str> {
+    /// The known model whose name was mistyped, as advice. Another number is another model, and no slip: then those of that family.
+    fn meant(&self, provider: &str, name: &str) -> Option<String> {
         let digits = |name: &str| name.chars().filter(char::is_ascii_digit).collect::<String>();
-        let number = digits(&id.model);
-        let known = (self.catalogue.names)(&id.provider);
-        nearest(&id.model, known.into_iter().filter(|name| digits(name) == number))
+        let letters = |name: &str| name.chars().filter(|letter| !letter.is_ascii_digit()).collect::<String>();
+        let known = (self.catalogue.names)(provider);
+        let number = digits(name);
+        if let Some(meant) = nearest(name, known.iter().copied().filter(|one| digits(one) == number)) {
+            return Some(format!("Did you mean `{provider}/{meant}`?"));
+        }
+        let family = letters(name);
+        let of_family = known.into_iter().filter(|one| is_slip(&family, &letters(one)));
+        let named: Vec<String> = of_family.take(MOST_NAMED).map(|one| format!("`{provider}/{one}`")).collect();
+        (!named.is_empty()).then(|| format!("Known of that family: {}.", named.join(", ")))
     }
 }
+
+/// The most models of a family that are named.
+const MOST_NAMED: usize = 3;
 
 /// `OLLAMA_HOST` as Ollama reads it: the scheme and the port may be missing, and an address to listen on is meant.
 fn ollama_url(text: &str) -> String {

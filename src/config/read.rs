@@ -38,6 +38,16 @@ impl<'n> Place<'n> {
         self.fault(format!("expected {wanted}, found {}", self.node.describe()), fix)
     }
 
+    /// How sections are written that people take for a single value.
+    fn sample(&self) -> Option<&'static str> {
+        match self.path.rsplit('.').next()? {
+            "tiers" => Some("Write a ladder such as `claude-haiku-5-5 x5 > claude-sonnet-5-5 x3`, or a list of tiers."),
+            "models" => Some("Write `models: { artisan: claude-haiku-5-5 }`."),
+            "test" => Some("Write `test: { command: make test }`."),
+            _ => None,
+        }
+    }
+
     /// Goes to a value under a key.
     fn under(&self, key: &str, node: &'n Node) -> Self {
         Self { node, path: join(&self.path, key), faults: self.faults }
@@ -46,7 +56,8 @@ impl<'n> Place<'n> {
     /// Goes to the items of a list. `None` (with a fault) when it is none.
     pub(super) fn items(&self) -> Option<Vec<Self>> {
         let Node::List(items) = self.node else {
-            return self.mismatch("a list", "Write it as a list: [a, b], or one `- item` per line.");
+            let fix = self.sample().unwrap_or("Write it as a list: [a, b], or one `- item` per line.");
+            return self.mismatch("a list", fix);
         };
         let place = |(index, node)| Self { node, path: format!("{}[{index}]", self.path), faults: self.faults };
         Some(items.iter().enumerate().map(place).collect())
@@ -55,7 +66,7 @@ impl<'n> Place<'n> {
     /// Goes to the entries of a mapping with free keys, in order. A key that stands twice is a fault.
     pub(super) fn entries(&self) -> Option<Vec<(&'n str, Self)>> {
         let Node::Map(entries) = self.node else {
-            return self.mismatch("a mapping", "Write it as `key: value` lines.");
+            return self.mismatch("a mapping", self.sample().unwrap_or("Write it as `key: value` lines."));
         };
         for key in repeated(entries) {
             self.faults.add(&join(&self.path, key), "this key appears twice", "Keep one of them.");

@@ -10,13 +10,30 @@ pub(super) fn spelled_like(word: &str) -> String {
     word.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// The nearest of the known words, if any is near enough for its length.
+/// Whether a word is another that was mistyped.
+pub(super) fn is_slip(word: &str, meant: &str) -> bool {
+    let word = spelled_like(word);
+    osa_distance(&word, &spelled_like(meant)) <= allowed(&word)
+}
+
+fn allowed(word: &str) -> usize {
+    MAX_DISTANCE.min(word.chars().count() / 3)
+}
+
+/// The fewest letters by which the beginning of a word tells it.
+const SHORTEST_BEGINNING: usize = 4;
+
+/// The nearest of the known words, if any is near enough for its length. Else the only one that begins with it.
 #[must_use]
 pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let word = spelled_like(word);
-    let allowed = MAX_DISTANCE.min(word.chars().count() / 3);
-    let scored = known.into_iter().map(|candidate| (osa_distance(&word, &spelled_like(candidate)), candidate));
-    scored.filter(|&(distance, _)| distance <= allowed).min_by_key(|&(distance, _)| distance).map(|(_, near)| near)
+    let allowed = allowed(&word);
+    let known: Vec<&str> = known.into_iter().collect();
+    let scored = known.iter().map(|candidate| (osa_distance(&word, &spelled_like(candidate)), *candidate));
+    let near = scored.filter(|&(distance, _)| distance <= allowed).min_by_key(|&(distance, _)| distance);
+    let mut longer = known.iter().filter(|candidate| spelled_like(candidate).starts_with(&word));
+    let whole = longer.next().filter(|_| word.chars().count() >= SHORTEST_BEGINNING && longer.next().is_none());
+    near.map(|(_, near)| near).or(whole.copied())
 }
 
 #[cfg(test)]
@@ -25,13 +42,15 @@ mod tests {
 
     #[test]
     fn slips_find_their_word_and_strangers_do_not() {
-        let known = ["maxIterations", "maxCostUsd", "mode", "name"];
+        let known = ["maxIterations", "maxCostUsd", "mode", "name", "timeoutSeconds"];
         for (typed, meant) in [
             ("maxIteration", Some("maxIterations")),
             ("max_iterations", Some("maxIterations")),
             ("maxCostUSD", Some("maxCostUsd")),
             ("mdoe", Some("mode")),
             ("nmae", Some("name")),
+            ("timeout", Some("timeoutSeconds")),
+            ("tim", None),
             ("colour", None),
             ("x", None),
         ] {

@@ -23,7 +23,13 @@ const KEY_FIX: &str = "Keys never belong in a file or a flag: put it into an env
 /// The text here, if it is usable text at all: not blank, no NUL, no key.
 fn text_here<'n>(at: &Place<'n>, wanted: &str) -> Option<&'n str> {
     let Node::Text(text) = at.node else {
-        return at.mismatch(wanted, "Put it in quotes if it is meant as text.");
+        let fix = match at.node {
+            Node::List(_) | Node::Map(_) => "Write one text: no brackets, no list.",
+            Node::Null | Node::Bool(_) | Node::Int(_) | Node::Float(_) | Node::Text(_) => {
+                "Put it in quotes if it is meant as text."
+            }
+        };
+        return at.mismatch(wanted, fix);
     };
     if looks_like_key(text) {
         return at.fault("this looks like a secret key", KEY_FIX);

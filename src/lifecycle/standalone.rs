@@ -363,7 +363,7 @@ async fn compare_with_base(
         Side::of(&run.report, run.filed.report())
     };
     if head.report.kind != RunKind::Tests {
-        finding.notes.push("the head's run did not finish, so removed tests are not reported".to_owned());
+        finding.notes.push("no test of the head's run is known by name, so removed tests are not reported".to_owned());
         return Ok(());
     }
     let found = trial::base_tests(&base, &Side::of(&head.report, head.filed.report()));

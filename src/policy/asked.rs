@@ -68,15 +68,20 @@ impl<'a> Asked<'a> {
         if seen(ran) || filed() {
             return None;
         }
-        let shown = shown(name);
+        let asked_for = shown(name);
         if seen(|_any| true) {
-            return Some(format!("the test {shown} is skipped"));
+            return Some(format!("the test {asked_for} is skipped"));
         }
         let near = self.nearest(name);
-        let near = if near.is_empty() { String::new() } else { format!(" (the nearest: {})", near.join(", ")) };
+        let failing: Vec<String> = self.report.failing().take(MOST_NEAR).map(|test| shown(&test.name)).collect();
+        let near = match (near.as_slice(), failing.as_slice()) {
+            ([], []) => String::new(),
+            ([], failing) => format!(" (failing: {})", failing.join(", ")),
+            (near, _) => format!(" (the nearest: {})", near.join(", ")),
+        };
         let quiet =
             if self.names_all() { "" } else { "; those that pass are not named in what the test command prints" };
-        Some(format!("no test that was run is called {shown}{near}{quiet}"))
+        Some(format!("no test that was run is called {asked_for}{near}{quiet}"))
     }
 
     /// Whether every test that passed is named.

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use bstr::ByteSlice as _;
 
 use super::rel_path::RelPath;
-use super::revisions::{RevisionError, Revisions};
+use super::revision_error::RevisionError;
+use super::revisions::Revisions;
 use super::store::Form;
 use crate::domain::tree_patch::{FileForm, RecordedTree};
 use crate::domain::units::CommitSha;

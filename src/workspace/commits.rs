@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::publish::Author;
-use super::revisions::{RevisionError, Revisions};
+use super::revision_error::RevisionError;
+use super::revisions::Revisions;
 use crate::domain::stop::{Stop, StopSource};
 use crate::domain::units::CommitSha;
 

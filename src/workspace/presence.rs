@@ -5,7 +5,8 @@
 use std::io::Write as _;
 
 use super::WorkspaceError;
-use super::revisions::{RevisionError, Revisions};
+use super::revision_error::RevisionError;
+use super::revisions::Revisions;
 use crate::domain::units::CommitSha;
 
 /// The most bytes of a change that is looked for. A larger one is found by its commit alone.

@@ -12,12 +12,13 @@ use std::time::Duration;
 use bstr::ByteSlice as _;
 
 use super::publish::inherited;
+use super::revision_error::RevisionError;
 use super::store::{Entry, Form};
 use super::{Workspace, WorkspaceError};
 use crate::domain::stop::Stop;
 use crate::domain::units::{CommitSha, TreeId};
 use crate::domain::verdict::Exit;
-use crate::process::{self, Confinement, Finished, ProcessError, Program, Spec};
+use crate::process::{self, Confinement, Finished, Program, Spec};
 use crate::workspace::rel_path::RelPath;
 
 /// The most time one command may take: it reads what lies on this disk.
@@ -41,52 +42,6 @@ const MAIN_BRANCHES: [&str; 5] = ["origin/HEAD", "origin/main", "origin/master",
 const PLAIN: u32 = 0o644;
 const EXECUTABLE: u32 = 0o755;
 
-/// Why a repository could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum RevisionError {
-    /// The folder is in no repository, or below its top.
-    #[error("{0}")]
-    Place(String),
-    /// There is no such commit here.
-    #[error("there is no commit {revision} here: {said}{fix}")]
-    Unknown {
-        /// The revision as it was given.
-        revision: String,
-        /// Git's message.
-        said: String,
-        /// The advice that may mend it.
-        fix: &'static str,
-    },
-    /// Git failed.
-    #[error("git {command} failed: {said}")]
-    Git {
-        /// The subcommand.
-        command: String,
-        /// Git's message.
-        said: String,
-    },
-    /// A program of the repository's would store a file in another form, and none is run.
-    #[error(
-        "`{path}` passes git's filter `{filter}` on its way into a commit, and no program of a repository is run\n→ Fix: commit such files \
-         by hand, and list them under `safety.protectedPaths`"
-    )]
-    Filtered {
-        /// The file.
-        path: String,
-        /// The filter's name, from `.gitattributes`.
-        filter: String,
-    },
-    /// The run was stopped.
-    #[error("stopped")]
-    Stopped,
-    /// Git could not be started.
-    #[error(transparent)]
-    Process(#[from] ProcessError),
-    /// A state could not be recorded.
-    #[error(transparent)]
-    Workspace(#[from] WorkspaceError),
-}
-
 /// The advice for clones that hold the last commit alone.
 pub const FETCH_ALL: &str =
     "\n→ Fix: in a workflow, check out with `fetch-depth: 0`; elsewhere `git fetch --unshallow`";
@@ -95,6 +50,9 @@ pub const FETCH_ALL: &str =
 const SHALLOW: &[&str] = &["rev-parse", "--is-shallow-repository"];
 /// The advice where the whole history is there.
 const NAME_ANOTHER: &str = "\n→ Fix: name a commit, a tag or a branch that `git branch --all` or `git tag` lists";
+
+/// The advice where there is no commit at all.
+const COMMIT_FIRST: &str = ": this repository has no commit yet\n→ Fix: commit the state before the change first";
 
 /// A file in a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,7 +82,9 @@ impl<'a> Revisions<'a> {
     ) -> Result<Self, RevisionError> {
         // As git looks for it, without a process for the answer.
         if !top.ancestors().any(|folder| folder.join(".git").symlink_metadata().is_ok()) {
-            return Err(RevisionError::Place("not in a git repository".to_owned()));
+            return Err(RevisionError::Place(
+                "not in a git repository\n→ Fix: change into the repository, or make one with `git init`".to_owned(),
+            ));
         }
         let mut env = inherited(environment, top);
         for (name, value) in [
@@ -230,7 +190,13 @@ impl<'a> Revisions<'a> {
             Err(RevisionError::Git { .. }) => Err(RevisionError::Unknown {
                 revision: revision.to_owned(),
                 said: "git does not know it".to_owned(),
-                fix: if self.ask(SHALLOW).await.is_ok_and(|out| out == b"true\n") { FETCH_ALL } else { NAME_ANOTHER },
+                fix: if self.ask(SHALLOW).await.is_ok_and(|out| out == b"true\n") {
+                    FETCH_ALL
+                } else if self.ask(&["rev-list", "--all", "--max-count=1"]).await.is_ok_and(|out| out.is_empty()) {
+                    COMMIT_FIRST
+                } else {
+                    NAME_ANOTHER
+                },
             }),
             Err(other) => Err(other),
         }

@@ -37,7 +37,7 @@ pub(super) async fn examine(
     let Some(place) = place(context, &checked_out(checkout), environment) else {
         let said = "neither the job nor the remote `origin` names a repository on GitHub";
         return if plan.github.push == Push::None {
-            vec![Finding::ok("Git host", format!("{said}; nothing will be pushed"))]
+            vec![Finding::open("Git host", format!("{said}: nothing was checked there, and nothing will be pushed"))]
         } else {
             vec![Finding::problem("forge", said, "set GITHUB_REPOSITORY, or use `push: none`")]
         };

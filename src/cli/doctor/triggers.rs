@@ -214,10 +214,15 @@ pub(super) fn action(step: &Value) -> Option<&str> {
     step.get("uses")?.as_str()?.split('@').next()
 }
 
-/// The actions and reusable workflows that it uses.
+/// The actions and reusable workflows that it uses, without their versions.
 pub(super) fn actions(workflow: &Value) -> impl Iterator<Item = &str> {
+    uses(workflow).filter_map(|uses| uses.split('@').next())
+}
+
+/// The actions and reusable workflows that it uses, each with its version.
+pub(super) fn uses(workflow: &Value) -> impl Iterator<Item = &str> {
     let steps = jobs(workflow).filter_map(|job| job.get("steps")?.as_sequence()).flatten();
-    jobs(workflow).chain(steps).filter_map(action)
+    jobs(workflow).chain(steps).filter_map(|step| step.get("uses")?.as_str())
 }
 
 /// Whether a step is given a token whose pushes start CI.

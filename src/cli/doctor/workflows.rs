@@ -81,7 +81,7 @@ fn read(file: &Path) -> Option<Workflow> {
 fn look(workflow: &Workflow, all: &[Workflow], waits: Waits) -> Vec<Finding> {
     let placeholder = placeholder(workflow);
     if !meets_foreign_code(&workflow.text) {
-        return placeholder.into_iter().collect();
+        return placeholder.into_iter().chain(unreleased(workflow)).collect();
     }
     let jobs = workflow.text.get("jobs").and_then(Value::as_mapping);
     let steps = jobs.into_iter().flatten().filter_map(|(_, job)| job.get("steps")?.as_sequence());
@@ -92,6 +92,7 @@ fn look(workflow: &Workflow, all: &[Workflow], waits: Waits) -> Vec<Finding> {
         findings.extend(waits::examine(workflow, all, waits));
     }
     findings.extend(placeholder);
+    findings.extend(unreleased(workflow));
     findings
 }
 
@@ -107,6 +108,28 @@ fn placeholder(workflow: &Workflow) -> Option<Finding> {
             fix,
         )
     })
+}
+
+/// The notice about one that names a release: the first is still to come.
+fn unreleased(workflow: &Workflow) -> Option<Finding> {
+    let released = triggers::uses(&workflow.text).find(|uses| is_released(uses))?;
+    let (action, _) = released.split_once('@')?;
+    let address = action.split('/').take(2).collect::<Vec<_>>().join("/");
+    Some(Finding::open(
+        ABOUT,
+        format!(
+            "{}: `{released}`: upshift has no release yet, so GitHub finds `v1` only where you made that tag. Else replace it by a commit: \
+             git ls-remote https://github.com/{address} HEAD",
+            workflow.file
+        ),
+    ))
+}
+
+/// Whether it is upshift, or a workflow of it, at its first release.
+fn is_released(uses: &str) -> bool {
+    let Some((action, "v1")) = uses.split_once('@') else { return false };
+    let mut parts = action.split('/');
+    parts.next().is_some_and(|owner| owner != PLACEHOLDER) && parts.next() == Some("upshift")
 }
 
 /// Whether one of its events may bring a pull request's code.

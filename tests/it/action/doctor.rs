@@ -28,7 +28,7 @@ fn ask_in(world: World, more: &[(&str, &str)], workflows: &[(&str, &str)]) -> Sa
     }
     let project = Project::python();
     for (name, text) in workflows {
-        project.write(&format!(".github/workflows/{name}"), &text.replace("YOUR-ACCOUNT", "acme"));
+        project.write(&format!(".github/workflows/{name}"), &filled_in(text));
     }
     project.commit();
     let said = program.run(project.path(), &["doctor", "--test-command", project.test_command]);
@@ -138,6 +138,13 @@ fn where_jobs_may_open_no_pull_requests_that_is_said_before_one_is_tried() {
     assert!(!settings(None).out.contains("pull requests by jobs"), "what cannot be asked is not claimed");
 }
 
+/// A workflow of `init` with what a person puts into it: whose upshift it is, and which commit of it.
+fn filled_in(workflow: &str) -> String {
+    workflow
+        .replace("YOUR-ACCOUNT/upshift@v1", "acme/upshift@0123456789abcdef0123456789abcdef01234567")
+        .replace("YOUR-ACCOUNT", "acme")
+}
+
 /// What the doctor says of a workflow of the checkout.
 fn of_workflow(workflow: &str) -> Vec<String> {
     lines_about("workflow", &[("upshift.yml", workflow)])
@@ -149,7 +156,7 @@ fn lines_about(about: &str, workflows: &[(&str, &str)]) -> Vec<String> {
 }
 
 fn lines_where(more: &[(&str, &str)], about: &str, workflows: &[(&str, &str)]) -> Vec<String> {
-    let owned: Vec<_> = workflows.iter().map(|(name, text)| (*name, text.replace("YOUR-ACCOUNT", "acme"))).collect();
+    let owned: Vec<_> = workflows.iter().map(|(name, text)| (*name, filled_in(text))).collect();
     let owned: Vec<_> = owned.iter().map(|(name, text)| (*name, text.as_str())).collect();
     lines_as_written(more, about, &owned)
 }
@@ -337,7 +344,7 @@ fn the_workflow_that_init_writes_is_a_tick_and_each_step_before_upshift_is_named
 fn a_key_that_the_job_is_given_is_not_missing_on_a_laptop() {
     let asked = |workflow: &str| {
         let project = Project::python();
-        project.write(".github/workflows/upshift.yml", &workflow.replace("YOUR-ACCOUNT", "acme"));
+        project.write(".github/workflows/upshift.yml", &filled_in(workflow));
         project.commit();
         Program::new().run(project.path(), &["doctor", "--test-command", project.test_command])
     };
@@ -377,7 +384,13 @@ fn a_workflow_of_the_old_shape_is_named_but_not_one_that_only_runs_what_was_merg
         lines[0].starts_with("✖ workflow: upshift.yml: upshift runs after the checkout, without a gate"),
         "{lines:?}"
     );
-    assert_eq!(of_workflow(&old.replace("{ pull_request: { types: [labeled] } }", "push")), Vec::<String>::new());
+    let released = |line: &&String| line.contains("`acme/upshift@v1`: upshift has no release yet");
+    assert_eq!(lines.iter().filter(released).count(), 1, "{lines:?}");
+    let pushed = old.replace("{ pull_request: { types: [labeled] } }", "push");
+    let told = of_workflow(&pushed);
+    assert!(told.len() == 1 && released(&&told[0]), "{told:?}");
+    assert!(told[0].ends_with("git ls-remote https://github.com/acme/upshift HEAD"), "{told:?}");
+    assert_eq!(of_workflow(&pushed.replace("@v1", "@0123456789abcdef0123456789abcdef01234567")), Vec::<String>::new());
 }
 
 /// Rules of a branch, as GitHub lists them.

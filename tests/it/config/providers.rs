@@ -59,12 +59,11 @@ fn no_key_ever_stands_in_a_plan() {
 #[test]
 fn a_mistyped_model_is_told_which_was_meant_and_another_version_is_no_slip() {
     let meant = told(&configured("tiers: anthropic/claude-haikuu-4-5 x1\n"));
-    assert!(
-        meant.contains("Did you mean `anthropic/claude-haiku-4-5`? If not, check the spelling, or price it"),
-        "{meant}"
-    );
+    assert!(meant.contains("Did you mean `anthropic/claude-haiku-4-5`? Check the spelling, or price it"), "{meant}");
     let newer = told(&configured("tiers: anthropic/claude-haiku-4-6 x1\n"));
-    assert!(newer.contains("Fix: Check the spelling, or price it"), "{newer}");
+    assert!(newer.contains("Fix: Known of that family: `anthropic/claude-haiku-4-5`. Check the spelling"), "{newer}");
+    let bare = told(&configured("tiers: claud-haiku x1\n"));
+    assert!(bare.contains("Known of that family: `anthropic/claude-haiku-4-5`. Write `provider/model`"), "{bare}");
 }
 
 #[test]
