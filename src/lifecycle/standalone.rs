@@ -22,7 +22,7 @@ use crate::domain::proof::Evidence;
 use crate::domain::stop::{StopCause, signal_name};
 use crate::domain::test_report::RunKind;
 use crate::domain::units::TreeId;
-use crate::domain::verdict::Verdict;
+use crate::domain::verdict::{Exit, Verdict};
 use crate::policy::guard::Guard;
 use crate::policy::verdict::Baseline;
 use crate::test_run::{self, TestRun};
@@ -363,7 +363,8 @@ async fn compare_with_base(
         Side::of(&run.report, run.filed.report())
     };
     if head.report.kind != RunKind::Tests {
-        finding.notes.push("no test of the head's run is known by name, so removed tests are not reported".to_owned());
+        let why = if head.exit == (Exit::Code { code: 0 }) { "names no test" } else { "did not finish" };
+        finding.notes.push(format!("the head's run {why}, so removed tests are not reported"));
         return Ok(());
     }
     let found = trial::base_tests(&base, &Side::of(&head.report, head.filed.report()));

@@ -178,7 +178,8 @@ fn job(file: &str, steps: &[Value]) -> Vec<Finding> {
 fn runs_foreign_code(step: &Value) -> bool {
     match action(step) {
         None => step.get("run").is_some_and(|script| !script.as_str().is_some_and(starts_images_alone)),
-        Some("actions/checkout") => false,
+        // It asks GitHub for a token and runs nothing of the repository.
+        Some("actions/checkout" | "actions/create-github-app-token") => false,
         Some(action) => command(step).is_none() && !action.starts_with("actions/setup-"),
     }
 }

@@ -13,7 +13,7 @@ use super::choice::{Choice, Way};
 use super::edit::Edit;
 use super::nodes::{children, descendants, lines_of, text_of};
 use super::parse::parse;
-use super::{Language, alternatives, parts, scan, tables};
+use super::{Language, alternatives, parts, scan, steps, tables};
 
 /// Operators of which one operand alone is a program too.
 const ARITHMETIC: [&str; 7] = ["+", "-", "*", "/", "//", "%", "**"];
@@ -85,6 +85,7 @@ fn of_shell(text: &str) -> Vec<Choice> {
         all.extend(arms.filter(|found| found.as_bytes() != b"*").map(|found| choice(found.range(), &settled)));
     }
     all.extend(alternatives::of_commands(text));
+    all.extend(steps::of_shell(text));
     all
 }
 
@@ -99,7 +100,8 @@ fn of_node(node: Node<'_>, text: &str, language: Language) -> Option<Choice> {
     if !(is_one(&COMPARING) || is_condition(node)) {
         return of_extreme(node, text)
             .or_else(|| tables::of_table(node, text))
-            .or_else(|| of_step(node, text, language))
+            .or_else(|| steps::of_chain(node, text, language))
+            .or_else(|| steps::of_context(node, text, language))
             .or_else(|| parts::of_part(node, text, language));
     }
     // The brackets around a JavaScript condition are a part of the branch, and what they hold is found by itself where it compares.
@@ -117,21 +119,6 @@ fn of_extreme(node: Node<'_>, text: &str) -> Option<Choice> {
     let edit = |kept: Node<'_>| Edit { range: node.byte_range(), text: format!("({})", text_of(kept, text)) };
     let ways = vec![(edit(*first), Way::Left), (edit(*second), Way::Right)];
     Some(Choice { lines: lines_of(node), spelled: text_of(node, text).to_owned(), ways, is_product: false })
-}
-
-/// A step of a chain that is given values, which can be left out: where types are checked, what is left is of the same type.
-fn of_step(node: Node<'_>, text: &str, language: Language) -> Option<Choice> {
-    let called = node.child_by_field_name("function").filter(|_| language == Language::Rust)?;
-    let of = called.child_by_field_name("value").filter(|of| of.kind() == "call_expression")?;
-    let given = children(node.child_by_field_name("arguments")?);
-    let is_value = |node: &Node<'_>| matches!(node.kind(), "identifier" | "reference_expression");
-    if given.is_empty() || !given.iter().all(is_value) {
-        return None;
-    }
-    let edit = Edit { range: of.end_byte()..node.end_byte(), text: String::new() };
-    let spelled = text.get(edit.range.clone())?.to_owned();
-    let line = lines_of(called).1;
-    Some(Choice { lines: (line, line), spelled, ways: vec![(edit, Way::LeftOut)], is_product: false })
 }
 
 /// The operator of an expression with two operands, and of Python's comparisons.

@@ -39,6 +39,7 @@ pub mod removed;
 mod repeated;
 mod rust;
 mod scan;
+mod steps;
 mod tables;
 mod test_body;
 #[cfg(test)]

@@ -16,11 +16,16 @@ pub(super) fn mark(before: &str, after: &str) -> Option<Mark> {
         was.iter().enumerate().find_map(|(at, line)| {
             let now = is.get(at).copied().unwrap_or_default();
             let code = taken_out(line.trim(), now.trim())?;
-            let number = elsewhere(&new, part, code)?;
+            let number = elsewhere(&new, part, code).filter(|_| lines_with(&new, code) < lines_with(&old, code))?;
             Some(Mark { shape: Shape::LeavesTheLike, line: number, said: format!("`{code}`") })
         })
     });
     found.next()
+}
+
+/// How many lines hold some code: as many as before where it only changed its place.
+fn lines_with(lines: &[&str], code: &str) -> usize {
+    lines.iter().filter(|line| line.contains(code)).count()
 }
 
 /// The number of a line outside of a part that holds some code. `None` where the part still holds it.

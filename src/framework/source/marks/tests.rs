@@ -105,6 +105,8 @@ fn the_like_of_what_was_changed_is_marked_where_it_stands() {
     let two = "fn a(v: &[i64]) -> i64 {\n    v.iter().skip(1).sum()\n}\nfn b(v: &[u8]) -> u8 {\n    v.iter().skip(1).max()\n}\n";
     assert_eq!(shapes("a.rs", two, &two.replacen(".skip(1).sum", ".sum", 1)), [(Shape::LeavesTheLike, 5)]);
     assert_eq!(shapes("a.rs", two, &two.replace(".skip(1)", "")), []);
+    let swapped = "def f(a):\n    g(a[0], a[1])\n    h(a)\n    return a\n";
+    assert_eq!(shapes("a.py", swapped, "def f(a):\n    h(a)\n    b(a)\n    g(a[0], a[1])\n    return a\n"), []);
     let one = "def f(a):\n    return g(a[0]) / len(a)\n";
     assert_eq!(shapes("a.py", one, "def f(a):\n    if a:\n        return g(a[0]) / len(a)\n    return 0\n"), []);
 }
