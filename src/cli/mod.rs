@@ -97,58 +97,12 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Fix the repository in this folder.
-    Run {
-        #[command(flatten)]
-        flags: Box<plan::Flags>,
-        /// Restore the files that a killed run changed here, close that run, and start over
-        #[arg(long)]
-        discard: bool,
-        #[command(flatten)]
-        backlog: tasks::BacklogFlags,
+    /// Watch a recorded model fix a broken project: no key, no network.
+    Demo {
+        /// Report format
+        #[arg(long, value_enum, default_value = "text")]
+        format: RunForm,
     },
-    /// List, add and reset the tasks of a backlog (`run --tasks`); makes no model call
-    Tasks(tasks::Args),
-    /// Pause the backlog that is being worked on here, after the current task; `resume` continues it.
-    Pause(tasks::OrderArgs),
-    /// Raise --max-tasks of the backlog that is being worked on here.
-    Add(tasks::CountArgs),
-    /// Lower --max-tasks of the backlog that is being worked on here; tasks already started are finished.
-    Remove(tasks::CountArgs),
-    /// Merge the audit logs and fixes of many jobs: every fix is tested and proven again on the current branch.
-    Merge(tasks::MergeArgs),
-    /// In a workflow, before checkout: decide whether the event may start a run. Needs no key; sets the outputs go, head-sha and reason.
-    Gate {
-        /// Output format; text prints nothing on standard output and explains on standard error
-        #[arg(long, value_enum, default_value_t)]
-        format: Form,
-    },
-    /// Continue a killed, interrupted or parked run, or a paused backlog. On a schedule in Actions: every parked run whose rate limit is over.
-    Resume(resume::Args),
-    /// Validate the configuration and print every effective value; makes no model call.
-    Check(Box<plan::Flags>),
-    /// Check what a run needs before it starts: token, branch rules, CI, ladder, tests, sandbox. Makes no model call; exits 1 if there is a problem.
-    Doctor {
-        #[command(flatten)]
-        flags: Box<plan::Flags>,
-        /// Also verify keys, model names and endpoints with each vendor (free of charge)
-        #[arg(long)]
-        online: bool,
-    },
-    /// Print the report of a run from the audit log.
-    Report(report::Args),
-    /// Inspect a run: its iterations, conversations, test output and patches.
-    Show(show::ShowArgs),
-    /// List the runs in the audit log: time, branch or pull request, outcome, cost.
-    Runs(show::RunsArgs),
-    /// Print a run as one tree of timed operations: tiers, iterations, sessions, turns, model calls, tool calls.
-    Trace(trace::Args),
-    /// Show cost and fixes per tier and model over all runs, and suggest a cheaper ladder.
-    Stats(stats::StatsArgs),
-    /// Judge a change that a person or another agent made: do its tests prove it? No model, no key; exits 1 if they do not.
-    Judge(judge::JudgeArgs),
-    /// Run any program under a hard dollar cap on its model calls; it never sees a key, and every call is audited.
-    Gateway(Box<gateway::GatewayArgs>),
     /// Write a workflow file and a starter configuration.
     Init {
         /// Overwrite files that are already there
@@ -167,12 +121,60 @@ enum Command {
         #[arg(long, conflicts_with_all = ["schedule", "external_checks", "judge"])]
         review: bool,
     },
-    /// Watch a recorded model fix a broken project: no key, no network.
-    Demo {
-        /// Report format
-        #[arg(long, value_enum, default_value = "text")]
-        format: RunForm,
+    /// Validate the configuration and print every effective value; makes no model call.
+    Check(Box<plan::Flags>),
+    /// Check what a run needs before it starts: token, branch rules, CI, ladder, tests, sandbox. Makes no model call; exits 1 if there is a problem.
+    Doctor {
+        #[command(flatten)]
+        flags: Box<plan::Flags>,
+        /// Also verify keys, model names and endpoints with each vendor (free of charge)
+        #[arg(long)]
+        online: bool,
     },
+    /// Fix the repository in this folder.
+    Run {
+        #[command(flatten)]
+        flags: Box<plan::Flags>,
+        /// Restore the files that a killed run changed here, close that run, and start over
+        #[arg(long)]
+        discard: bool,
+        #[command(flatten)]
+        backlog: tasks::BacklogFlags,
+    },
+    /// Continue a killed, interrupted or parked run, or a paused backlog. On a schedule in Actions: every parked run whose rate limit is over.
+    Resume(resume::Args),
+    /// Print the report of a run from the audit log.
+    Report(report::Args),
+    /// Inspect a run: its iterations, conversations, test output and patches.
+    Show(show::ShowArgs),
+    /// List the runs in the audit log: time, branch or pull request, outcome, cost.
+    Runs(show::RunsArgs),
+    /// Print a run as one tree of timed operations: tiers, iterations, sessions, turns, model calls, tool calls.
+    Trace(trace::Args),
+    /// Show cost and fixes per tier and model over all runs, and suggest a cheaper ladder.
+    Stats(stats::StatsArgs),
+    /// Judge a change that a person or another agent made: do its tests prove it? No model, no key; exits 1 if they do not.
+    Judge(judge::JudgeArgs),
+    /// List, add and reset the tasks of a backlog (`run --tasks`); makes no model call
+    Tasks(tasks::Args),
+    /// Pause the backlog that is being worked on here, after the current task; `resume` continues it.
+    Pause(tasks::OrderArgs),
+    /// Raise --max-tasks of the backlog that is being worked on here.
+    Add(tasks::CountArgs),
+    /// Lower --max-tasks of the backlog that is being worked on here; tasks already started are finished.
+    Remove(tasks::CountArgs),
+    /// Merge the audit logs and fixes of many jobs: every fix is tested and proven again on the current branch.
+    Merge(tasks::MergeArgs),
+    /// In a workflow, before checkout: decide whether the event may start a run. Needs no key; sets the outputs go, head-sha and reason.
+    Gate {
+        /// Output format; text prints nothing on standard output and explains on standard error
+        #[arg(long, value_enum, default_value_t)]
+        format: Form,
+    },
+    /// Run any program under a hard dollar cap on its model calls; it never sees a key, and every call is audited.
+    Gateway(Box<gateway::GatewayArgs>),
+    /// Show the test results that upshift reads from a log.
+    Read(read::ReadArgs),
     /// Print the JSON Schema of the configuration file.
     Schema,
     /// Print a shell completion script: `upshift completions bash > ~/.local/share/bash-completion/completions/upshift`
@@ -180,8 +182,6 @@ enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Show the test results that upshift reads from a log.
-    Read(read::ReadArgs),
 }
 
 /// Runs the command and turns what came of it into an exit code (DESIGN §2.1).

@@ -117,7 +117,7 @@ pub fn table(rows: &[Row], columns: Option<usize>) -> String {
     if rows.is_empty() {
         return "The log has no runs.\n".to_owned();
     }
-    let head = ["RUN", "STARTED (UTC)", "BRANCH / PR", "OUTCOME", "TIER", "COST", "TESTS", "TIME"].map(str::to_owned);
+    let head = ["RUN", "STARTED (UTC)", "ABOUT", "OUTCOME", "TIER", "COST", "TESTS", "TIME"].map(str::to_owned);
     let lines: Vec<Vec<String>> =
         std::iter::once(head).chain(rows.iter().map(Row::cells)).map(|cells| cells.to_vec()).collect();
     columns::render_within(&lines, columns)
