@@ -335,6 +335,9 @@ fn the_workflow_that_init_writes_is_a_tick_and_each_step_before_upshift_is_named
     assert_eq!(lines.len(), 2, "{lines:?}");
     assert!(lines[0].starts_with("✖ workflow: upshift.yml: the step `npm ci` runs before upshift"), "{lines:?}");
     assert!(lines[1].contains("`some/installer@v1`") && lines[1].contains("→ Fix: move it to `setup-command`"));
+    let token = "      - uses: actions/create-github-app-token@bcd2ba49218906704ab6c1aa796996da409d3eb1\n      # Add no step here that installs";
+    let lines = of_workflow(&ours.replace("      # Add no step here that installs", token));
+    assert!(lines.len() == 1 && lines[0].starts_with("✔ workflow"), "it runs nothing of the repository: {lines:?}");
     let from_elsewhere = ours.replace("          sha256: ${{ steps.gate.outputs.sha256 }}\n", "");
     assert!(of_workflow(&from_elsewhere)[0].contains("does not start the program that the gate's step installed"));
 }
