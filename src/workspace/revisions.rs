@@ -51,8 +51,8 @@ const SHALLOW: &[&str] = &["rev-parse", "--is-shallow-repository"];
 /// The advice where the whole history is there.
 const NAME_ANOTHER: &str = "\n→ Fix: name a commit, a tag or a branch that `git branch --all` or `git tag` lists";
 
-/// The advice where there is no commit at all.
-const COMMIT_FIRST: &str = ": this repository has no commit yet\n→ Fix: commit the state before the change first";
+/// The advice where nothing is committed on what is checked out.
+const COMMIT_FIRST: &str = ": nothing is committed here yet\n→ Fix: commit the state before the change first";
 
 /// A file in a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -192,7 +192,7 @@ impl<'a> Revisions<'a> {
                 said: "git does not know it".to_owned(),
                 fix: if self.ask(SHALLOW).await.is_ok_and(|out| out == b"true\n") {
                     FETCH_ALL
-                } else if self.ask(&["rev-list", "--all", "--max-count=1"]).await.is_ok_and(|out| out.is_empty()) {
+                } else if revision == "HEAD" {
                     COMMIT_FIRST
                 } else {
                     NAME_ANOTHER
