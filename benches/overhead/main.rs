@@ -66,7 +66,9 @@ fn measure() {
     if only_gateway {
         return passed_on(program);
     }
-    if let Some(other) = std::env::args_os().skip_while(|word| word != "against").nth(1) {
+    let mut rest = std::env::args_os().skip_while(|word| word != "against");
+    if rest.next().is_some() {
+        let other = rest.next().expect("`-- against` is followed by the path of a program");
         return against::compare(program, Path::new(&other));
     }
     start_up(program);
@@ -137,6 +139,7 @@ fn start_up(program: &Path) {
     line("start-up (check: config, catalogue, plan)", value, "ms", 5.0, Some(format!("{floor:.2} ms for `true`")));
 }
 
+/// The milliseconds of one command that reads its configuration and does nothing else.
 fn readied(program: &Path, project: &Path) -> f64 {
     let mut command = model::upshift(program, project, "http://127.0.0.1:9");
     command.args(["check", "--tiers", "claude-haiku-5-5 x5 > claude-sonnet-5-5 x3", "--test-command", "true"]);

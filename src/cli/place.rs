@@ -28,12 +28,14 @@ pub(super) fn unread_configuration(folder: &Path) -> Option<String> {
     })
 }
 
-/// The warning about a file that looks like the configuration and has another name. Only where there is none of the right name.
-pub(super) fn misnamed_configuration(folder: &Path) -> Option<String> {
+/// The warning about a file that looks like the configuration and has another name. Only where there is none of the right name, and not
+/// about the one that is read as the ladder.
+pub(super) fn misnamed_configuration(folder: &Path, ladder: Option<&str>) -> Option<String> {
     if folder.join(DEFAULT_CONFIG_PATH).exists() {
         return None;
     }
-    let found = MISNAMED.into_iter().find(|name| folder.join(name).is_file())?;
+    let is_ladder = |name: &str| ladder.is_some_and(|ladder| folder.join(ladder) == folder.join(name));
+    let found = MISNAMED.into_iter().find(|name| folder.join(name).is_file() && !is_ladder(name))?;
     Some(format!("{found} is not read → Fix: rename it to {DEFAULT_CONFIG_PATH}, or name it with --config"))
 }
 
@@ -65,15 +67,20 @@ mod tests {
         assert_eq!(unread_configuration(top_folder), None);
         std::fs::write(below.join("upshift.yaml"), "").unwrap();
         assert!(
-            misnamed_configuration(&below)
+            misnamed_configuration(&below, None)
                 .unwrap()
                 .starts_with("upshift.yaml is not read → Fix: rename it to .github/")
         );
-        assert_eq!(misnamed_configuration(top_folder), None);
+        assert_eq!(misnamed_configuration(&below, Some("upshift.yaml")), None, "it is read as the ladder");
+        assert_eq!(misnamed_configuration(top_folder, None), None);
         let told = unread_configuration(&below).unwrap();
         assert!(told.contains("--working-directory web/shop"), "{told}");
         std::fs::create_dir(below.join(".github")).unwrap();
         std::fs::write(below.join(DEFAULT_CONFIG_PATH), "").unwrap();
-        assert_eq!((unread_configuration(&below), misnamed_configuration(&below)), (None, None), "its own is read");
+        assert_eq!(
+            (unread_configuration(&below), misnamed_configuration(&below, None)),
+            (None, None),
+            "its own is read"
+        );
     }
 }

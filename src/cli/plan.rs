@@ -277,6 +277,7 @@ fn resolve_behind(
     }
     let files = Files::of(context.as_ref(), environment, &checkout)?;
     let named = flags.get(Setting::Config).is_some() || environment.get(Setting::Config.env()).is_some();
+    let ladder = flags.get(Setting::Tiers).or_else(|| environment.get(Setting::Tiers.env())).map(str::to_owned);
     let mut sources = gather(flags, environment, &files);
     sources.build.default_push =
         context.as_ref().map(|context| if context.is_about_a_pull_request() { Push::Commit } else { Push::Pr });
@@ -288,7 +289,7 @@ fn resolve_behind(
     plan.warnings.extend(told);
     if !named && matches!(files, Files::Checkout(_)) {
         plan.warnings.extend(place::unread_configuration(&checkout));
-        plan.warnings.extend(place::misnamed_configuration(&checkout));
+        plan.warnings.extend(place::misnamed_configuration(&checkout, ladder.as_deref()));
     }
     models::learn_cassettes(&mut plan, &checkout, is_woken)?;
     Ok(Resolved { plan, checkout, context })

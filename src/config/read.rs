@@ -40,9 +40,10 @@ impl<'n> Place<'n> {
 
     /// How sections are written that people take for a single value.
     fn sample(&self) -> Option<&'static str> {
-        match self.path.rsplit('.').next()? {
+        match self.path.as_str() {
+            "models" => Some("Write `models: { \"PROVIDER/MODEL\": { inputPer1M: 3, outputPer1M: 15 } }`."),
+            tier if tier.ends_with(".models") => Some("Write `models: { artisan: claude-haiku-5-5 }`."),
             "tiers" => Some("Write a ladder such as `claude-haiku-5-5 x5 > claude-sonnet-5-5 x3`, or a list of tiers."),
-            "models" => Some("Write `models: { artisan: claude-haiku-5-5 }`."),
             "test" => Some("Write `test: { command: make test }`."),
             _ => None,
         }
