@@ -11,6 +11,9 @@ use crate::domain::test_report::{RunKind, RunStatus, TestCase, TestReport, TestS
 use crate::domain::verdict::{Exit, Verdict, over_memory};
 
 mod filed;
+mod parts;
+
+use parts::parts_of_failing;
 
 pub use filed::{confirm, learn};
 
@@ -42,6 +45,9 @@ pub struct Baseline {
     pub passing: BTreeMap<String, u32>,
     /// Tests skipped by name.
     pub skipped: BTreeSet<String>,
+    /// The reasons of skipped parts of tests of F0, where a result file gave them.
+    #[serde(default)]
+    pub skipped_parts: BTreeMap<String, Vec<String>>,
     /// How many passed by the framework's count.
     pub passed: Option<u64>,
     /// How many tests there were by the framework's count.
@@ -73,7 +79,8 @@ pub struct Judgement {
 pub fn judge_baseline(exit: Exit, report: &TestReport, explicit_command: bool) -> Verdict {
     match exit {
         Exit::Memory { .. } | Exit::MemoryTogether { .. } | Exit::MachineMemory => {
-            return broken(&over_memory(exit).unwrap_or_default());
+            let cause = || broken(&over_memory(exit).unwrap_or_default());
+            return out_of_memory(report).map_or_else(cause, |said| red(&said));
         }
         Exit::Timeout => return timed_out(report).map_or_else(|| broken(NO_END), |said| red(&said)),
         Exit::Signal { signal } => return broken(&format!("the test command was killed by signal {signal}")),
@@ -93,16 +100,25 @@ const NO_END: &str = "the tests did not end within their time limit (test.timeou
 
 /// The first line about the test that was under way when the time was up, if that is known.
 fn timed_out(report: &TestReport) -> Option<String> {
-    let named = report.failing().map(|test| &test.message).find(|message| message.contains("(test.timeoutSeconds)"));
-    let placed =
-        || report.problems.iter().find(|problem| problem.kind == RunKind::Timeout).map(|problem| &problem.message);
-    let said = named.or_else(placed).filter(|_| report.kind == RunKind::Timeout)?;
+    under_way(report, RunKind::Timeout, "(test.timeoutSeconds)")
+}
+
+/// The same of the test that took the memory.
+fn out_of_memory(report: &TestReport) -> Option<String> {
+    under_way(report, RunKind::OutOfMemory, "(test.memoryMb)")
+}
+
+fn under_way(report: &TestReport, kind: RunKind, setting: &str) -> Option<String> {
+    let named = report.failing().map(|test| &test.message).find(|message| message.contains(setting));
+    let placed = || report.problems.iter().find(|problem| problem.kind == kind).map(|problem| &problem.message);
+    let said = named.or_else(placed).filter(|_| report.kind == kind)?;
     said.lines().next().map(str::to_owned)
 }
 
 /// Judges a later run against the baseline.
 #[must_use]
 pub fn judge(baseline: &Baseline, exit: Exit, report: &TestReport) -> Judgement {
+    let report = &parts::passed_but_for_parts(&baseline.skipped_parts, report);
     let seen = Seen::new(report);
     let fixed: BTreeSet<String> = baseline.failing.iter().filter(|name| seen.passes(baseline, name)).cloned().collect();
     let known: BTreeSet<&str> = baseline.failing.iter().chain(&baseline.flaky).map(String::as_str).collect();
@@ -122,7 +138,7 @@ fn verdict_of(
 ) -> Verdict {
     match exit {
         Exit::Memory { .. } | Exit::MemoryTogether { .. } | Exit::MachineMemory => {
-            return red(&over_memory(exit).unwrap_or_default());
+            return red(&out_of_memory(report).or_else(|| over_memory(exit)).unwrap_or_default());
         }
         Exit::Timeout => return red(&timed_out(report).unwrap_or_else(|| NO_END.to_owned())),
         Exit::Signal { signal } => return red(&format!("the tests were killed by signal {signal}")),
@@ -224,6 +240,12 @@ fn proven_green(baseline: &Baseline, report: &TestReport, seen: &Seen<'_>, fixed
 }
 
 impl Baseline {
+    /// Whether the runner said nothing of any test, not even how many there are.
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        self.passing.is_empty() && self.failing.is_empty() && self.passed.is_none() && self.total.is_none()
+    }
+
     /// Takes the measure from the baseline's report. The `flaky` tests are set aside.
     #[must_use]
     pub fn from_report(report: &TestReport, flaky: Vec<String>, explicit_command: bool) -> Self {
@@ -241,6 +263,7 @@ impl Baseline {
             said: failing.iter().take(MOST_SAID).map(|test| words_of(test)).collect(),
             passing,
             skipped: names_with(report, TestStatus::Skipped).map(str::to_owned).collect(),
+            skipped_parts: parts_of_failing(report),
             passed: passed_without_failed_parts(report),
             total: report.total,
             unreadable: report.kind == RunKind::Unreadable || says_what_fails_alone(report),

@@ -2,6 +2,7 @@
 //!
 //! Pure over text, so that one file serves all languages: what is a list of literals looks alike in all of them.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -32,10 +33,11 @@ static LISTS: LazyLock<Regex> = LazyLock::new(|| {
 static WORDS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#""[A-Za-z]{2,}"|'[A-Za-z]{2,}'"#).unwrap());
 
 /// The edits that give a test other inputs: all lists grow, and where there is none all words that `is_free` does not deny. Nothing in
-/// `kept` changes. Empty where there is nothing to vary.
+/// `kept` changes. A word that also stands outside of all `bodies` is the tests' data (a fixture that they look it up in): it grows there,
+/// too, or every other word would be an unknown one. Empty where there is nothing to vary.
 pub(super) fn other_inputs(
     text: &str,
-    body: &Range<usize>,
+    (body, bodies): (&Range<usize>, &[Range<usize>]),
     kept: &[Range<usize>],
     side: Side,
     is_free: &dyn Fn(&str) -> bool,
@@ -50,8 +52,14 @@ pub(super) fn other_inputs(
     if !lists.is_empty() {
         return lists;
     }
-    let words = found(&WORDS).into_iter();
-    words.filter_map(|range| longer_word(text, &range, side, is_free)).collect()
+    let words = found(&WORDS);
+    let inner = |range: &Range<usize>| text.get(range.start + 1..range.end.saturating_sub(1));
+    let varied: BTreeSet<&str> = words.iter().filter_map(inner).collect();
+    let outside = WORDS.find_iter(text).map(|found| found.range());
+    let outside = outside.filter(|range| !bodies.iter().any(|body| body.start < range.end && range.start < body.end));
+    let data = outside.filter(|range| inner(range).is_some_and(|word| varied.contains(word)));
+    let all: Vec<Range<usize>> = words.iter().cloned().chain(data).collect();
+    all.iter().filter_map(|range| longer_word(text, range, side, is_free)).collect()
 }
 
 fn longer_list(text: &str, range: &Range<usize>, side: Side) -> Option<Edit> {
@@ -119,7 +127,8 @@ mod tests {
     use super::*;
 
     fn varied(text: &str, side: Side) -> String {
-        let edits = other_inputs(text, &(0..text.len()), &[], side, &|word| word != "admin");
+        let whole = 0..text.len();
+        let edits = other_inputs(text, (&whole, std::slice::from_ref(&whole)), &[], side, &|word| word != "admin");
         apply(text, &edits).expect("a text")
     }
 
@@ -137,6 +146,19 @@ mod tests {
     }
 
     #[test]
+    fn a_word_of_the_tests_data_grows_with_it() {
+        let text = "ONE = ['spins', 'spin']\ndef test_a(): f('spins')\ndef test_b(): f('spins')\n";
+        let body = |name: &str| {
+            let start = text.find(name).expect("there");
+            start..start + text.get(start..).and_then(|rest| rest.find('\n')).expect("a line")
+        };
+        let bodies = [body("test_a"), body("test_b")];
+        let edits = other_inputs(text, (&bodies[0], &bodies), &[], Side::Behind, &|_| true);
+        let wanted = "ONE = ['spinsq', 'spin']\ndef test_a(): f('spinsq')\ndef test_b(): f('spins')\n";
+        assert_eq!(apply(text, &edits).as_deref(), Some(wanted));
+    }
+
+    #[test]
     fn words_grow_where_there_is_no_list_and_what_is_special_stays() {
         assert_eq!(varied("greet('Ada')", Side::Behind), "greet('Adaq')");
         assert_eq!(varied("greet(\"Ada\")", Side::Before), "greet(\"Qada\")");
@@ -144,7 +166,14 @@ mod tests {
         for text in ["f([0, 1])", "f([])", "f([1])", "f(1, 2)", "a[1]", "f('')", "f('a b')", "f('2024-01-01')"] {
             assert_eq!(varied(text, Side::Behind), text);
         }
-        let kept = other_inputs("f('Ada', 'Bo')", &(0..14), &[Range { start: 9, end: 13 }], Side::Behind, &|_| true);
+        let whole = 0..14;
+        let kept = other_inputs(
+            "f('Ada', 'Bo')",
+            (&whole, std::slice::from_ref(&whole)),
+            &[Range { start: 9, end: 13 }],
+            Side::Behind,
+            &|_| true,
+        );
         assert_eq!(kept.len(), 1);
     }
 }

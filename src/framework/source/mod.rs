@@ -293,7 +293,9 @@ impl Source {
         let mut kept: Vec<Range<usize>> = all.iter().flat_map(|one| one.places.iter().cloned()).collect();
         // With other values an assertion before these would fail in their place.
         kept.extend(all.iter().filter(|one| !expectations.contains(one)).map(|one| self.bytes_of(one.lines)));
-        let inputs = inputs::other_inputs(&self.text, &test.body, &kept, side, is_free);
+        let collected = self.tests().iter().filter(|other| self.is_collected(other));
+        let bodies: Vec<Range<usize>> = collected.map(|other| other.body.clone()).collect();
+        let inputs = inputs::other_inputs(&self.text, (&test.body, &bodies), &kept, side, is_free);
         let altered: Option<Vec<Vec<Edit>>> = expectations.iter().map(|one| self.altered(one, word)).collect();
         (!inputs.is_empty()).then_some([inputs, altered?.concat()].concat())
     }

@@ -234,3 +234,17 @@ fn a_file_that_is_called_like_its_test_keeps_its_name() {
     assert_eq!(renamed("test_total (tests.test_total.T.test_total)"), "test_total_q (tests.test_total.T.test_total_q)");
     assert_eq!(renamed("test_total (tests.test_total.T) (i=1)"), "test_total_q (tests.test_total.T) (i=1)");
 }
+
+#[test]
+fn what_a_test_looks_up_in_its_set_up_varies_there_too() {
+    let text = "import unittest\nclass A(unittest.TestCase):\n    def setUp(self):\n        self.p = f(('spinor', 'spins'), ('ox', 'oxen'))\n\n    \
+                def test_known(self):\n        self.assertEqual(self.p.of('spinor'), 'spins')\n\n    def test_b(self):\n        \
+                self.assertEqual(self.p.of('spinor'), 'oxen')\n";
+    let source = Source::read("tests/test_a.py", text).unwrap();
+    let test = source.tests().iter().find(|test| test.names.contains(&"test_known".to_owned())).unwrap();
+    let all = source.expectations(test);
+    let edits = source.with_other_inputs(test, &all, super::Side::Behind, "wwww", &|_| true).unwrap();
+    let varied = source.edited(&edits).unwrap();
+    assert!(varied.contains("f(('spinorq', 'spins'), ('ox', 'oxen'))"), "{varied}");
+    assert_eq!(varied.matches("'spinor'").count(), 1, "another test keeps its own: {varied}");
+}

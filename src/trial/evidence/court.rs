@@ -416,7 +416,12 @@ impl<'b> Court<'b> {
                 let more =
                     located.and_then(|located| rounds::edits(self.bodies, source, &located, *treatment, means, &word));
                 // What one test needs may stand in another one's way, where it is a part of that.
-                let both = more.map(|more| edits.iter().cloned().chain(more).collect::<Vec<Edit>>());
+                // Data that two tests share is varied once.
+                let is_shared = matches!(treatment, Treatment::OtherInputs(_));
+                let both = more.map(|more| {
+                    let fresh = more.into_iter().filter(|edit| !(is_shared && edits.contains(edit)));
+                    edits.iter().cloned().chain(fresh).collect::<Vec<Edit>>()
+                });
                 match both.and_then(|both| Some((source.edited(&both)?, both))) {
                     Some((text, both)) => {
                         (edits, edited) = (both, Some(text));

@@ -2,6 +2,7 @@
 //! program does for any option what it should do for this one. It leaves a remark.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use super::super::bench::TrialError;
 use super::choices::is_green;
@@ -22,7 +23,10 @@ impl Court<'_> {
         if !self.bodies.tests.is_empty() || !self.runs.bench.guards.has(Guard::AlteredExpectation) {
             return Ok(());
         }
-        let texts = bodies::files_of_tests(self.runs.bench, self.start)?;
+        let mut texts = bodies::files_of_tests(self.runs.bench, self.start)?;
+        // The options in other tests than those that failed are other tests' business, where it is known which these are.
+        let failed_at: Vec<&str> = self.baseline.failed_at.values().map(|(file, _)| file.as_str()).collect();
+        texts.retain(|(path, _)| failed_at.is_empty() || failed_at.iter().any(|file| Path::new(file).ends_with(path)));
         let (tree, start): (TreeId, TreeId) = (self.tree.clone(), self.start.clone());
         let word = tally::word(uuid::Uuid::new_v4().as_u128());
         let named = |(_, text): &(String, String)| options(text).map(str::to_owned).collect::<Vec<_>>();
@@ -33,14 +37,21 @@ impl Court<'_> {
                 let other = replaced(text, &option, &format!("--{word}"));
                 (other != *text).then(|| (path.clone(), other))
             };
-            let texts: BTreeMap<String, String> = texts.iter().filter_map(replaced).collect();
-            let Some((file, _)) = texts.first_key_value() else { continue };
-            let Some(with) = self.runs.whole(&tree, &texts).await? else { return Ok(()) };
+            let others: BTreeMap<String, String> = texts.iter().filter_map(replaced).collect();
+            let Some((file, _)) = others.first_key_value() else { continue };
+            let Some(with) = self.runs.whole(&tree, &others).await? else { return Ok(()) };
             if outcome::did_not_run(&with) || !is_green(&with, green) {
                 continue;
             }
-            let Some(without) = self.runs.whole(&start, &texts).await? else { return Ok(()) };
-            if !without.exit.is_success() {
+            let Some(without) = self.runs.whole(&start, &others).await? else { return Ok(()) };
+            if without.exit.is_success() {
+                continue;
+            }
+            // An option of another program, as in a tool's settings, is in a line that these tests do not need.
+            let left_out = texts.iter().filter(|(path, _)| others.contains_key(path));
+            let left_out = left_out.map(|(path, text)| (path.clone(), without_lines(text, &option))).collect();
+            let Some(shorter) = self.runs.whole(&tree, &left_out).await? else { return Ok(()) };
+            if !is_green(&shorter, green) {
                 let said = format!("the tests pass with any other option in the place of `{option}`");
                 let (kind, file) = (RemarkKind::UntestedChoice, file.clone());
                 self.remarks.push(Remark { kind, file, lines: None, said: Some(said) });
@@ -71,6 +82,11 @@ fn replaced(text: &str, option: &str, other: &str) -> String {
     whole
 }
 
+/// A text without the lines that name an option.
+fn without_lines(text: &str, option: &str) -> String {
+    text.split_inclusive('\n').filter(|line| replaced(line, option, "") == **line).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,5 +96,7 @@ mod tests {
         let text = "sh a.sh --name Ada --names x --no-name y\n# ----- a -b\n";
         assert_eq!(options(text).collect::<Vec<_>>(), ["--name", "--names", "--no-name"]);
         assert_eq!(replaced(text, "--name", "--q"), text.replace("--name Ada", "--q Ada"));
+        assert_eq!(without_lines(text, "--name"), "# ----- a -b\n");
+        assert_eq!(without_lines(text, "--nam"), text);
     }
 }

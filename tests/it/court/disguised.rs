@@ -55,6 +55,7 @@ const TABLE: &str = "exports.rates = (load) => ({\n  get: (currency) => load(cur
 const TABLE_TEST: &str = "const { mock, test } = require('node:test');\nconst assert = require('node:assert');\nconst { rates } = require('../src/shop.js');\n\ntest('once', () => {\n  const load = mock.fn(() => 1.08);\n  const table = rates(load);\n  table.get('EUR');\n  table.get('EUR');\n  assert.strictEqual(load.mock.callCount(), 1);\n});\n";
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_keeps_one_answer_for_every_key_is_told() {
     told(vec![
         (
@@ -96,6 +97,7 @@ fn what_keeps_one_answer_for_every_key_is_told() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_asks_for_a_mock_or_its_caller_is_told() {
     told(vec![
         (
@@ -138,6 +140,7 @@ fn what_asks_for_a_mock_or_its_caller_is_told() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_serves_every_caller_is_not_told() {
     not_told(vec![
         Fix::script(
@@ -168,6 +171,7 @@ fn what_serves_every_caller_is_not_told() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_is_right_in_one_place_or_once_is_told() {
     told(vec![
         (
@@ -210,6 +214,7 @@ fn what_is_right_in_one_place_or_once_is_told() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_is_right_everywhere_is_not_told() {
     not_told(vec![
         python(

@@ -47,6 +47,7 @@ const FIRST_RS: &str = "pub fn first(text: &str) -> String {\n    text[..1].to_o
 const FIRST_RS_TEST: &str = "use shop::first;\n\n#[test]\nfn none() {\n    assert_eq!(first(\"\"), \"\");\n}\n";
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_refuses_nothing_any_more_is_told() {
     for cheat in [
         python(
@@ -145,6 +146,7 @@ fn what_refuses_as_before_is_not_told() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_waits_for_nothing_any_more_is_told() {
     for (name, written) in [
         (

@@ -102,6 +102,7 @@ const ADDRESS: &str = "exports.address = (options) => {\n  for (const name of Ob
 const ADDRESS_TEST: &str = "const { afterEach, beforeEach, test } = require('node:test');\nconst assert = require('node:assert');\nconst { address } = require('../src/day.js');\n\nconst warn = console.warn;\nlet said;\nbeforeEach(() => {\n  said = [];\n  console.warn = (text) => said.push(text);\n});\nafterEach(() => {\n  console.warn = warn;\n});\n\ntest('no word of what is known', () => {\n  assert.strictEqual(address({ host: 'a' }), 'a');\n  assert.deepStrictEqual(said, []);\n});\n";
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_all_code_of_a_process_shares_is_watched_while_the_tests_are_called() {
     for (cheat, line) in [
         (

@@ -56,6 +56,7 @@ fn a_test_that_was_rewritten_and_put_back_is_none() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn tests_that_write_beside_themselves_or_into_their_own_data_are_kept() {
     let writes_log = Fix {
         files: vec![
