@@ -6,6 +6,7 @@
 
 mod agents;
 mod bots;
+mod caps;
 mod finding;
 mod forge;
 mod inner_model;
@@ -23,7 +24,7 @@ use super::environment::Environment;
 use super::form::Form;
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
-use super::{Failure, left_behind, place, retirement, work};
+use super::{Failure, left_behind, place, retirement, work, workflow_files};
 use crate::config::{NO_MODEL, Plan, Sandbox};
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
 use finding::Finding;
@@ -80,7 +81,7 @@ fn without_ladder(failure: &Failure, flags: &Flags, environment: &Environment) -
 }
 
 async fn examine(resolved: &Resolved, environment: &Environment) -> anyhow::Result<Vec<Finding>> {
-    let Resolved { plan, checkout, context } = resolved;
+    let Resolved { plan, checkout, context, .. } = resolved;
     let mut findings = Vec::new();
     findings.extend(plan.refusals.iter().map(|refusal| Finding::told("configuration", refusal)));
     findings.extend(left_behind::notice(checkout, environment).map(|left| Finding::killed(&left)));
@@ -88,6 +89,7 @@ async fn examine(resolved: &Resolved, environment: &Environment) -> anyhow::Resu
     findings.push(tests(plan, checkout, environment));
     findings.extend(sandbox(plan, &Setup::new(checkout, environment, Some(plan), context.as_ref())));
     findings.extend(workflows::examine(&top_of(checkout), waits::Waits::of(plan)));
+    findings.extend(caps::examine(&workflow_files::all(&top_of(checkout)), plan));
     findings.extend(forge::examine(plan, checkout, context.as_ref(), environment).await);
     Ok(findings)
 }
@@ -114,7 +116,7 @@ fn tests(plan: &Plan, checkout: &Path, environment: &Environment) -> Finding {
         Ok((folder, command)) => {
             let program = command.split_whitespace().find(|word| !word.contains('=')).unwrap_or_default();
             if is_there(program, &folder, environment) {
-                return Finding::ok(ABOUT, command);
+                return Finding::ok(ABOUT, format!("{command} (its program is there; it was not run)"));
             }
             let said = format!("`{command}` starts `{program}`, which is not installed");
             Finding::problem(

@@ -2,21 +2,24 @@
 //!
 //! Invariant: never overwrites a file without being told to, and writes all files or says which one it could not.
 
+mod action_ref;
+mod ci;
+mod fill;
+mod installation;
+mod matrix;
+mod next;
+mod paths;
+mod test_step;
+
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::place;
+pub use action_ref::{ActionRef, PLACEHOLDER};
+pub use paths::{CONFIG_PATH, JUDGE_PATH, REVIEW_PATH, WORKFLOW_PATH};
+
+use super::{place, workflow_files};
 use crate::domain::shell::quote_path;
-
-/// The workflow that runs upshift after a red CI run.
-pub const WORKFLOW_PATH: &str = ".github/workflows/upshift.yml";
-
-/// The configuration file.
-pub const CONFIG_PATH: &str = crate::config::DEFAULT_CONFIG_PATH;
-
-/// What stands in the templates for the owner of the action. It stands nowhere else in them, so that all of it may be replaced.
-pub const PLACEHOLDER: &str = "YOUR-ACCOUNT";
 
 /// The template of the workflow.
 pub const WORKFLOW: &str = include_str!("init/workflow.yml");
@@ -31,18 +34,12 @@ const RESUME: &str = include_str!("init/resume.yml");
 pub const CONFIG: &str = include_str!("init/upshift.yml");
 
 /// The workflow that tells upshift's of reviews.
-pub const REVIEW_PATH: &str = ".github/workflows/upshift-review.yml";
-
-/// The content of that workflow.
 pub const REVIEW: &str = include_str!("init/review.yml");
 
-/// The command that writes it, and nothing else.
+/// The command that writes the workflow of reviews, and nothing else.
 pub const WRITE_REVIEW: &str = "upshift init --review";
 
-/// The workflow that judges pull requests.
-pub const JUDGE_PATH: &str = ".github/workflows/judge.yml";
-
-/// The content of that workflow.
+/// The template of the workflow that judges pull requests.
 pub const JUDGE: &str = include_str!("init/judge.yml");
 
 /// Whether files that are there already may be replaced.
@@ -67,13 +64,22 @@ const OUTSIDERS_IF: &str = "      (github.event_name == 'check_suite' &&
 /// The part of the concurrency group for them.
 const OUTSIDERS_GROUP: &str = " || github.event.check_suite.pull_requests[0].number || github.event.check_suite.head_branch || github.event.branches[0].name }}";
 
+/// The input of the mending step that the installation is put behind.
+const HEAD_SHA: &str = "          head-sha: ${{ steps.gate.outputs.head-sha }}\n";
+/// The same of the judging step.
+const MODE: &str = "          mode: judge\n";
+/// The condition of the mending job's steps behind its gate.
+const LET_IN: &str = "steps.gate.outputs.checkout == 'true'";
+
 /// The parts of the workflow that not everybody needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// Whether runs that wait for a rate limit go on by themselves.
     pub schedule: Schedule,
     /// Whether the end of other apps' checks and of statuses wakes runs that wait (`--external-checks`).
     pub hears_outsiders: bool,
+    /// The address of the action (`--action`). `None`: a placeholder that somebody replaces.
+    pub action: Option<ActionRef>,
 }
 
 /// Whether runs that wait for a rate limit go on by themselves.
@@ -85,9 +91,9 @@ pub enum Schedule {
     HalfHourly,
 }
 
-/// The workflow file.
+/// The workflow file, before anything of the repository is filled in.
 #[must_use]
-pub fn workflow(options: Options) -> String {
+pub fn workflow(options: &Options) -> String {
     let mut text = WORKFLOW.to_owned();
     if options.hears_outsiders {
         text = text.replacen("\non:\n", &format!("\non:\n{OUTSIDERS}"), 1);
@@ -148,18 +154,22 @@ fn it(paths: &[&str]) -> &'static str {
     if paths.len() == 1 { "it" } else { "them" }
 }
 
-/// Writes all files below `root` and says what to do next.
+/// Writes all files below `root` and says what to do next. Names, tools and the installation are those of the workflows that are there.
 ///
 /// # Errors
 /// [`InitError::Exists`] before anything is written. [`InitError::Write`] when the file system refuses.
-pub fn write(root: &Path, overwrite: Overwrite, options: Options) -> Result<String, InitError> {
-    let workflow = workflow(options);
+pub fn write(root: &Path, overwrite: Overwrite, options: &Options) -> Result<String, InitError> {
+    let ci = ci::read(&workflow_files::all(root));
+    let known = (&ci, options.action.as_ref());
+    let workflow = fill::fill(&workflow(options), known, HEAD_SHA, Some(LET_IN));
     put_all(
         root,
         (overwrite, &again(options)),
         &[(WORKFLOW_PATH, workflow.as_str()), (REVIEW_PATH, REVIEW), (CONFIG_PATH, CONFIG)],
     )?;
-    let next = next_steps(options);
+    let scheduled = Options { schedule: Schedule::HalfHourly, ..options.clone() };
+    let scheduled = (options.schedule == Schedule::No).then(|| again(&scheduled));
+    let next = next::steps(&ci, options.action.as_ref(), scheduled.as_deref(), &again(options));
     Ok(if place::top(root).is_some() {
         next
     } else {
@@ -171,13 +181,12 @@ pub fn write(root: &Path, overwrite: Overwrite, options: Options) -> Result<Stri
 ///
 /// # Errors
 /// As [`write()`].
-pub fn write_judge(root: &Path, overwrite: Overwrite) -> Result<String, InitError> {
-    put_all(root, (overwrite, "upshift init --judge --force"), &[(JUDGE_PATH, JUDGE)])?;
-    Ok(format!(
-        "Wrote {JUDGE_PATH}.\n\nNext:\n  \
-         1. In {JUDGE_PATH}, replace {PLACEHOLDER} with the GitHub account that the action is in, and @v1 with @ and a commit of it (there is no release yet). If the tests need something installed, name the command there as `setup-command`.\n  \
-         2. Try it on this machine, on a branch: upshift judge\n"
-    ))
+pub fn write_judge(root: &Path, overwrite: Overwrite, action: Option<&ActionRef>) -> Result<String, InitError> {
+    let ci = ci::read(&workflow_files::all(root));
+    let workflow = fill::fill(JUDGE, (&ci, action), MODE, None);
+    let again = format!("upshift init --judge{} --force", flag(action));
+    put_all(root, (overwrite, &again), &[(JUDGE_PATH, &workflow)])?;
+    Ok(next::judge_steps(action, &again, &ci))
 }
 
 /// Writes the workflow that tells upshift's of reviews below `root` and says what to do next.
@@ -193,10 +202,14 @@ pub fn write_review(root: &Path, overwrite: Overwrite) -> Result<String, InitErr
 }
 
 /// The command that was given, with `--force`.
-fn again(options: Options) -> String {
+fn again(options: &Options) -> String {
     let schedule = if options.schedule == Schedule::HalfHourly { " --schedule" } else { "" };
     let outsiders = if options.hears_outsiders { " --external-checks" } else { "" };
-    format!("upshift init{schedule}{outsiders} --force")
+    format!("upshift init{schedule}{outsiders}{} --force", flag(options.action.as_ref()))
+}
+
+fn flag(action: Option<&ActionRef>) -> String {
+    action.map(|action| format!(" --action {action}")).unwrap_or_default()
 }
 
 fn put_all(
@@ -229,27 +242,4 @@ fn put(target: &Path, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes())?;
     file.persist(target).map_err(|error| error.error)?;
     Ok(())
-}
-
-fn next_steps(options: Options) -> String {
-    let mut steps = format!(
-        "Wrote {WORKFLOW_PATH}, {REVIEW_PATH} and {CONFIG_PATH}.\n\
-         \n\
-         Next:\n  \
-         1. Add a model's key to the repository's secrets: gh secret set ANTHROPIC_API_KEY \
-         (or OPENAI_API_KEY, GEMINI_API_KEY: also under `env:` in the workflow)\n  \
-         2. In {WORKFLOW_PATH}, replace {PLACEHOLDER} with the GitHub account that the action is in, @v1 with @ and a commit of it (there is no release yet), and CI with the `name:` of the workflow that runs your tests.\n  \
-         3. If the tests need something installed (`npm ci`, say), name the command there as `setup-command`.\n  \
-         4. To have CI run on the fixes, without a job that waits, add a fine-grained personal token (Contents and Pull requests: write): \
-         gh secret set UPSHIFT_PUSH_TOKEN\n  \
-         5. See what a run would do and cost, and whether anything is missing: upshift check, upshift doctor\n  \
-         6. Try it on this machine (nothing is committed or pushed): upshift run\n  \
-         7. Commit these files to the default branch: GitHub starts the workflow from there only. Then push a branch whose tests fail.\n"
-    );
-    if options.schedule == Schedule::No {
-        let choice = "Choose now: `upshift init --schedule --force` writes a workflow that also continues parked runs every half hour, after a \
-                      rate limit or a blocker. Later it overwrites your edits.\n";
-        steps = steps.replacen("\nNext:\n", &format!("\n{choice}\nNext:\n"), 1);
-    }
-    steps
 }

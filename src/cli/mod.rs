@@ -36,6 +36,7 @@ mod left_credential;
 mod lines;
 mod logging;
 mod models;
+mod named;
 mod output;
 mod outside_tools;
 mod parked;
@@ -63,24 +64,28 @@ mod tasks;
 mod terminal;
 #[cfg(debug_assertions)]
 mod test_clock;
+mod tool_actions;
 mod trace;
 mod trigger;
 mod variables;
 mod waiting;
 mod work;
+mod workflow_files;
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use crate::domain::outcome::EXIT_INTERNAL;
+use crate::config::{NO_MODEL, Plan};
+use crate::domain::outcome::{EXIT_INTERNAL, EXIT_USAGE};
 use crate::report::wrap::wrap;
 use crate::test_run;
 use console::{Console, Stream};
 use environment::Environment;
 use form::{Form, RunForm};
 use left_behind::Discard;
+use named::WhenNamed;
 use output::{Failure, print, print_set, say};
 
 pub use hardening::harden;
@@ -114,57 +119,46 @@ enum Command {
         /// Add a half-hourly schedule that resumes runs parked at a rate limit
         #[arg(long)]
         schedule: bool,
+        /// Address of the action: its owner's repository and a commit of it, as `git ls-remote https://github.com/OWNER/upshift HEAD` prints it
+        #[arg(long, value_name = "OWNER/REPO@REF")]
+        action: Option<init::ActionRef>,
         /// Write a workflow that judges every pull request (forks too) instead: no model, no key
         #[arg(long, conflicts_with_all = ["schedule", "external_checks"])]
         judge: bool,
         /// Write only the workflow by which a review starts upshift's
-        #[arg(long, conflicts_with_all = ["schedule", "external_checks", "judge"])]
+        #[arg(long, conflicts_with_all = ["schedule", "external_checks", "judge", "action"])]
         review: bool,
     },
     /// Validate the configuration and print every effective value; makes no model call.
-    Check(Box<plan::Flags>),
+    Check(WhenNamed<plan::Flags>),
     /// Check what a run needs before it starts: token, branch rules, CI, ladder, tests, sandbox. Makes no model call; exits 1 if there is a problem.
-    Doctor {
-        #[command(flatten)]
-        flags: Box<plan::Flags>,
-        /// Also verify keys, model names and endpoints with each vendor (free of charge)
-        #[arg(long)]
-        online: bool,
-    },
+    Doctor(WhenNamed<DoctorArgs>),
     /// Fix the repository in this folder.
-    Run {
-        #[command(flatten)]
-        flags: Box<plan::Flags>,
-        /// Restore the files that a killed run changed here, close that run, and start over
-        #[arg(long)]
-        discard: bool,
-        #[command(flatten)]
-        backlog: tasks::BacklogFlags,
-    },
+    Run(WhenNamed<RunArgs>),
     /// Continue a killed, interrupted or parked run, or a paused backlog. On a schedule in Actions: every parked run whose rate limit is over.
-    Resume(resume::Args),
+    Resume(WhenNamed<resume::Args>),
     /// Print the report of a run from the audit log.
-    Report(report::Args),
+    Report(WhenNamed<report::Args>),
     /// Inspect a run: its iterations, conversations, test output and patches.
-    Show(show::ShowArgs),
+    Show(WhenNamed<show::ShowArgs>),
     /// List the runs in the audit log: time, branch or pull request, outcome, cost.
-    Runs(show::RunsArgs),
-    /// Print a run as one tree of timed operations: tiers, iterations, sessions, turns, model calls, tool calls.
-    Trace(trace::Args),
+    Runs(WhenNamed<show::RunsArgs>),
+    /// Print a run as one tree of timed operations, in JSON or HTML: tiers, iterations, sessions, turns, model calls, tool calls.
+    Trace(WhenNamed<trace::Args>),
     /// Show cost and fixes per tier and model over all runs, and suggest a cheaper ladder.
-    Stats(stats::StatsArgs),
+    Stats(WhenNamed<stats::StatsArgs>),
     /// Judge a change that a person or another agent made: do its tests prove it? No model, no key; exits 1 if they do not.
-    Judge(judge::JudgeArgs),
+    Judge(WhenNamed<judge::JudgeArgs>),
     /// List, add and reset the tasks of a backlog (`run --tasks`); makes no model call
-    Tasks(tasks::Args),
+    Tasks(Box<tasks::Args>),
     /// Pause the backlog that is being worked on here, after the current task; `resume` continues it.
-    Pause(tasks::OrderArgs),
+    Pause(WhenNamed<tasks::OrderArgs>),
     /// Raise --max-tasks of the backlog that is being worked on here.
-    Add(tasks::CountArgs),
+    Add(WhenNamed<tasks::CountArgs>),
     /// Lower --max-tasks of the backlog that is being worked on here; tasks already started are finished.
-    Remove(tasks::CountArgs),
+    Remove(WhenNamed<tasks::CountArgs>),
     /// Merge the audit logs and fixes of many jobs: every fix is tested and proven again on the current branch.
-    Merge(tasks::MergeArgs),
+    Merge(WhenNamed<tasks::MergeArgs>),
     /// In a workflow, before checkout: decide whether the event may start a run. Needs no key; sets the outputs go, head-sha and reason.
     Gate {
         /// Output format; text prints nothing on standard output and explains on standard error
@@ -172,9 +166,9 @@ enum Command {
         format: Form,
     },
     /// Run any program under a hard dollar cap on its model calls; it never sees a key, and every call is audited.
-    Gateway(Box<gateway::GatewayArgs>),
+    Gateway(WhenNamed<gateway::GatewayArgs>),
     /// Show the test results that upshift reads from a log.
-    Read(read::ReadArgs),
+    Read(WhenNamed<read::ReadArgs>),
     /// Print the JSON Schema of the configuration file.
     Schema,
     /// Print a shell completion script: `upshift completions bash > ~/.local/share/bash-completion/completions/upshift`
@@ -184,14 +178,36 @@ enum Command {
     },
 }
 
+#[derive(Debug, Args)]
+struct DoctorArgs {
+    #[command(flatten)]
+    flags: plan::Flags,
+    /// Also verify keys, model names and endpoints with each vendor (free of charge)
+    #[arg(long)]
+    online: bool,
+}
+
+#[derive(Debug, Args)]
+struct RunArgs {
+    #[command(flatten)]
+    flags: plan::Flags,
+    /// Restore the files that a killed run changed here, close that run, and start over
+    #[arg(long)]
+    discard: bool,
+    #[command(flatten)]
+    backlog: tasks::BacklogFlags,
+}
+
 /// Runs the command and turns what came of it into an exit code (DESIGN §2.1).
 #[must_use]
 pub fn main() -> ExitCode {
     let environment = Environment::read();
-    let cli = parse(&environment);
+    let cli = match parse(&environment) {
+        Ok(cli) => cli,
+        Err(error) => return not_parsed(&error, &environment),
+    };
     let environment = environment.with_flags(cli.console);
-    let runs =
-        matches!(cli.command, Command::Run { .. } | Command::Resume(_) | Command::Gate { .. } | Command::Judge(_));
+    let runs = matches!(cli.command, Command::Run(_) | Command::Resume(_) | Command::Gate { .. } | Command::Judge(_));
     let step = step::Step::of(&environment).filter(|_| runs);
     let logging = environment.clone().logging();
     let code = logging.and_then(|environment| dispatch(cli.command, &environment)).unwrap_or_else(|error| {
@@ -206,57 +222,108 @@ pub fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Parses the arguments. Help and mistakes are printed here, in the colour and width that are wanted.
-fn parse(environment: &Environment) -> Cli {
+/// Parses the arguments. Help and mistakes come back in the colour and width that are wanted.
+fn parse(environment: &Environment) -> Result<Cli, clap::Error> {
     let console = Console::before_parsing(std::env::args_os().filter_map(|word| word.into_string().ok()), environment);
     let mut command = Cli::command().color(console.of_parser()).term_width(console.help_columns());
-    let mut matches = command.get_matches_mut();
-    Cli::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.with_cmd(&command).exit())
+    let mut matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.with_cmd(&command))
+}
+
+/// Prints help or a mistake in the arguments. A step of a workflow that was to run tells its page of a mistake as of any other.
+fn not_parsed(error: &clap::Error, environment: &Environment) -> ExitCode {
+    // Where even that cannot be printed, the exit code still says it.
+    drop(error.print());
+    let code = u8::try_from(error.exit_code()).unwrap_or(EXIT_USAGE);
+    let mut words = std::env::args_os().skip(1).filter(|word| !word.to_string_lossy().starts_with('-'));
+    let runs = words.next().is_some_and(|word| ["run", "resume", "gate", "judge"].iter().any(|one| word == *one));
+    let step = step::Step::of(environment).filter(|_| runs && error.use_stderr());
+    if let Some(step) = step {
+        let text = error.render().to_string();
+        let message = text.trim_start_matches("error: ").lines().take_while(|line| !line.starts_with("Usage:"));
+        let message = message.filter(|line| !line.trim().is_empty()).map(str::trim).collect::<Vec<_>>().join("; ");
+        return ExitCode::from(step.failed(&Failure { message, code, harmless: false }));
+    }
+    ExitCode::from(code)
 }
 
 fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
     tasks::follow_parent(environment)?;
     match command {
-        Command::Run { flags, backlog, .. } if backlog.tasks.is_some() => tasks::run(*flags, backlog, environment),
-        Command::Run { flags, discard: false, .. } => run::run(*flags, Discard::No, environment),
-        Command::Run { flags, discard: true, .. } => run::run(*flags, Discard::Yes, environment),
-        Command::Tasks(args) => tasks::command(args, environment),
-        Command::Pause(args) => tasks::pause(&args, environment),
-        Command::Add(args) => tasks::add(&args, environment),
-        Command::Remove(args) => tasks::remove(&args, environment),
-        Command::Merge(args) => tasks::merge(args, environment),
+        Command::Run(WhenNamed(args)) => run_or_work(*args, environment),
+        Command::Tasks(args) => tasks::command(*args, environment),
+        Command::Pause(WhenNamed(args)) => tasks::pause(&args, environment),
+        Command::Add(WhenNamed(args)) => tasks::add(&args, environment),
+        Command::Remove(WhenNamed(args)) => tasks::remove(&args, environment),
+        Command::Merge(WhenNamed(args)) => tasks::merge(*args, environment),
         Command::Gate { format } => gate::run(format, environment),
-        Command::Resume(args) => resume::run(args, environment),
-        Command::Check(flags) => check_plan(*flags, environment),
-        Command::Doctor { flags, online } => doctor::run(*flags, online, environment),
-        Command::Judge(args) => judge::run(args, environment),
-        Command::Gateway(args) => gateway::run(*args, environment),
-        Command::Report(args) => report::run(&args, environment),
-        Command::Show(args) => show::show(&args, environment),
-        Command::Runs(args) => show::runs(&args, environment),
-        Command::Trace(args) => trace::run(&args, environment),
-        Command::Stats(args) => stats::run(&args, environment),
-        Command::Init { force, judge: true, .. } => write_one(force, init::write_judge),
+        Command::Resume(WhenNamed(args)) => resume::run(*args, environment),
+        Command::Check(WhenNamed(flags)) => check_plan(*flags, environment),
+        Command::Doctor(WhenNamed(args)) => doctor::run(args.flags, args.online, environment),
+        Command::Judge(WhenNamed(args)) => judge::run(*args, environment),
+        Command::Gateway(WhenNamed(args)) => gateway::run(*args, environment),
+        Command::Report(WhenNamed(args)) => report::run(&args, environment),
+        Command::Show(WhenNamed(args)) => show::show(&args, environment),
+        Command::Runs(WhenNamed(args)) => show::runs(&args, environment),
+        Command::Trace(WhenNamed(args)) => trace::run(&args, environment),
+        Command::Stats(WhenNamed(args)) => stats::run(&args, environment),
+        Command::Init { force, judge: true, action, .. } => {
+            write_one(force, |root, overwrite| init::write_judge(root, overwrite, action.as_ref()))
+        }
         Command::Init { force, review: true, .. } => write_one(force, init::write_review),
-        Command::Init { force, schedule, external_checks, judge: false, review: false } => {
+        Command::Init { force, schedule, external_checks, action, judge: false, review: false } => {
             let schedule = if schedule { init::Schedule::HalfHourly } else { init::Schedule::No };
-            write_starters(force, init::Options { schedule, hears_outsiders: external_checks })
+            let options = init::Options { schedule, hears_outsiders: external_checks, action };
+            write_one(force, |root, overwrite| init::write(root, overwrite, &options))
         }
         Command::Demo { format } => demo::run(format, environment),
         Command::Schema => print(&schema::render()),
         Command::Completions { shell } => print(&completions(shell)),
-        Command::Read(args) => read::run(args),
+        Command::Read(WhenNamed(args)) => read::run(*args),
     }
 }
 
+fn run_or_work(args: RunArgs, environment: &Environment) -> anyhow::Result<u8> {
+    if args.backlog.tasks.is_some() {
+        return tasks::run(args.flags, args.backlog, environment);
+    }
+    run::run(args.flags, if args.discard { Discard::Yes } else { Discard::No }, environment)
+}
+
 fn check_plan(flags: plan::Flags, environment: &Environment) -> anyhow::Result<u8> {
-    let plan::Resolved { mut plan, checkout, .. } = plan::resolve(flags, environment)?;
+    let plan::Resolved { mut plan, checkout, .. } = match plan::resolve(flags.clone(), environment) {
+        Ok(resolved) => resolved,
+        Err(error) => return Err(without_model(error, flags, environment)?),
+    };
     let ends = retirement::notices(&plan, environment, retirement::NOTICE_DAYS);
     plan.warnings.extend(ends);
     plan.warnings.extend(left_behind::notice(&checkout, environment).map(|notice| notice.line()));
     let form = Form::of(plan.format, "upshift check")?;
-    let folder = setup::working_directory(&checkout, &plan)?;
-    let known = match &plan.test.command {
+    let known = tests_of(&plan, &checkout)?;
+    let agents = hosting::there(&plan, &checkout, environment)?;
+    let tools = outside_tools::there(&plan, &checkout, environment);
+    match form {
+        Form::Text => print_set(&check::render(&plan, known.as_ref(), &agents, &tools), environment.console()),
+        Form::Json => print(&check::render_json(&plan, known.as_ref(), &agents, &tools)),
+    }
+}
+
+/// Prints what can be checked without a model where that is all that is missing. Returns the error all the same.
+fn without_model(error: anyhow::Error, flags: plan::Flags, environment: &Environment) -> anyhow::Result<anyhow::Error> {
+    let is_that = error.downcast_ref::<Failure>().is_some_and(|failure| failure.message.starts_with(NO_MODEL));
+    if is_that && let Ok(plan::Resolved { plan, checkout, .. }) = plan::resolve_without_ladder(flags, environment) {
+        let known = tests_of(&plan, &checkout)?;
+        if Form::of(plan.format, "upshift check")? == Form::Text {
+            print_set(&check::render_without_ladder(&plan, known.as_ref()), environment.console())?;
+        }
+    }
+    Ok(error)
+}
+
+/// The test command and its framework, as far as they are known before a run.
+fn tests_of(plan: &Plan, checkout: &Path) -> anyhow::Result<Option<check::Detected>> {
+    let folder = setup::working_directory(checkout, plan)?;
+    Ok(match &plan.test.command {
         Some(command) => test_run::framework_of(command, &folder).map(|framework| check::Detected {
             command: command.clone(),
             framework,
@@ -267,13 +334,7 @@ fn check_plan(flags: plan::Flags, environment: &Environment) -> anyhow::Result<u
             framework: found.framework,
             why: found.why,
         }),
-    };
-    let agents = hosting::there(&plan, &checkout, environment)?;
-    let tools = outside_tools::there(&plan, &checkout, environment);
-    match form {
-        Form::Text => print_set(&check::render(&plan, known.as_ref(), &agents, &tools), environment.console()),
-        Form::Json => print(&check::render_json(&plan, known.as_ref(), &agents, &tools)),
-    }
+    })
 }
 
 fn write_one(
@@ -283,13 +344,6 @@ fn write_one(
     let overwrite = if force { init::Overwrite::Yes } else { init::Overwrite::No };
     let said = write(&environment::current_dir()?, overwrite);
     print(&said.map_err(|error| Failure::usage(error.to_string()))?)
-}
-
-fn write_starters(force: bool, options: init::Options) -> anyhow::Result<u8> {
-    let overwrite = if force { init::Overwrite::Yes } else { init::Overwrite::No };
-    let said = init::write(&environment::current_dir()?, overwrite, options)
-        .map_err(|error| Failure::usage(error.to_string()))?;
-    print(&said)
 }
 
 /// The completion script of a shell.

@@ -44,7 +44,7 @@ const CAP: MicroUsd = MicroUsd(100_000_000);
 
 /// A line for each agent that the ladder names.
 pub(super) async fn examine(resolved: &Resolved, environment: &Environment) -> Vec<Finding> {
-    let Resolved { plan, checkout, context } = resolved;
+    let Resolved { plan, checkout, context, .. } = resolved;
     let setup = Setup::new(checkout, environment, Some(plan), context.as_ref());
     let named: BTreeSet<&ModelId> = targets(plan).filter(|target| Backend::of(target).is_some()).collect();
     let mut findings = Vec::new();

@@ -7,8 +7,8 @@ use std::path::Path;
 use serde_yaml::Value;
 
 use super::finding::Finding;
-use super::triggers::{Workflow, command, shown, steps_by_job};
 use crate::cli::plan;
+use crate::cli::workflow_files::{Workflow, command, shown, steps_by_job};
 use crate::config::{Problem, Setting, Settings, nearest};
 
 const ABOUT: &str = "workflow";

@@ -20,7 +20,7 @@ const ABOUT: &str = "model";
 
 /// Asks for every target of the ladder, each once.
 pub(super) async fn examine(resolved: &Resolved, environment: &Environment) -> anyhow::Result<Vec<Finding>> {
-    let Resolved { plan, checkout, context } = resolved;
+    let Resolved { plan, checkout, context, .. } = resolved;
     let setup = Setup::new(checkout, environment, Some(plan), context.as_ref());
     let mut findings = Vec::new();
     for (target, tiers) in targets(plan) {

@@ -4,7 +4,8 @@
 use serde_yaml::Value;
 
 use super::finding::Finding;
-use super::triggers::{self, Workflow};
+use super::triggers;
+use crate::cli::workflow_files::{self as files, Workflow};
 use crate::config::{Plan, WaitFor};
 
 const ABOUT: &str = "triggers";
@@ -47,7 +48,7 @@ pub(super) fn examine(ours: &Workflow, all: &[Workflow], waits: Waits) -> Vec<Fi
     let mut findings: Vec<Finding> = merge(ours, all, waits).into_iter().collect();
     let jobs = ours.text.get("jobs").and_then(Value::as_mapping).into_iter().flatten();
     findings.extend(
-        jobs.filter(|(_, job)| triggers::runs_upshift(job) && triggers::mends_in(job))
+        jobs.filter(|(_, job)| files::runs_upshift(job) && files::mends_in(job))
             .filter_map(|(_, job)| deadline(ours, job, waits)),
     );
     findings
@@ -55,7 +56,7 @@ pub(super) fn examine(ours: &Workflow, all: &[Workflow], waits: Waits) -> Vec<Fi
 
 /// A run that waits for a merge without a job is woken by these events alone.
 fn merge(ours: &Workflow, all: &[Workflow], waits: Waits) -> Option<Finding> {
-    let is_for_merge = waits.is_for_merge || triggers::inputs(&ours.text, "wait-for").any(|value| value == "merge");
+    let is_for_merge = waits.is_for_merge || files::inputs(&ours.text, "wait-for").any(|value| value == "merge");
     if !is_for_merge || !triggers::pushes(&ours.text) {
         return None;
     }

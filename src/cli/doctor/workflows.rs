@@ -2,22 +2,20 @@
 //! rights.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_yaml::Value;
 
 use super::finding::Finding;
 use super::inputs;
-use super::triggers::{self, Workflow, action, command};
+use super::triggers;
 use super::waits::{self, Waits};
 use crate::cli::init::PLACEHOLDER;
+use crate::cli::tool_actions as tools;
+use crate::cli::workflow_files::{self as files, Workflow, action, all, command};
 use crate::report::plain;
 
 const ABOUT: &str = "workflow";
-/// Where workflows lie.
-const FOLDER: &str = ".github/workflows";
-/// The largest workflow that is read. GitHub takes no larger one.
-const MAX_BYTES: u64 = 512 * 1024;
 /// Events that bring code which nobody has merged.
 const FOREIGN: [&str; 7] = [
     "pull_request",
@@ -56,26 +54,9 @@ pub(super) fn keys(checkout: &Path) -> Option<String> {
             "no model's key is set here, so the ladder was not checked; {file} passes {names} to its job"
         ));
     }
-    let judges = workflows.iter().find(|workflow| triggers::judges(&workflow.text))?;
-    let mends = workflows.iter().any(|workflow| triggers::mends_somewhere(&workflow.text));
+    let judges = workflows.iter().find(|workflow| files::judges(&workflow.text))?;
+    let mends = workflows.iter().any(|workflow| files::mends_somewhere(&workflow.text));
     (!mends).then(|| format!("no model's key is set here, and {} needs none: it judges", judges.file))
-}
-
-fn all(checkout: &Path) -> Vec<Workflow> {
-    let folder = checkout.join(FOLDER);
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    files.sort();
-    files.iter().filter_map(|file| read(file)).collect()
-}
-
-/// A workflow from a file. `None` where the file cannot be read as YAML, which is no workflow to GitHub either, and GitHub says so itself.
-fn read(file: &Path) -> Option<Workflow> {
-    let is_yaml = file.extension().is_some_and(|end| end == "yml" || end == "yaml");
-    let small = std::fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_BYTES);
-    let text = (is_yaml && small).then(|| std::fs::read_to_string(file).ok()).flatten()?;
-    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Some(Workflow { file: name, text: serde_yaml::from_str::<Value>(&text).ok()? })
 }
 
 fn look(workflow: &Workflow, all: &[Workflow], waits: Waits) -> Vec<Finding> {
@@ -112,7 +93,7 @@ fn placeholder(workflow: &Workflow) -> Option<Finding> {
 
 /// The notice about one that names a release: the first is still to come.
 fn unreleased(workflow: &Workflow) -> Option<Finding> {
-    let released = triggers::uses(&workflow.text).find(|uses| is_released(uses))?;
+    let released = files::uses(&workflow.text).find(|uses| is_released(uses))?;
     let (action, _) = released.split_once('@')?;
     let address = action.split('/').take(2).collect::<Vec<_>>().join("/");
     Some(Finding::open(
@@ -142,7 +123,7 @@ fn meets_foreign_code(workflow: &Value) -> bool {
 }
 
 fn job(file: &str, steps: &[Value]) -> Vec<Finding> {
-    let Some(run) = steps.iter().position(triggers::mends) else {
+    let Some(run) = steps.iter().position(files::mends) else {
         return Vec::new();
     };
     let mut findings = Vec::new();
@@ -166,6 +147,14 @@ fn job(file: &str, steps: &[Value]) -> Vec<Finding> {
         let said = format!("{file}: the step `{}` runs before upshift, with its rights", name(step));
         Finding::problem(ABOUT, said, "move it to `setup-command`, which is confined and has no keys")
     }));
+    findings.extend(before.iter().filter_map(|step| {
+        let remedy = tools::remedy_of_cache(step)?;
+        let said = format!(
+            "{file}: the step `{}` keeps a cache, which code of a pull request could write for jobs of the default branch",
+            name(step)
+        );
+        Some(Finding::problem(ABOUT, said, remedy))
+    }));
     if findings.is_empty() {
         findings
             .push(Finding::ok(ABOUT, format!("{file}: the gate comes first, and nothing else runs before upshift")));
@@ -180,7 +169,10 @@ fn runs_foreign_code(step: &Value) -> bool {
         None => step.get("run").is_some_and(|script| !script.as_str().is_some_and(starts_images_alone)),
         // It asks GitHub for a token and runs nothing of the repository.
         Some("actions/checkout" | "actions/create-github-app-token") => false,
-        Some(action) => command(step).is_none() && !action.starts_with("actions/setup-"),
+        Some(action) => {
+            let is_seen = tools::remedy_of_cache(step).is_some();
+            command(step).is_none() && !is_seen && (!tools::is_one(action) || tools::installs(step))
+        }
     }
 }
 
