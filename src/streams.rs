@@ -163,10 +163,21 @@ impl Streams {
         });
     }
 
+    /// Opens a file in the folder, which is made only where it is missing: each turn opens one.
+    fn in_the_folder<F>(&self, open: impl Fn() -> io::Result<F>) -> io::Result<F> {
+        match open() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::create_dir_all(&self.folder)?;
+                open()
+            }
+            opened => opened,
+        }
+    }
+
     fn append(&self, name: &str, content: &[u8]) -> io::Result<()> {
         self.with(|state| state.room_before.take(u64::try_from(content.len()).unwrap_or(u64::MAX)))?;
-        fs::create_dir_all(&self.folder)?;
-        fs::OpenOptions::new().create(true).append(true).open(self.folder.join(name))?.write_all(content)
+        let file = self.folder.join(name);
+        self.in_the_folder(|| fs::OpenOptions::new().create(true).append(true).open(&file))?.write_all(content)
     }
 
     /// Writes a file under another name first, so that no half one is ever found. Until the older one is gone both take room.
@@ -179,8 +190,7 @@ impl Streams {
     }
 
     fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
-        fs::create_dir_all(&self.folder)?;
-        let mut part = tempfile::Builder::new().prefix(".").tempfile_in(&self.folder)?;
+        let mut part = self.in_the_folder(|| tempfile::Builder::new().prefix(".").tempfile_in(&self.folder))?;
         part.write_all(content)?;
         part.persist(self.folder.join(name)).map_err(|error| error.error)?;
         Ok(())

@@ -119,11 +119,17 @@ impl Store {
     /// The least that is left over all caps, for planning the size of a call.
     #[must_use]
     pub fn left(&self, caps: &[Cap]) -> MicroUsd {
+        self.tightest(caps).map_or(MicroUsd(u64::MAX), |(left, _)| left)
+    }
+
+    /// The first cap that has least left, and how much that is. `None` without caps.
+    #[must_use]
+    pub fn tightest<'c>(&self, caps: &'c [Cap]) -> Option<(MicroUsd, &'c Cap)> {
         let left = |cap: &Cap| {
             let sums = self.sums(&cap.scope.to_string());
             sums.map_or(MicroUsd::ZERO, |(settled, open)| cap.max.saturating_sub(settled + open))
         };
-        caps.iter().map(left).min().unwrap_or(MicroUsd(u64::MAX))
+        caps.iter().map(|cap| (left(cap), cap)).min_by_key(|(left, _)| *left)
     }
 
     /// The cost of the settled calls of a scope. Reservations of others do not count.

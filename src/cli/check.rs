@@ -4,7 +4,7 @@
 
 mod json;
 
-use crate::config::{EffectiveValue, Network, Origin, Plan, Sandbox};
+use crate::config::{Network, Origin, Plan, Sandbox};
 use crate::domain::catalogue::{ModelInfo, Price};
 use crate::domain::ladder::{Mode, Tier};
 use crate::domain::model_id::ModelId;
@@ -47,6 +47,15 @@ pub struct ToolsThere {
     pub url: Option<String>,
 }
 
+/// Renders what is known of a plan before there is a model to ask.
+#[must_use]
+pub fn render_without_ladder(plan: &Plan, detected: Option<&Detected>) -> String {
+    let mut out = String::new();
+    tests(&mut out, plan, detected);
+    confinement(&mut out, plan);
+    out.trim_start().to_owned() + "\n"
+}
+
 /// Renders a plan. `tools` are the sources of tools from outside. `agents` are the agents that were looked for: where the ladder names none, those that are there. `detected` stands in for a test command
 /// that is not configured, or holds the facts known of a given one.
 #[must_use]
@@ -87,18 +96,23 @@ fn heading(out: &mut String, text: &str) {
 
 /// One line of ours: control characters in what was given are shown, not sent.
 fn line(out: &mut String, text: &str) {
-    for c in text.trim_end().chars() {
-        if c.is_control() && c != '\n' {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
+    let text = text.trim_end();
+    if text.bytes().all(|byte| matches!(byte, b'\n' | b' '..=b'~')) {
+        out.push_str(text);
+    } else {
+        for c in text.chars() {
+            if c.is_control() && c != '\n' {
+                out.extend(c.escape_default());
+            } else {
+                out.push(c);
+            }
         }
     }
     out.push('\n');
 }
 
 fn ladder(out: &mut String, plan: &Plan) {
-    heading(out, &ladder_heading(&plan.tier_config_path));
+    heading(out, &ladder_heading(plan));
     let mut rows =
         vec![["", "tier", "mode", "iterations", "role", "model", "in/1M", "out/1M", "window"].map(str::to_owned)];
     for (index, tier) in plan.tiers.iter().enumerate() {
@@ -107,8 +121,11 @@ fn ladder(out: &mut String, plan: &Plan) {
     table(out, &rows);
 }
 
-fn ladder_heading(path: &str) -> String {
-    match path {
+fn ladder_heading(plan: &Plan) -> String {
+    if let Some(which) = &plan.built_in_ladder {
+        return format!("Ladder: {which}");
+    }
+    match plan.tier_config_path.as_str() {
         "(none)" => "Ladder: first simple, then full, with one model".to_owned(),
         "(built-in)" => "Ladder: the built-in one".to_owned(),
         "(inline)" => "Ladder: given inline".to_owned(),
@@ -215,12 +232,7 @@ fn worst_case_reason(plan: &Plan) -> String {
     if plan.worst_case < plan.budget.max_cost {
         return "below the cap in any case".to_owned();
     }
-    let of_tiers =
-        plan.tiers.iter().zip(&plan.uncapped).map(|(tier, most)| format!("{} {}", tier.name, most.to_cents()));
-    format!(
-        "the cap: no call is made that could exceed it (without a cap, with a full context window in every turn: {})",
-        of_tiers.collect::<Vec<_>>().join(", ")
-    )
+    "the cap: no call is made that could exceed it".to_owned()
 }
 
 fn origin_of(plan: &Plan, key: &str) -> String {
@@ -262,7 +274,7 @@ fn tests(out: &mut String, plan: &Plan, detected: Option<&Detected>) {
 
 /// The confinement that the plan asks for. `run` tries out how much of it this machine can give, and says how much is missing.
 fn confinement(out: &mut String, plan: &Plan) {
-    heading(out, "Confinement of tests, tools and the setup command");
+    heading(out, "Confinement of tests and tools");
     let files = match plan.safety.sandbox {
         Sandbox::Auto => {
             "as far as the kernel allows: they write the checkout and a private folder, read system files and tools, and see no credentials"
@@ -282,6 +294,12 @@ fn confinement(out: &mut String, plan: &Plan) {
         (_, Network::Off) => "no network",
     };
     line(out, &format!("  {network}"));
+    if plan.test.setup_command.is_some() && plan.safety.sandbox != Sandbox::Off {
+        line(
+            out,
+            "  the setup command has the whole network, and also writes your interpreters and package caches, as it would without upshift",
+        );
+    }
 }
 
 fn agents_there(out: &mut String, agents: &[AgentThere]) {
@@ -324,24 +342,33 @@ fn audit_line(plan: &Plan) -> String {
 }
 
 fn values(out: &mut String, plan: &Plan) {
-    heading(out, "Every value");
-    let row = |value: &EffectiveValue| [value.key.clone(), value.value.clone(), origin(&value.origin)];
-    let rows: Vec<[String; 3]> = plan.values.iter().map(row).collect();
-    table(out, &rows);
+    let (defaults, set): (Vec<_>, Vec<_>) = plan.values.iter().partition(|value| value.origin == Origin::Default);
+    if !set.is_empty() {
+        heading(out, "Values that are set");
+        let rows = set.into_iter().map(|value| [value.key.clone(), value.value.clone(), origin(&value.origin)]);
+        table(out, &rows.collect::<Vec<_>>());
+    }
+    heading(out, "Values at their defaults");
+    table(out, &defaults.iter().map(|value| [&*value.key, &*value.value]).collect::<Vec<_>>());
 }
 
 /// Lines columns up. The last column is left ragged.
-fn table<const N: usize>(out: &mut String, rows: &[[String; N]]) {
+fn table<const N: usize, S: AsRef<str>>(out: &mut String, rows: &[[S; N]]) {
     let mut widths = [0; N];
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
-            *width = cell.chars().count().max(*width);
+            *width = cell.as_ref().chars().count().max(*width);
         }
     }
+    let mut text = String::new();
     for row in rows {
-        let mut text = " ".to_owned();
+        text.clear();
+        text.push(' ');
         for (width, cell) in widths.iter().zip(row).filter(|(width, _)| **width > 0) {
-            text.push_str(&format!(" {cell:<width$} "));
+            let cell = cell.as_ref();
+            text.push(' ');
+            text.push_str(cell);
+            text.extend(std::iter::repeat_n(' ', width - cell.chars().count() + 1));
         }
         line(out, &text);
     }

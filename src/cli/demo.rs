@@ -52,7 +52,7 @@ pub(super) fn run(form: RunForm, environment: &Environment) -> anyhow::Result<u8
         .with(Setting::Format, form.format().as_str());
     let resolved = plan::resolve_settings(settings, environment, folder.clone())?;
     let code = run::start(resolved, Discard::No, environment)?;
-    say(&closing(&folder, &again));
+    say(&closing(&folder, &again, &onward(&again, environment)));
     Ok(code)
 }
 
@@ -72,7 +72,18 @@ fn invocation(environment: &Environment) -> String {
     if on_path { "upshift".to_owned() } else { quote_path(&program.display().to_string()) }
 }
 
-fn closing(folder: &Path, program: &str) -> String {
+/// How a person goes on. What cargo runs, it runs in its own project only.
+fn onward(program: &str, environment: &Environment) -> String {
+    let (install, program) = match environment.get(RUN_BY_CARGO) {
+        Some(_) => ("cargo install --locked --path . here, then there: ", "upshift"),
+        None => ("", program),
+    };
+    format!(
+        "On a project of yours, with a model's key in the environment: {install}{program} check, then {program} run"
+    )
+}
+
+fn closing(folder: &Path, program: &str, onward: &str) -> String {
     let project = quote_path(&folder.display().to_string());
     let log = quote_path(&folder.join(LOG).display().to_string());
     format!(
@@ -81,7 +92,7 @@ fn closing(folder: &Path, program: &str) -> String {
          \n  Read the report again: {program} report --audit-db {log}\
          \n  As a pull request's comment: {program} report --audit-db {log} --format md\
          \n  Remove the project:    rm -r {project}\
-         \n\nOn a project of yours, with a model's key in the environment: {program} check, then {program} run"
+         \n\n{onward}"
     )
 }
 

@@ -1,7 +1,7 @@
 //! Where the coding agents of a run live: made before the run is recorded, so that whatever of it can fail fails then.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -126,18 +126,19 @@ const VERSION_CHARS: usize = 60;
 /// # Errors
 /// When no runtime can be had.
 pub(super) fn there(plan: &Plan, checkout: &Path, environment: &Environment) -> anyhow::Result<Vec<AgentThere>> {
-    let keys: Vec<String> = plan.endpoints.values().filter_map(|endpoint| endpoint.key_var.clone()).collect();
-    let env = child_environment(environment.raw(), &[], &keys).map_err(|error| Failure::usage(error.to_string()))?;
     let named: BTreeSet<Backend> = targets(plan).filter_map(Backend::of).collect();
     let looked_for = Backend::ALL.into_iter().chain(named.contains(&Backend::Acp).then_some(Backend::Acp));
+    let path = environment.raw().get(OsStr::new("PATH"));
     let programs = looked_for.map(|backend| {
         let own = plan.agents.get(backend.as_str());
-        (backend, hosted::program_of(backend, own, &env, checkout).ok())
+        (backend, hosted::program_of(backend, own, path, checkout).ok())
     });
     let programs: Vec<_> = programs.filter(|(_, program)| !named.is_empty() || program.is_some()).collect();
     if programs.is_empty() {
         return Ok(Vec::new());
     }
+    let keys: Vec<String> = plan.endpoints.values().filter_map(|endpoint| endpoint.key_var.clone()).collect();
+    let env = child_environment(environment.raw(), &[], &keys).map_err(|error| Failure::usage(error.to_string()))?;
     let hosting = Setup::new(checkout, environment, Some(plan), None);
     let hosting = if named.is_empty() { None } else { hosting.bare_hosting(plan, None).ok() };
     super::setup::block_on(async {

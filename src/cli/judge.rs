@@ -38,6 +38,9 @@ pub(super) struct JudgeArgs {
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Form,
+    /// Exit 1 also for a proven change with something to look at: all that is told with a `⚠`
+    #[arg(long)]
+    fail_on_remarks: bool,
     #[command(flatten)]
     tests: TestFlags,
 }
@@ -55,13 +58,20 @@ enum Form {
 
 /// Judges and tells.
 pub(super) fn run(args: JudgeArgs, environment: &Environment) -> anyhow::Result<u8> {
-    let JudgeArgs { base, head, format, tests } = args;
+    let JudgeArgs { base, head, format, fail_on_remarks, tests } = args;
     let resolved = plan::resolve_to_judge(tests, environment)?;
-    setup::block_on(judge(resolved, Named { base, head }, format, environment))
+    let (found, signal) = setup::block_on(judge(resolved, Named { base, head }, format, environment))?;
+    Ok(signal.and_then(|signal| u8::try_from(signal + 128).ok()).unwrap_or_else(|| exit_code(&found, fail_on_remarks)))
 }
 
-async fn judge(resolved: plan::Resolved, named: Named, format: Form, environment: &Environment) -> anyhow::Result<u8> {
-    let plan::Resolved { plan, checkout, context } = resolved;
+/// The finding, and the signal that ended the work.
+async fn judge(
+    resolved: plan::Resolved,
+    named: Named,
+    format: Form,
+    environment: &Environment,
+) -> anyhow::Result<(Finding, Option<i32>)> {
+    let plan::Resolved { plan, checkout, context, .. } = resolved;
     plan.warnings.iter().for_each(|warning| super::say(&format!("⚠ {warning}")));
     let (wish, comment_key) =
         (plan.github.comment, context.as_ref().map(|context| commenting::key(&plan, &context.run)));
@@ -119,7 +129,7 @@ async fn judge(resolved: plan::Resolved, named: Named, format: Form, environment
     {
         super::say(&format!("⚠ {warning}"));
     }
-    Ok(signal.and_then(|signal| u8::try_from(signal + 128).ok()).unwrap_or_else(|| exit_code(&found)))
+    Ok((found, signal))
 }
 
 fn progress(environment: &Environment) -> Vec<Box<dyn EventSink>> {
@@ -164,8 +174,11 @@ async fn comment(found: &Finding, key: &str, setup: &Setup<'_>) -> Option<String
     Some(setup.redactor.redact(&format!("no comment was written on the pull request: {error}")).into_owned())
 }
 
-const fn exit_code(found: &Finding) -> u8 {
+fn exit_code(found: &Finding, fail_on_remarks: bool) -> u8 {
     match found.standing {
+        Standing::Proven | Standing::NothingToProve if fail_on_remarks && found.places_to_look_at() > 0 => {
+            EXIT_NOT_FIXED
+        }
         Standing::Proven | Standing::NothingToProve => EXIT_SUCCESS,
         Standing::NotProven => EXIT_NOT_FIXED,
         Standing::Broken => EXIT_BROKEN,

@@ -21,9 +21,10 @@ pub(super) fn unread_configuration(folder: &Path) -> Option<String> {
     let below = quote_path(&folder.strip_prefix(top).unwrap_or(folder).display().to_string());
     is_unread.then(|| {
         format!(
-            "{} is not read, because this is a folder below it: start in {} with --working-directory {below}, or name the file with --config",
+            "{} is not read, because this is a folder below it, so its caps do not count here\n→ Fix: cd {} and add --working-directory {below}, \
+             or name the file with --config",
             top.join(DEFAULT_CONFIG_PATH).display(),
-            top.display(),
+            quote_path(&top.display().to_string()),
         )
     })
 }

@@ -45,7 +45,7 @@ pub(crate) struct Flags {
     /// Command to run once before the tests, with network and without keys
     #[arg(long, value_name = "CMD", help_heading = "Tests")]
     setup_command: Option<String>,
-    /// Folder to run the tests in, relative to the repository's root
+    /// Folder to run the tests in, relative to the current one
     #[arg(long, value_name = "DIR", help_heading = "Tests")]
     working_directory: Option<String>,
     /// What the models are asked to do [default: make the failing tests pass]
@@ -104,7 +104,7 @@ pub(crate) struct TestFlags {
     /// Command to run once before the tests, with network and without keys
     #[arg(long, value_name = "CMD")]
     setup_command: Option<String>,
-    /// Folder to run the tests in, relative to the repository's root
+    /// Folder to run the tests in, relative to the current one
     #[arg(long, value_name = "DIR")]
     working_directory: Option<String>,
     /// Time cap, in minutes [default: 15]
@@ -183,6 +183,19 @@ pub(super) struct Resolved {
     pub(super) checkout: PathBuf,
     /// The event that triggered this process. `None` on somebody's own machine.
     pub(super) context: Option<CiContext>,
+    /// Why a configuration at the top of the repository is not read here, and what to do. `None` in the ordinary case.
+    pub(super) unread: Option<String>,
+}
+
+/// Refuses to spend money where a configuration that may hold its caps is not read, and what [`refuse`] does.
+///
+/// # Errors
+/// [`Failure`] with exit code 2, or as [`refuse`].
+pub(super) fn refuse_to_start(resolved: &Resolved) -> anyhow::Result<()> {
+    if let Some(why) = &resolved.unread {
+        return Err(Failure::usage(why.clone()));
+    }
+    refuse(&resolved.plan)
 }
 
 /// Reads what there is to read and resolves it.
@@ -287,12 +300,14 @@ fn resolve_behind(
     let mut plan =
         config::resolve(&sources, &catalogue_for_config()).map_err(|errors| Failure::usage(errors.to_string()))?;
     plan.warnings.extend(told);
-    if !named && matches!(files, Files::Checkout(_)) {
-        plan.warnings.extend(place::unread_configuration(&checkout));
+    let is_own = !named && matches!(files, Files::Checkout(_));
+    let unread = is_own.then(|| place::unread_configuration(&checkout)).flatten();
+    if is_own {
+        plan.warnings.extend(unread.clone());
         plan.warnings.extend(place::misnamed_configuration(&checkout, ladder.as_deref()));
     }
     models::learn_cassettes(&mut plan, &checkout, is_woken)?;
-    Ok(Resolved { plan, checkout, context })
+    Ok(Resolved { plan, checkout, context, unread })
 }
 
 /// Where configuration files are read.

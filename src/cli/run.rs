@@ -32,7 +32,7 @@ const FETCHED: &str = "audit";
 /// Resolves the configuration, runs to the end, prints the report.
 pub(super) fn run(flags: Flags, discard: Discard, environment: &Environment) -> anyhow::Result<u8> {
     let resolved = plan::resolve(flags, environment)?;
-    plan::refuse(&resolved.plan)?;
+    plan::refuse_to_start(&resolved)?;
     start(resolved, discard, environment)
 }
 
@@ -43,7 +43,7 @@ pub(super) fn start(resolved: Resolved, discard: Discard, environment: &Environm
 
 /// Does everything that can fail, then records that the run began.
 async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) -> anyhow::Result<u8> {
-    let Resolved { mut plan, checkout, mut context } = resolved;
+    let Resolved { mut plan, checkout, mut context, .. } = resolved;
     let entered = match &mut context {
         Some(context) => enter(&plan, context, environment, &checkout).await?,
         None => Entered::Begins,
@@ -61,7 +61,7 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
     waiting::settle(&mut plan, context.as_ref(), pull_request, environment);
     // From the day itself on: before it, a look at the configuration says so.
     plan.warnings.extend(retirement::notices(&plan, environment, 0));
-    warn(&plan, 0);
+    tell(&plan, environment);
     let key = context.as_ref().map(|context| commenting::key(&plan, &context.run));
     // A job that the clock had run again says over what a person said once.
     let by_a_person = order.is(Command::Retry) && !context.as_ref().is_some_and(gate::only_runs_again);
@@ -190,6 +190,14 @@ async fn taken_up(
             }
             Ok(Entered::Done(EXIT_SUCCESS))
         }
+    }
+}
+
+/// Tells the plan's warnings, and which ladder it is where nobody named one.
+fn tell(plan: &Plan, environment: &Environment) {
+    warn(plan, 0);
+    if let Some(which) = plan.built_in_ladder.as_ref().filter(|_| !environment.console().is_quiet()) {
+        super::say(&format!("◆ Ladder: {which}; another: --tiers, --model or {}", crate::config::DEFAULT_CONFIG_PATH));
     }
 }
 

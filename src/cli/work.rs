@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use super::Failure;
+use super::{Failure, place};
 use crate::config::Plan;
 use crate::domain::budget::Beneficiary;
 use crate::domain::ci::CiContext;
+use crate::domain::shell::quote_path;
 use crate::test_run;
 
 /// The beneficiary of the run. On somebody's own machine the folder stands for the repository.
@@ -21,10 +22,20 @@ pub(super) fn test_command(plan: &Plan, folder: &Path) -> anyhow::Result<(String
         return Ok((command.clone(), plan.test.framework.clone()));
     }
     let detected = test_run::detect(folder).ok_or_else(|| {
-        let folder = folder.display();
+        let name = "name it with --test-command, or as `test.command` in .github/upshift.yml";
+        let above = place::top(folder).filter(|top| *top != folder);
+        let at_top = above.and_then(|top| Some((top, test_run::detect(top)?)));
+        let fix = match &at_top {
+            Some((top, found)) => format!(
+                "start at the top of the repository, where `{}` is recognised: cd {}. Or {name}",
+                found.command,
+                quote_path(&top.display().to_string())
+            ),
+            None => name.to_owned(),
+        };
         Failure::usage(format!(
-            "no test command was given, and none was recognised in {folder}\n→ Fix: name it with --test-command, or as \
-             `test.command` in .github/upshift.yml"
+            "no test command was given, and none was recognised in {}\n→ Fix: {fix}",
+            folder.display()
         ))
     })?;
     let framework = plan.test.framework.clone().or(Some(detected.framework));

@@ -30,6 +30,7 @@ pub fn elsewhere(saved: Plan, today: Plan, trust: Trust) -> Plan {
     let Plan {
         tiers: saved_tiers,
         tier_config_path,
+        built_in_ladder: _,
         budget,
         shared_caps: _,
         on_entropy,

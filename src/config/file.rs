@@ -340,7 +340,7 @@ object! {
         "minimise" minimise: Minimise = "remark";
         /// How much proof a fix needs beyond passing tests: as much as possible, all of it, or none.
         "proof" proof: Proof = "auto";
-        /// What to do with a fix that contains something that could deceive a test runner: flag it for the reviewer, or refuse it.
+        /// What to do with a fix that has a remark of a kind that could deceive a test runner (those with a * on the page about the verdict): flag it for the reviewer, or refuse it.
         "onRemark" on_remark: OnRemark = "flag";
         /// Environment variables to pass to the tests.
         "passEnv" pass_env: Vec<VarName> = "none";

@@ -202,6 +202,14 @@ pub(super) struct BuiltInLadder {
     pub(super) text: &'static str,
 }
 
+/// A provider whose key is set and which has no built-in ladder, with the key's variable.
+pub(super) fn keyed_without_ladder(sources: &Sources, catalogue: &Catalogue) -> Option<(&'static str, &'static str)> {
+    BUILT_IN_PROVIDERS.iter().filter(|provider| (catalogue.default_ladder)(provider).is_none()).find_map(|&provider| {
+        let key_vars = (catalogue.endpoint)(provider)?.key_vars;
+        Some((provider, key_vars.iter().copied().find(|name| sources.variable(name).is_some())?))
+    })
+}
+
 /// Finds it, in the order of DESIGN §2.2. `own_key_var` is the `apiKeyEnv` that configuration names for a provider.
 pub(super) fn built_in(
     sources: &Sources,

@@ -379,15 +379,22 @@ impl<'d> Registry<'d> {
         }
         // A half-priced model was told of already.
         let half_priced = section.is_some_and(|section| section.input_per_1m.or(section.output_per_1m).is_some());
-        if info.price.is_none() && !half_priced && !self.failed_providers.contains(&id.provider) {
+        if info.price.is_none() && !half_priced && !self.is_unknown_provider(&id.provider) {
             let meant = self.meant(&id.provider, &id.model).map(|meant| format!("{meant} ")).unwrap_or_default();
             let fix = format!(
                 "{meant}Check the spelling, or price it in dollars per million tokens: \
                  `models: {{\"{id}\": {{inputPer1M: 3, outputPer1M: 15}}}}` (0 and 0 if it costs nothing)."
             );
-            faults.add(path, format!("`{id}` has no known price, and the run has a cost cap"), fix);
+            let why = format!("`{id}` is in no catalogue: it has no known price, and the run has a cost cap");
+            faults.add(path, why, fix);
         }
         self.facts.0.insert(id.clone(), info);
+    }
+
+    /// Whether a provider cannot be used and is no vendor of ours: its models' prices are no matter then. A vendor whose key alone is missing
+    /// gets one, and a mistyped model would be found out only after.
+    fn is_unknown_provider(&self, provider: &str) -> bool {
+        self.failed_providers.contains(provider) && (self.catalogue.endpoint)(provider).is_none()
     }
 
     /// The known model whose name was mistyped, as advice. Another number is another model, and no slip: then those of that family.

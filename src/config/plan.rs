@@ -24,6 +24,8 @@ pub struct Plan {
     pub tiers: Vec<Tier>,
     /// Where the ladder came from: a path, `(inline)`, `(shorthand)`, `(built-in)` or `(none)` (the seeds' two-mode path).
     pub tier_config_path: String,
+    /// Which ladder that is, and why, where nobody named one. For words before the start alone.
+    pub built_in_ladder: Option<String>,
     /// The caps of the whole run.
     pub budget: Budget,
     /// The caps that it shares with other runs.

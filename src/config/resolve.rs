@@ -96,6 +96,7 @@ pub(super) fn defaults() -> Plan {
     Plan {
         tiers: Vec::new(),
         tier_config_path: "(none)".to_owned(),
+        built_in_ladder: None,
         budget: sections::budget(&picker, &[]),
         shared_caps: sections::shared_caps(&picker),
         on_entropy,
@@ -215,12 +216,10 @@ fn assemble(
             "github.commitAuthor has no effect with signCommits: GitHub signs what the token's own account makes";
         warnings.push(message.to_owned());
     }
-    if let Some(why) = drafted.built_in {
-        warnings.push(format!("no ladder is configured: {why}; the run costs at most {}", worst_case.exact()));
-    }
     Ok(Plan {
         tiers: ladder,
         tier_config_path: drafted.path,
+        built_in_ladder: drafted.built_in,
         budget,
         shared_caps,
         on_entropy,
@@ -366,21 +365,32 @@ fn built_in<'d>(
 ) -> Result<Drafted<'d>, SourceErrors> {
     let own_key = |provider: &str| Some(providers.get(provider)?.section.api_key_env.as_ref()?.0.clone());
     let Some(found) = ladder::built_in(picker.sources, catalogue, own_key) else {
-        return Err(nothing_to_run());
+        return Err(nothing_to_run(ladder::keyed_without_ladder(picker.sources, catalogue)));
     };
     Ok(Drafted {
         drafts: ladder::from_shorthand(found.text, "built-in ladder", picker.setting_faults),
         faults: picker.setting_faults,
         path: "(built-in)".to_owned(),
         origin: Origin::Default,
-        built_in: Some(format!("the built-in one for `{}` is used, because {} is set", found.provider, found.because)),
+        built_in: Some(format!("the built-in one for `{}`, because {} is set", found.provider, found.because)),
     })
 }
 
 /// The first words of the error where no ladder is configured and no key is set.
 pub const NO_MODEL: &str = "No model to use: ";
 
-fn nothing_to_run() -> SourceErrors {
+fn nothing_to_run(keyed: Option<(&str, &str)>) -> SourceErrors {
+    if let Some((provider, key_var)) = keyed {
+        return SourceErrors {
+            heading: format!(
+                "{NO_MODEL}{key_var} is set, but `{provider}` has no built-in ladder: which models it has is yours to say."
+            ),
+            problems: Vec::new(),
+            fix: Some(format!(
+                "Name models with --tiers or --model, as `{provider}/MODEL`, or under `tiers` in the configuration."
+            )),
+        };
+    }
     SourceErrors {
         heading: format!("{NO_MODEL}no ladder and no model is configured, and no provider's key is set."),
         problems: Vec::new(),

@@ -207,6 +207,8 @@ struct SavedPlan {
     tiers: Vec<SavedTier>,
     #[serde(deserialize_with = "lenient")]
     tier_config_path: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    built_in_ladder: Option<Option<String>>,
     budget: SavedBudget,
     shared_caps: SavedSharedCaps,
     #[serde(deserialize_with = "lenient")]
@@ -262,6 +264,7 @@ impl SavedPlan {
         let Plan {
             tiers,
             tier_config_path,
+            built_in_ladder,
             budget,
             shared_caps,
             on_entropy,
@@ -288,6 +291,7 @@ impl SavedPlan {
         Self {
             tiers: tiers.iter().map(SavedTier::of).collect(),
             tier_config_path: Some(tier_config_path.clone()),
+            built_in_ladder: Some(built_in_ladder.clone()),
             budget: SavedBudget::of(budget),
             shared_caps: SavedSharedCaps::of(shared_caps),
             on_entropy: Some(*on_entropy),
@@ -322,6 +326,7 @@ impl SavedPlan {
         Plan {
             tiers: self.tiers.into_iter().filter_map(SavedTier::tier).collect(),
             tier_config_path: self.tier_config_path.unwrap_or(today.tier_config_path),
+            built_in_ladder: self.built_in_ladder.unwrap_or(today.built_in_ladder),
             budget: self.budget.over(today.budget),
             shared_caps: self.shared_caps.over(today.shared_caps),
             on_entropy: self.on_entropy.unwrap_or(today.on_entropy),

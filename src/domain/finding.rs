@@ -39,6 +39,15 @@ pub struct Finding {
     pub proof: Vec<Evidence>,
 }
 
+impl Finding {
+    /// The number of places that a person should look at, whatever the standing: all that is told with a `⚠`.
+    #[must_use]
+    pub fn places_to_look_at(&self) -> u64 {
+        let lists = [self.removed.len(), self.skipped.len(), self.weakened.len(), self.deciding.len()];
+        (lists.iter().sum::<usize>() + self.remarks.len()) as u64
+    }
+}
+
 /// The conclusion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -261,11 +261,12 @@ impl Ledger {
         let mut slot = self.journal.borrow_mut();
         let Some(journal) = slot.as_mut() else { return Err((self.scope_of_caps(), "the session is over".to_owned())) };
         // The cap that has least left is the one that refuses.
-        let tightest = self.caps.iter().min_by_key(|cap| journal.store().left(std::slice::from_ref(cap)));
-        let tightest = tightest.map_or_else(|| self.scope_of_caps(), |cap| cap.scope.clone());
+        let (left, tightest) = journal
+            .store()
+            .tightest(&self.caps)
+            .map_or_else(|| (MicroUsd(u64::MAX), self.scope_of_caps()), |(left, cap)| (left, cap.scope.clone()));
         let price = price::of(&order.info, order.surcharge, order.prompt_tokens);
         let price = price.ok_or_else(|| (tightest.clone(), "the model has no price".to_owned()))?;
-        let left = journal.store().left(&self.caps);
         let quote = budget::quote_of(price, order.prompt_tokens, order.wanted, left)
             .map_err(|error| (tightest.clone(), error.reason))?;
         if quote.max_output_tokens < order.wanted && self.open.get() > 0 {

@@ -55,7 +55,7 @@ impl Hosting {
     /// # Errors
     /// Why it cannot be started, in words.
     pub fn program(&self, backend: Backend) -> Result<(PathBuf, Vec<String>), String> {
-        program_of(backend, self.programs.get(backend.as_str()), &self.env, &self.checkout)
+        program_of(backend, self.programs.get(backend.as_str()), self.env.get(OsStr::new("PATH")), &self.checkout)
     }
 
     /// Makes a room for an agent.
@@ -79,19 +79,19 @@ impl Hosting {
     }
 }
 
-/// The program of an agent, as `PATH` leads to it or the user names it, and what stands before our arguments.
+/// The program of an agent, as the folders of `path` lead to it or the user names it, and what stands before our arguments.
 ///
 /// # Errors
 /// Why it cannot be started, in words.
 pub fn program_of(
     backend: Backend,
     own: Option<&AgentProgram>,
-    env: &BTreeMap<OsString, OsString>,
+    path: Option<&OsString>,
     checkout: &Path,
 ) -> Result<(PathBuf, Vec<String>), String> {
     let own = own.map(|program| program.command.as_slice()).unwrap_or_default();
     let (name, before) = own.split_first().map_or((backend.as_str(), &[][..]), |(name, rest)| (name.as_str(), rest));
-    let found = find(name, env.get(OsStr::new("PATH")), checkout).ok_or_else(|| {
+    let found = find(name, path, checkout).ok_or_else(|| {
         if backend == Backend::Acp {
             return format!("`{name}` was not found → Fix: name the agent's command, as in `agents: {{acp: {{command: [gemini, --acp]}}}}`");
         }

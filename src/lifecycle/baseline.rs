@@ -8,7 +8,7 @@ use super::context::{Context, LifecycleError, interrupted};
 use super::measured::{Measured, Measuring, Origin};
 use super::recorder::Recorder;
 use super::stage::Next;
-use super::{counted, failure, left_behind, leftovers, network, publish, red_ci};
+use super::{counted, failure, left_behind, leftovers, network, publish, red_ci, unbounded};
 use crate::config::TestPlan;
 use crate::domain::event::{BaselineFinished, Event, TestMessage, TestPlace};
 use crate::domain::foreign::Foreign;
@@ -252,6 +252,7 @@ async fn first_look(
 ) -> Result<TestRun, LifecycleError> {
     let first = test_run::run(&measuring.setup.tests, None, &context.world.stop).await?;
     let first = network::open_if_needed(context, recorder, measuring, first).await?;
+    let first = unbounded::tried(context, measuring, first).await?;
     without_result_file(context, measuring, first).await
 }
 

@@ -84,6 +84,7 @@ mod superseded;
 mod table;
 mod targets;
 mod tools;
+mod unbounded;
 mod yours;
 
 pub use applied::{Accepted, Applied, Claimed, Sum, accepted, apply, claimed, is_mended, sum};

@@ -11,7 +11,7 @@ use super::context::{Context, LifecycleError, World};
 use super::judge::{self, Author};
 use super::measured::{Measured, Measuring, TestSetup};
 use super::recorder::Recorder;
-use super::stage::{Reached, Stage};
+use super::stage::{Ending, Reached, Stage};
 use super::state::RunState;
 use super::{baseline, leftovers};
 use crate::audit::Journal;
@@ -22,7 +22,7 @@ use crate::domain::proof::Evidence;
 use crate::domain::stop::{StopCause, signal_name};
 use crate::domain::test_report::RunKind;
 use crate::domain::units::TreeId;
-use crate::domain::verdict::{Exit, Verdict};
+use crate::domain::verdict::{Exit, Verdict, over_memory};
 use crate::policy::guard::Guard;
 use crate::policy::verdict::Baseline;
 use crate::test_run::{self, TestRun};
@@ -91,7 +91,8 @@ pub async fn judge(
     }
     recorder.record(&context, &baseline.events, baseline.stage.saved(&context.charter));
     let news = if over.new_sources.is_empty() { News::None } else { News::Some };
-    let found = measured(&context, &mut recorder, ends, (baseline.stage, &over.tree, news), finding).await;
+    let limit = limit_met(&baseline.events);
+    let found = measured(&context, &mut recorder, ends, (baseline.stage, &over.tree, news, limit), finding).await;
     leftovers::sweep(&context, &mut recorder);
     leftovers::forget(&context);
     found
@@ -119,6 +120,22 @@ enum News {
 enum Names {
     None,
     Told,
+    /// A limit ends the tests at the head as it does over the base.
+    Ended(Exit),
+}
+
+/// How a limit of time or memory ended the tests, if one did.
+fn limit_met(events: &[Event]) -> Option<Exit> {
+    let exit =
+        events.iter().find_map(|event| if let Event::BaselineFinished(it) = event { Some(it.exit) } else { None });
+    exit.filter(|exit| is_limit(*exit))
+}
+
+/// The reason where time was up, and what can be done.
+const SLOW: &str = "they did not end within their time limit; a larger `test.timeoutSeconds` raises it";
+
+const fn is_limit(exit: Exit) -> bool {
+    matches!(exit, Exit::Timeout | Exit::Memory { .. } | Exit::MemoryTogether { .. } | Exit::MachineMemory)
 }
 
 /// Decides the next question from the result of the head's tests on the base.
@@ -126,26 +143,28 @@ async fn measured(
     context: &Context<'_>,
     recorder: &mut Recorder<'_>,
     ends: &Ends,
-    (stage, over, news): (Stage, &TreeId, News),
+    (stage, over, news, limit): (Stage, &TreeId, News, Option<Exit>),
     mut finding: Finding,
 ) -> Result<Finding, LifecycleError> {
     let workspace = &context.world.workspace;
     if let Some(cause) = context.world.stop.raised() {
         return Ok(broken(finding, stopped(cause)));
     }
-    let (mut climb, was_green) = match baseline_of(stage) {
+    let cannot_run = |reason: &str| format!("the tests of the head cannot be run over the base: {reason}");
+    let (mut climb, was_green) = match red_baseline_of(stage, limit) {
         Ok(baseline) => baseline,
-        Err(reason) => {
-            let reason = format!("the tests of the head cannot be run over the base: {reason}");
-            return Ok(broken(finding, reason));
-        }
+        Err(reason) => return Ok(broken(finding, cannot_run(&reason))),
     };
     let measure = Arc::make_mut(&mut climb.measured);
     let mut names = Names::Told;
     if !climb.trees.current.ran {
-        names = measure_by_names(context, measure, ends, &mut finding).await?;
+        names = measure_by_names(context, measure, ends, (limit, &mut finding)).await?;
     } else if news == News::Some {
         count_new_tests(context, measure, ends).await?;
+    }
+    if let Names::Ended(exit) = names {
+        let why = over_memory(exit).unwrap_or_else(|| SLOW.to_owned());
+        return Ok(broken(finding, cannot_run(&format!("there, and at the head, too, {why}"))));
     }
     let changes = workspace.changes(climb.start(), &ends.head.0).await?;
     climb.trees.touched = changes.into_iter().map(|change| change.path).collect();
@@ -171,7 +190,7 @@ async fn measured(
     finding.pass_to_fail = judged.judgement.new_failures.clone();
     let tells_apart = match names {
         Names::None => !was_green,
-        Names::Told => !climb.measured.baseline.failing.is_empty(),
+        Names::Told | Names::Ended(_) => !climb.measured.baseline.failing.is_empty(),
     };
     conclude(&mut finding, &judged, tells_apart);
     if finding.standing == Standing::NothingToProve {
@@ -243,37 +262,56 @@ pub(super) fn baseline_of(stage: Stage) -> Result<(Climb, bool), String> {
     }
 }
 
-/// Where the head's tests do not even compile over the base, no test there has a name: those that pass at the head and not at the base
-/// stand for them.
+/// The same, also of tests that a limit ended: a bug may take all time or memory, and no test has a name then.
+fn red_baseline_of(stage: Stage, limit: Option<Exit>) -> Result<(Climb, bool), String> {
+    let Stage::Ending(ending) = stage else { return baseline_of(stage) };
+    match *ending {
+        Ending { reached: Reached::Climb(climb), .. } if limit.is_some() => Ok((*climb, false)),
+        ending => baseline_of(Stage::Ending(Box::new(ending))),
+    }
+}
+
+/// Where the head's tests do not even compile over the base, or a limit of time or memory ends them, no test there has a name: those that
+/// pass at the head and not at the base stand for them.
 async fn measure_by_names(
     context: &Context<'_>,
     measured: &mut Measured,
     ends: &Ends,
-    finding: &mut Finding,
+    (limit, finding): (Option<Exit>, &mut Finding),
 ) -> Result<Names, LifecycleError> {
     let mut ends_of = Vec::new();
     for tree in [&ends.base.0, &ends.head.0] {
         context.world.workspace.restore(tree).await?;
         let run = test_run::run(&measured.setup.tests, None, &context.world.stop).await?;
-        ends_of.push((Baseline::from_report(&run.report, Vec::new(), true), run.report.framework));
+        if limit.is_some() && *tree == ends.head.0 && is_limit(run.exit) {
+            return Ok(Names::Ended(run.exit));
+        }
+        ends_of.push((Baseline::from_report(&run.report, Vec::new(), true), run.report.framework, run.exit));
     }
-    let (Some((at_head, framework)), Some((at_base, _))) = (ends_of.pop(), ends_of.pop()) else {
+    let (Some((at_head, framework, exit)), Some((at_base, ..))) = (ends_of.pop(), ends_of.pop()) else {
         return Ok(Names::Told);
+    };
+    if !exit.is_success() && at_head.is_silent() {
+        // They do not begin at the head either, which the verdict on the head says.
+        return Ok(Names::None);
+    }
+    let why = match limit {
+        None => "cannot be loaded over the base".to_owned(),
+        Some(exit) => format!("meet a limit over the base ({exit})"),
     };
     if at_head.passing.is_empty() && at_base.passing.is_empty() {
         let changes = context.world.workspace.changes(&ends.base.0, &ends.head.0).await?;
         let brought = trial::changed_tests(&changes, &framework).brought;
-        return Ok(measure_by_text(measured, at_head, (at_base.passed, at_base.total), brought, finding));
+        return Ok(measure_by_text(measured, at_head, (at_base.passed, at_base.total), brought, (&why, finding)));
     }
     let (at_head, at_base) = (at_head.passing, at_base.passing);
     let measure = &mut measured.baseline;
     measure.failing = at_head.keys().filter(|name| !at_base.contains_key(*name)).cloned().collect();
     measure.absent = measure.failing.iter().cloned().collect();
     measure.passing = at_base.into_iter().filter(|(name, _)| at_head.contains_key(name)).collect();
-    finding.notes.push(
-        "the head's tests do not compile over the base: those that pass at the head and are not among the base's count as failing there"
-            .to_owned(),
-    );
+    finding.notes.push(format!(
+        "the head's tests {why}: those that pass at the head and are not among the base's count as failing there"
+    ));
     Ok(Names::Told)
 }
 
@@ -283,10 +321,10 @@ fn measure_by_text(
     at_head: Baseline,
     (passed, total): (Option<u64>, Option<u64>),
     brought: Vec<String>,
-    finding: &mut Finding,
+    (why, finding): (&str, &mut Finding),
 ) -> Names {
     // A runner that counts its tests and does not name them is asked no more than before: what does not load may be a new name alone.
-    if at_head.passed.is_none() && at_head.total.is_none() {
+    if at_head.is_silent() {
         finding.notes.push(
             "the command names no test: by its exit alone, the head's tests fail over the base and pass at the head"
                 .to_owned(),
@@ -297,10 +335,7 @@ fn measure_by_text(
     (measure.passed, measure.total) = (passed, total);
     measure.absent = brought.iter().cloned().collect();
     measure.failing = brought;
-    finding.notes.push(
-        "the head's tests cannot be loaded over the base: those that the change brings count as failing there"
-            .to_owned(),
-    );
+    finding.notes.push(format!("the head's tests {why}: those that the change brings count as failing there"));
     Names::Told
 }
 

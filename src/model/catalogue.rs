@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::domain::catalogue::{ModelInfo, Price};
 use crate::domain::model_id::ModelId;
@@ -134,11 +135,31 @@ pub(super) struct WireHints {
     pub(super) responses: bool,
 }
 
+/// The file as far as it is read before somebody asks for a vendor: a command asks for one or two of them.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Catalogue {
-    date: String,
-    vendors: BTreeMap<String, Vendor>,
+    date: &'static str,
+    #[serde(borrow)]
+    vendors: BTreeMap<&'static str, Unread>,
+}
+
+/// A vendor whose part of the file is parsed when it is asked for.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+struct Unread {
+    #[serde(borrow)]
+    text: &'static RawValue,
+    #[serde(skip)]
+    vendor: OnceLock<Option<Vendor>>,
+}
+
+impl Catalogue {
+    fn vendor(&'static self, name: &str) -> Option<&'static Vendor> {
+        let unread = self.vendors.get(name)?;
+        // As below: no failure reaches a user.
+        unread.vendor.get_or_init(|| serde_json::from_str(unread.text.get()).ok()).as_ref()
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -199,12 +220,12 @@ impl Entry {
     }
 }
 
-/// The parsed file. It is parsed once, when the first model is looked up.
+/// The file. It is read once, when the first model is looked up.
 fn catalogue() -> &'static Catalogue {
     static PARSED: OnceLock<Catalogue> = OnceLock::new();
     PARSED.get_or_init(|| {
         // The file is compiled in and a test parses it: a failure cannot reach a user, so nothing is lost by being empty.
-        serde_json::from_str(TEXT).unwrap_or_else(|_| Catalogue { date: String::new(), vendors: BTreeMap::new() })
+        serde_json::from_str(TEXT).unwrap_or_else(|_| Catalogue { date: "", vendors: BTreeMap::new() })
     })
 }
 
@@ -240,7 +261,7 @@ pub fn lookup(id: &ModelId) -> Option<ModelInfo> {
 /// The names of the models of a vendor that the catalogue knows.
 #[must_use]
 pub fn names(vendor: &str) -> Vec<&'static str> {
-    let known = catalogue().vendors.get(vendor);
+    let known = catalogue().vendor(vendor);
     known.into_iter().flat_map(|vendor| &vendor.models).map(|entry| entry.name.as_str()).collect()
 }
 
@@ -317,8 +338,7 @@ pub(super) fn wire_hints(id: &ModelId) -> WireHints {
 
 /// The name that the vendor knows a model by: an alias of a built-in provider becomes what it stands for.
 pub(super) fn vendor_spelling(id: &ModelId) -> &str {
-    let vendors = &catalogue().vendors;
-    let Some(vendor) = vendors.get(&id.provider) else { return &id.model };
+    let Some(vendor) = catalogue().vendor(&id.provider) else { return &id.model };
     // A name with a date is a pin: it is sent as written, whatever its vendor makes of it.
     let aliased = |entry: &&Entry| entry.aliases.contains(&id.model);
     let is_name = |entry: &Entry| rank(&entry.name, &id.model, Tail::Version).is_some();
@@ -339,7 +359,7 @@ enum Tail {
 
 fn find(vendor: &str, name: &str) -> Option<(&'static Vendor, &'static Entry)> {
     let tail = if vendor == "ollama" { Tail::Any } else { Tail::Version };
-    let vendor = catalogue().vendors.get(vendor)?;
+    let vendor = catalogue().vendor(vendor)?;
     let names = |entry: &'static Entry| std::iter::once(&entry.name).chain(&entry.aliases);
     let ranked = vendor.models.iter().filter_map(|entry| {
         let best = names(entry).filter_map(|known| rank(known, name, tail)).max()?;

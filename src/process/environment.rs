@@ -3,8 +3,10 @@
 //! Pure: takes the caller's variables as data. Invariant: no name that looks like a secret and no value that holds a password in a URL
 //! passes by itself. Variables that steer GitHub's runner, or hold a model's key, never pass.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
+use std::sync::LazyLock;
 
 /// Single variables that tests and their tools need: the machine and the user, certificates and proxies, C, Rust, Go, Java, JavaScript,
 /// Python, Ruby, PHP, .NET and others, and those that hosted runners say of themselves and that steer nothing.
@@ -40,6 +42,13 @@ const NAMES_ON_WINDOWS: &str = "\
     USERPROFILE USERNAME USERDOMAIN COMPUTERNAME HOMEDRIVE HOMEPATH APPDATA LOCALAPPDATA ALLUSERSPROFILE PROGRAMDATA PUBLIC \
     PROGRAMFILES PROGRAMFILES(X86) PROGRAMW6432 COMMONPROGRAMFILES COMMONPROGRAMFILES(X86) COMMONPROGRAMW6432 PSMODULEPATH \
     VSINSTALLDIR VCINSTALLDIR VCTOOLSINSTALLDIR WINDOWSSDKDIR WINDOWSSDKVERSION INCLUDE LIB LIBPATH MSYSTEM";
+
+/// Both lists, made once: each variable of the caller is looked up.
+static PASSING: LazyLock<BTreeSet<Cow<'static, str>>> = LazyLock::new(|| {
+    let names = NAMES.split_ascii_whitespace();
+    let on_windows = NAMES_ON_WINDOWS.split_ascii_whitespace().filter(|_| cfg!(windows));
+    names.chain(on_windows).map(spelled).collect()
+});
 
 /// Where the HTTP client looks for a proxy.
 const PROXIES: &str = "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy";
@@ -122,8 +131,10 @@ pub fn is_harmless(name: &OsStr, value: &OsStr) -> bool {
 
 fn passes_unasked(name: &OsStr, value: &OsStr, model_keys: &[String]) -> bool {
     let Some(name) = name.to_str() else { return false };
-    let listed = lists(NAMES, name) || begins(PREFIXES, name) || cfg!(windows) && lists(NAMES_ON_WINDOWS, name);
-    listed && !looks_secret(name) && !holds_password(&value.to_string_lossy()) && withheld(name, model_keys).is_none()
+    (PASSING.contains(&*spelled(name)) || begins(PREFIXES, name))
+        && !looks_secret(name)
+        && !holds_password(&value.to_string_lossy())
+        && withheld(name, model_keys).is_none()
 }
 
 fn lists(words: &str, name: &str) -> bool {
@@ -134,6 +145,11 @@ fn begins(prefixes: &str, name: &str) -> bool {
     prefixes
         .split_ascii_whitespace()
         .any(|prefix| name.get(..prefix.len()).is_some_and(|head| is_same_name(prefix, head)))
+}
+
+/// A name as the one that stands for all of its spellings here.
+fn spelled(name: &str) -> Cow<'_, str> {
+    if cfg!(windows) { Cow::Owned(name.to_ascii_uppercase()) } else { Cow::Borrowed(name) }
 }
 
 /// Windows has one variable for all spellings of a name.

@@ -61,6 +61,11 @@ impl Memory {
         self.judge(limit, now, family.memory())
     }
 
+    /// Whether so little of the machine's memory is left that nobody can be waited for.
+    pub(super) fn leaves_too_little(&self) -> bool {
+        available().is_none_or(|now| now < kept_free(self.before))
+    }
+
     fn judge(&self, limit: u64, now: u64, taken: Taken) -> Option<Excess> {
         if taken.most > limit {
             return Some(Excess::Process(self.limit_mb));

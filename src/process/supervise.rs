@@ -27,6 +27,8 @@ use crate::domain::verdict::Exit;
 const TERM_GRACE: Duration = Duration::from_secs(2);
 /// How long programs that were asked where they stand may take to say it.
 const TELL_GRACE: Duration = Duration::from_millis(500);
+/// The same for those that take too much memory, and take more meanwhile.
+const TELL_FAST: Duration = Duration::from_millis(250);
 /// The same when the run is stopped: with [`LAST_DRAIN`] and the end of killed processes it stays inside 2 s, and a runner's
 /// own deadline for us is 7.5 s (GITHUB.md 23).
 const STOP_GRACE: Duration = Duration::from_millis(300);
@@ -51,6 +53,8 @@ enum Phase {
     Running,
     /// Asked where it stands.
     Asked,
+    /// Asked the same, as it takes too much memory: it ends whatever it says.
+    Telling,
     /// Told to end.
     Terminating,
     /// Killed, not yet gone.
@@ -173,7 +177,7 @@ impl Watch {
             }
             Phase::Terminating => self.deadline = self.deadline.min(Instant::now() + STOP_GRACE),
             Phase::Exited => self.deadline = Instant::now(),
-            Phase::Killed | Phase::Cleared | Phase::Over => {}
+            Phase::Telling | Phase::Killed | Phase::Cleared | Phase::Over => {}
         }
     }
 
@@ -188,7 +192,7 @@ impl Watch {
                 self.family.terminate();
                 self.enter(Phase::Terminating, TERM_GRACE);
             }
-            Phase::Terminating => self.kill(),
+            Phase::Terminating | Phase::Telling => self.kill(),
             Phase::Exited => {
                 self.family.extinguish().await;
                 self.enter(Phase::Cleared, LAST_DRAIN);
@@ -203,11 +207,20 @@ impl Watch {
         if self.excess.is_none() && !guards::is_off(guards::MEMORY) {
             self.excess = self.memory.excess(&self.family);
         }
-        if (self.bomb || self.filled || self.excess.is_some())
-            && matches!(self.phase, Phase::Running | Phase::Asked | Phase::Terminating)
-        {
-            self.kill();
+        let is_over = self.bomb || self.filled || self.excess.is_some();
+        match self.phase {
+            Phase::Running if is_over && self.may_tell() => self.enter(Phase::Telling, TELL_FAST),
+            Phase::Running | Phase::Asked | Phase::Terminating if is_over => self.kill(),
+            Phase::Telling if self.bomb || self.filled || self.memory.leaves_too_little() => self.kill(),
+            Phase::Running | Phase::Asked | Phase::Terminating | Phase::Telling => {}
+            Phase::Killed | Phase::Exited | Phase::Cleared | Phase::Over => {}
         }
+    }
+
+    /// Whether a process that took too much is saying where it stands: nothing else is in danger.
+    fn may_tell(&self) -> bool {
+        let only_of_one = matches!(self.excess, Some(Excess::Process(_))) && !self.bomb && !self.filled;
+        only_of_one && !self.memory.leaves_too_little() && self.family.ask_where()
     }
 
     /// Counts processes that the kernel ended as ended by us.

@@ -24,13 +24,20 @@ struct List {
     entries: Vec<String>,
 }
 
-/// The conclusion, without what is not our text.
-const fn conclusion(standing: Standing) -> &'static str {
-    match standing {
-        Standing::Proven => "✔ Proven: the tests fail without the change, pass with it, and can still fail",
-        Standing::NothingToProve => "○ Nothing to prove: no test has another result at the head than at the base",
-        Standing::NotProven => "✖ Not proven",
-        Standing::Broken => "✖ Not judged",
+/// The conclusion, without what is not our text. Who reads no further should know of places to look at.
+fn conclusion(found: &Finding) -> String {
+    const PROVEN: &str = "the tests fail without the change, pass with it, and can still fail";
+    const NOTHING: &str = "no test has another result at the head than at the base";
+    let places = count(found.places_to_look_at(), "place");
+    match (found.standing, found.places_to_look_at()) {
+        (Standing::Proven, 0) => format!("✔ Proven: {PROVEN}"),
+        (Standing::Proven, _) => format!("⚠ Proven, with {places} to look at: {PROVEN}"),
+        (Standing::NothingToProve, 0) => {
+            format!("○ Nothing to prove: {NOTHING}; a test that fails without the change would prove it")
+        }
+        (Standing::NothingToProve, _) => format!("⚠ Nothing to prove, but {places} to look at: {NOTHING}"),
+        (Standing::NotProven, _) => "✖ Not proven".to_owned(),
+        (Standing::Broken, _) => "✖ Not judged".to_owned(),
     }
 }
 
@@ -81,7 +88,7 @@ fn kept(found: &Finding) -> Option<String> {
 /// The finding for a terminal.
 #[must_use]
 pub fn text(found: &Finding) -> String {
-    let mut lines = vec![conclusion(found.standing).to_owned()];
+    let mut lines = vec![conclusion(found)];
     let reason = found.reason.as_deref().filter(|_| found.standing != Standing::NothingToProve);
     lines.extend(reason.map(|reason| format!("  {}", plain::clipped_line(reason, REASON_CHARS))));
     lines.push(format!("  Base {}, head {}", found.base, found.head));
@@ -109,7 +116,7 @@ pub fn text(found: &Finding) -> String {
 /// The finding as Markdown.
 #[must_use]
 pub fn markdown(found: &Finding) -> String {
-    let mut blocks = vec![format!("### {}", conclusion(found.standing))];
+    let mut blocks = vec![format!("### {}", conclusion(found))];
     let reason = found.reason.as_deref().filter(|_| found.standing != Standing::NothingToProve);
     blocks.extend(reason.map(|reason| code(reason, REASON_CHARS)));
     let kept = kept(found).map(|kept| format!(" · {kept}")).unwrap_or_default();

@@ -6,12 +6,17 @@ use super::plain;
 const GIST_LINES: usize = 3;
 /// How many lines from the beginning of a compiler's error it repeats.
 const COMPILER_LINES: usize = 2;
+/// How many lines of the error of Node's runner it repeats.
+const NODE_LINES: usize = 8;
 /// The first words of what Python says of an error.
 const TRACEBACK: &str = "Traceback (most recent call last)";
 
 /// A long message's beginning (the test's name) and end: what an assertion says stands last, below its traceback.
 #[must_use]
 pub fn gist(message: &str) -> String {
+    if let Some((name, said)) = of_node(message) {
+        return if name.is_empty() { said } else { format!("{name}: {said}") };
+    }
     let lines: Vec<&str> = message.lines().map(str::trim).filter(|line| says_something(line)).collect();
     let Some((first, _)) = lines.split_first().filter(|_| lines.len() > GIST_LINES) else { return lines.join(" ") };
     // What a compiler says stands first, and the place below it.
@@ -27,6 +32,22 @@ pub fn gist(message: &str) -> String {
     }
     let end = lines.iter().skip(lines.len() - GIST_LINES).copied().collect::<Vec<_>>().join(" ");
     if name == TRACEBACK { end } else { format!("{name}: {end}") }
+}
+
+/// The test's name and the error of a block of data that Node's own runner prints below a result. `None` where it is no such block.
+fn of_node(message: &str) -> Option<(&str, String)> {
+    let (first, rest) = message.split_once('\n')?;
+    let (name, _) = first.rsplit_once("duration_ms: ")?;
+    let name = name.trim_end_matches(": ");
+    let mut lines = rest.lines().skip_while(|line| !line.starts_with("error: "));
+    let inline = lines.next()?.trim_start_matches("error: ").trim_matches(['\'', '"']);
+    let block = lines.take_while(|line| line.is_empty() || line.starts_with(' '));
+    let said: Vec<&str> = if inline.starts_with(['|', '>']) {
+        block.map(str::trim).filter(|line| says_something(line)).take(NODE_LINES).collect()
+    } else {
+        vec![inline]
+    };
+    Some((name, said.join(" ")))
 }
 
 /// The gist in one line of so many columns. A cut leaves out the middle, since what an assertion says stands last.
@@ -91,6 +112,11 @@ mod tests {
             gist(python),
             "test_total (t.T): File \"t.py\", line 3 self.assertEqual(5, 6) AssertionError: 5 != 6"
         );
+        let node = "adds: duration_ms: 0.27\nlocation: 't.js:1:1'\nfailureType: 'testCodeFailure'\nerror: |-\n  Expected values to be strictly \
+                    equal:\n  \n  3 !== 4\n  \ncode: 'ERR_ASSERTION'\nstack: |-\n  a (t.js:2:3)\n  b (t.js:3:4)";
+        assert_eq!(gist(node), "adds: Expected values to be strictly equal: 3 !== 4");
+        let node = "duration_ms: 1\nerror: 'boom'\ncode: 'E'\nstack: |-\n  a (t.js:2:3)";
+        assert_eq!(gist(node), "boom");
         let rust = "adds: thread 'adds' panicked at a.rs:3:5:\nassertion `left == right` failed\n  left: 1\n right: 2\n\
                     note: run with `RUST_BACKTRACE=1`";
         assert_eq!(gist(rust), "adds: assertion `left == right` failed left: 1 right: 2");

@@ -183,8 +183,9 @@ fn table(view: &RunView, surface: Surface) -> Option<String> {
     }
     let mut table =
         "| Tier | Model | Iterations | Cost | Outcome | Why it ended |\n|---|---|---:|---:|---|---|".to_owned();
+    let first = words::first_line(view);
     for (index, tier) in view.tiers.iter().enumerate() {
-        let row = row(view, tier);
+        let row = row(view, &first, tier);
         if table.len() + row.len() > surface.list_bytes() {
             let more = words::u64_of(view.tiers.len() - index);
             table.push_str(&format!("\n| {} | | | | | |", words::count(more, "more tier")));
@@ -204,7 +205,8 @@ fn table(view: &RunView, surface: Surface) -> Option<String> {
     Some(table + &total)
 }
 
-fn row(view: &RunView, tier: &TierView) -> String {
+/// `first` is the first line of the report.
+fn row(view: &RunView, first: &str, tier: &TierView) -> String {
     let name = format!("{} {} ({})", tier.number, cell(&tier.tier.name, MAX_NAME), tier.tier.mode.as_str());
     let models: Vec<String> = match tier.models().as_slice() {
         [(_, _only)] => vec![cell(&tier.model(), MAX_NAME)],
@@ -222,7 +224,7 @@ fn row(view: &RunView, tier: &TierView) -> String {
     };
     // The cap that was hit has a line of its own.
     let is_capped = view.budget_cap_hit() && tier.reason.as_deref() == Some(view.stop_reason());
-    let why = if is_capped { words::Sentence::default() } else { words::why_it_ended_beside(view, tier) };
+    let why = if is_capped { words::Sentence::default() } else { words::why_it_ended_beside(first, tier) };
     let why = why.render(|piece| match piece {
         Piece::Ours(text) => text.clone(),
         Piece::Name(text) | Piece::Code(text) | Piece::Speech(text) | Piece::Advice(text) => cell(text, MAX_REASON),

@@ -15,6 +15,8 @@ use crate::domain::shell::quote_path;
 
 /// The longest line of a listing, in columns.
 const MAX_LINE: usize = 160;
+/// The most columns of an error: what mends it stands at its end.
+const MAX_ERROR: usize = 600;
 
 /// One iteration, with the ids of its sessions.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,8 +89,16 @@ pub fn heading(view: &RunView, step: &Step, style: Style) -> String {
                 crate::domain::units::human_duration(attempt.duration_ms),
                 plain::clipped_line(&attempt.model_artisan, MAX_LINE),
             ));
-            lines.push(format!("  {}", plain::clipped_line(&attempt.code_change_summary, MAX_LINE)));
-            let errors = attempt.error_messages.iter().map(|error| format!("  - {}", short_gist(error, MAX_LINE)));
+            let summary = &attempt.code_change_summary;
+            // The line below says why.
+            let summary = match summary.split_once(". ") {
+                Some((change, why)) if attempt.error_messages.iter().any(|error| why.contains(error.as_str())) => {
+                    change
+                }
+                _ => summary,
+            };
+            lines.push(format!("  {}", plain::clipped_line(summary, MAX_LINE)));
+            let errors = attempt.error_messages.iter().map(|error| format!("  - {}", short_gist(error, MAX_ERROR)));
             lines.extend(errors);
         }
     }

@@ -103,7 +103,10 @@ fn verdict_of(outcome: &Outcome, view: &RunView) -> (Mark, Sentence) {
         Outcome::Broken { reason } if reason.starts_with(SETUP_FAILED) => {
             start("The setup command failed ").speech(reason.strip_prefix(SETUP_FAILED).unwrap_or(reason).trim_start())
         }
-        Outcome::Broken { reason } => start("The test command does not work: ").speech(reason),
+        Outcome::Broken { reason } => {
+            let why = reason.strip_prefix("the command does not work: ").unwrap_or(reason);
+            start("The test command does not work: ").speech(why)
+        }
         Outcome::Interrupted { .. } if view.stop_reason() == DISCARDED => {
             start("Killed").at(view, " during ", ", and discarded by a later run.")
         }
@@ -213,14 +216,19 @@ pub fn why_it_ended(tier: &TierView) -> Sentence {
     }
 }
 
-/// Why a tier ended, without a reason that the first line gives in full.
+/// The first line of a report as plain text.
 #[must_use]
-pub fn why_it_ended_beside(view: &RunView, tier: &TierView) -> Sentence {
-    let first = headline(view).1.render(|piece| match piece {
+pub fn first_line(view: &RunView) -> String {
+    headline(view).1.render(|piece| match piece {
         Piece::Ours(text) | Piece::Name(text) | Piece::Code(text) | Piece::Speech(text) | Piece::Advice(text) => {
             super::plain::line(text)
         }
-    });
+    })
+}
+
+/// Why a tier ended, without a reason that the [first line](first_line) gives in full.
+#[must_use]
+pub fn why_it_ended_beside(first: &str, tier: &TierView) -> Sentence {
     let is_told = |reason: &str| {
         let said = without_advice(reason).0;
         !said.is_empty() && first.contains(&super::plain::line(said))

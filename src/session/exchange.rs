@@ -9,7 +9,7 @@ use super::context_guard::{self, Fit, Last};
 use super::conversation::Protocol;
 use super::reading::{self, Reading};
 use super::turns::{Heard, Session};
-use crate::audit::{CallReservation, Cap, Scope};
+use crate::audit::{CallReservation, Scope};
 use crate::domain::budget::{OF_DAY, OF_PULL_REQUEST};
 use crate::domain::catalogue::ModelInfo;
 use crate::domain::chat::{ChatRequest, Reply, Usage};
@@ -142,8 +142,9 @@ impl Session<'_, '_> {
     ) -> Result<(Call, Quote), (Scope, String)> {
         let id = uuid::Uuid::new_v4().hyphenated().to_string();
         let caps = self.caps();
-        let mut left = self.ports.journal.left(&caps);
-        let mut refused_by = self.tightest_cap(&caps);
+        let tightest = self.ports.journal.tightest(&caps);
+        let (mut left, mut refused_by) =
+            tightest.unwrap_or_else(|| (MicroUsd(u64::MAX), Scope::Day("none".to_owned())));
         for _ in 0..=caps.len().saturating_add(1) {
             let quote = budget::quote(&info, bytes, left).map_err(|error| refusal(&refused_by, &error.reason))?;
             let reservation = CallReservation {
@@ -164,13 +165,6 @@ impl Session<'_, '_> {
             }
         }
         Err(refusal(&refused_by, "the cap is being used up by others"))
-    }
-
-    /// The cap that has least left.
-    fn tightest_cap(&self, caps: &[Cap]) -> Scope {
-        let book = self.ports.journal;
-        let tightest = caps.iter().min_by_key(|cap| book.left(std::slice::from_ref(cap)));
-        tightest.map_or_else(|| Scope::Day("none".to_owned()), |cap| cap.scope.clone())
     }
 
     async fn send(&mut self, provider: &dyn Provider, request: &ChatRequest, call: &Call, bytes: u64) -> Attempt {

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use super::outside::OutsideTools;
-use crate::audit::{CallReservation, Cap, Journal, Refused, Snapshot};
+use crate::audit::{CallReservation, Cap, Journal, Refused, Scope, Snapshot};
 use crate::domain::account::Accounts;
 use crate::domain::catalogue::ModelFacts;
 use crate::domain::chat::Reply;
@@ -64,6 +64,7 @@ trait Acts: fmt::Debug {
     fn reserve(&self, call: &CallReservation, caps: &[Cap]) -> Result<(), Refused>;
     fn settle(&self, receipt: &Receipt, reply: Option<&Reply>);
     fn left(&self, caps: &[Cap]) -> MicroUsd;
+    fn tightest(&self, caps: &[Cap]) -> Option<(MicroUsd, Scope)>;
 }
 
 impl Acts for RefCell<&mut Journal> {
@@ -89,6 +90,11 @@ impl Acts for RefCell<&mut Journal> {
 
     fn left(&self, caps: &[Cap]) -> MicroUsd {
         self.borrow().store().left(caps)
+    }
+
+    fn tightest(&self, caps: &[Cap]) -> Option<(MicroUsd, Scope)> {
+        let journal = self.borrow();
+        journal.store().tightest(caps).map(|(left, cap)| (left, cap.scope.clone()))
     }
 }
 
@@ -127,6 +133,11 @@ impl<'a> Book<'a> {
     /// The least that is left over all caps.
     pub(super) fn left(self, caps: &[Cap]) -> MicroUsd {
         self.0.left(caps)
+    }
+
+    /// The cap that has least left, and how much that is. `None` without caps.
+    pub(super) fn tightest(self, caps: &[Cap]) -> Option<(MicroUsd, Scope)> {
+        self.0.tightest(caps)
     }
 }
 

@@ -10,6 +10,8 @@ mod junit_files;
 mod results;
 mod run;
 mod under_way;
+mod uninstalled;
+mod unstarted;
 
 use std::io::Read;
 use std::path::Path;
@@ -21,6 +23,7 @@ use crate::process::ProcessError;
 
 pub use crate::framework::detect::{Detected, detect, framework_of};
 pub use command::{Check, Filed, ResultFiles, TestCommand, TestRun};
+pub use run::without_blame;
 pub use testlog::Reading;
 
 /// Runs the tests and what is checked beside them, and reads what they print. A filter names what alone is to run, one per line: tests,

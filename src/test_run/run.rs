@@ -7,7 +7,7 @@ use testlog::Parser;
 use super::command::{TestCommand, TestRun};
 use super::junit_files::Files;
 use super::under_way::{self, UnderWay};
-use super::{filter, results};
+use super::{filter, results, uninstalled, unstarted};
 use crate::domain::stop::Stop;
 use crate::domain::test_report::{Problem, RunKind, RunStatus, TestCase, TestReport, TestStatus};
 use crate::domain::verdict::Exit;
@@ -36,8 +36,10 @@ pub(super) async fn run(command: &TestCommand, wanted: Option<&str>, stop: &Stop
     let written = before.and_then(|before| before.read_new(finished.exit, framework));
     let output = told.without_mention(testlog::plain_text(&finished.output));
     let mut report = choose(printed, written);
-    if finished.exit == Exit::Timeout && finished.stopped.is_none() {
-        blame(&mut report, under_way::find(&output), command);
+    unstarted::told_apart(&mut report, &output, &command.cwd);
+    uninstalled::told_apart(&mut report, &command.cwd);
+    if let Some(limit) = limit_met(finished.exit, command).filter(|_| finished.stopped.is_none()) {
+        blame(&mut report, under_way::find(&output), limit, &command.cwd);
     }
     Ok(TestRun {
         exit: finished.exit,
@@ -49,20 +51,46 @@ pub(super) async fn run(command: &TestCommand, wanted: Option<&str>, stop: &Stop
     })
 }
 
-/// Names the test that was under way when the time was up: as a failing one where the runner had printed its name, else by its place.
-fn blame(report: &mut TestReport, found: Option<UnderWay>, command: &TestCommand) {
+const MEMORY_SETTING: &str = "(test.memoryMb)";
+
+/// The limit that ended a run in the midst of a test, and how that is said. The verdict knows it by its setting.
+fn limit_met(exit: Exit, command: &TestCommand) -> Option<(RunKind, String)> {
+    match exit {
+        Exit::Timeout => {
+            let seconds = command.timeout.as_secs();
+            Some((RunKind::Timeout, format!("did not end within {seconds} s (test.timeoutSeconds)")))
+        }
+        Exit::Memory { limit_mb } => {
+            Some((RunKind::OutOfMemory, format!("took more than {limit_mb} MB in one process {MEMORY_SETTING}")))
+        }
+        Exit::MemoryTogether { .. } | Exit::MachineMemory | Exit::Code { .. } | Exit::Signal { .. } => None,
+    }
+}
+
+/// Names the test that was under way when a limit was met: as a failing one where the runner had printed its name, else by its place.
+fn blame(report: &mut TestReport, found: Option<UnderWay>, (kind, limit): (RunKind, String), cwd: &Path) {
     let Some(found) = found else { return };
-    let message = found.said(command.timeout.as_secs());
+    let message = found.said(&limit);
     let place = found.test().or(found.stack.first());
-    let within = |file: &str| Path::new(file).strip_prefix(&command.cwd).map(|file| file.display().to_string());
+    let within = |file: &str| Path::new(file).strip_prefix(cwd).map(|file| file.display().to_string());
     let file = place.map(|frame| within(&frame.file).unwrap_or_else(|_| frame.file.clone()));
     let line = place.map(|frame| frame.line);
     if let Some(name) = found.name.filter(|name| report.tests.iter().all(|test| test.name != *name)) {
         report.tests.push(TestCase { name, status: TestStatus::Failed, message, file, line });
     } else {
-        report.problems.push(Problem { kind: RunKind::Timeout, message, file, line });
+        report.problems.push(Problem { kind, message, file, line });
     }
-    (report.status, report.kind) = (RunStatus::Failed, RunKind::Timeout);
+    (report.status, report.kind) = (RunStatus::Failed, kind);
+}
+
+/// A run that met its memory limit, whose test under way is not to blame.
+#[must_use]
+pub fn without_blame(mut run: TestRun) -> TestRun {
+    let is_blame = |message: &str| message.contains(MEMORY_SETTING);
+    run.report.tests.retain(|test| !is_blame(&test.message));
+    run.report.problems.retain(|problem| !is_blame(&problem.message));
+    run.report.status = RunStatus::Error;
+    run
 }
 
 /// The JUnit report where it is whole, with the trouble that only the output shows. Else the printed report.

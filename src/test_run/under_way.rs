@@ -1,4 +1,4 @@
-//! The test that was under way when the time was up: by what its runner had printed last, or by where its program says it stood.
+//! The test that was under way when the time was up, or the memory: by what its runner had printed last, or by where its program says it stood.
 //!
 //! Pure. A program that is asked to end by an abort says where each of its threads stands: Python with its fault handler, Go by itself.
 
@@ -31,7 +31,7 @@ static PYTHON: LazyLock<Option<Regex>> =
 static GO_FUNCTION: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^(?P<function>[\w./\-*()\[\]]+)\(").ok());
 static GO_PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^\t(?P<file>\S.*\.go):(?P<line>\d+)").ok());
 
-/// Looks for the test in the output of a run whose time was up.
+/// Looks for the test in the output of a run whose time or memory was up.
 pub(super) fn find(output: &str) -> Option<UnderWay> {
     let name = announced(output);
     let stack = python(output).or_else(|| go(output)).unwrap_or_default();
@@ -48,15 +48,15 @@ impl UnderWay {
         self.stack.iter().find(is_test)
     }
 
-    /// A description of it: a sentence, and a line for each frame.
-    pub(super) fn said(&self, seconds: u64) -> String {
+    /// A description of it: a sentence that begins with the limit, and a line for each frame.
+    pub(super) fn said(&self, limit: &str) -> String {
         let which = match (&self.name, self.test()) {
             (Some(name), _) => format!("`{name}` was under way"),
             (None, Some(test)) => format!("`{}` was under way", test.function),
             (None, None) => "it stood here".to_owned(),
         };
         let places = self.stack.iter().map(|frame| format!("\n  {} at {}:{}", frame.function, frame.file, frame.line));
-        format!("the tests did not end within {seconds} s (test.timeoutSeconds): {which}{}", places.collect::<String>())
+        format!("the tests {limit}: {which}{}", places.collect::<String>())
     }
 }
 
@@ -179,7 +179,7 @@ mod tests {
         let found = find(output).unwrap();
         assert_eq!(found.stack.len(), 2, "{found:?}");
         assert_eq!(found.test().map(|test| (test.function.as_str(), test.line)), Some(("test_total", 12)));
-        let said = found.said(300);
+        let said = found.said("did not end within 300 s (test.timeoutSeconds)");
         assert!(
             said.starts_with("the tests did not end within 300 s (test.timeoutSeconds): `test_total` was under way\n"),
             "{said}"

@@ -118,6 +118,7 @@ fn lines_of<'s>(said: &'s Said, kind: &'s str) -> impl Iterator<Item = Value> + 
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn failing_tests_become_tasks_and_each_fix_a_commit() {
     let project = project();
     let server = ModelServer::start(mends);
@@ -172,6 +173,7 @@ fn failing_tests_become_tasks_and_each_fix_a_commit() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_is_not_mended_is_left_out_and_told_and_the_rest_is_done() {
     let project = project();
     let server = ModelServer::start(|request| {
@@ -224,6 +226,7 @@ fn all_tasks_together_stay_below_the_cap_and_are_told_when_it_is_used_up() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn so_many_tasks_are_worked_on_as_are_allowed() {
     let project = project();
     let server = ModelServer::start(mends);
@@ -235,6 +238,7 @@ fn so_many_tasks_are_worked_on_as_are_allowed() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_task_that_waits_keeps_its_share_and_comes_once_more() {
     let project = project();
     let mut limited = true;

@@ -3,6 +3,8 @@
 mod catalogue;
 mod commands;
 mod errors;
+mod first_look;
+mod init;
 mod ladders;
 mod precedence;
 mod providers;

@@ -75,6 +75,7 @@ fn a_terminal_is_coloured_unless_flag_or_environment_say_otherwise() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_pipe_is_coloured_only_where_that_is_asked_for() {
     let shown = |program: Program, args: &[&str]| {
         let said = program.run(program.home(), args);

@@ -63,6 +63,7 @@ fn files_of(folder: &Path) -> Vec<(String, String)> {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_signal_ends_the_run_with_a_row_a_report_and_the_start_restored() {
     for (signal, code) in [("INT", 130), ("TERM", 143)] {
         assert_ended_by(signal, code);

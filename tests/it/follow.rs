@@ -79,6 +79,7 @@ fn events_are_streamed_while_the_run_is_under_way() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_past_run_is_told_in_the_very_lines_that_it_was_told_in() {
     let project = Project::python();
     let server = ModelServer::start(mend(&project));
@@ -132,6 +133,7 @@ fn what_is_asked_beforehand_answers_in_json_too() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_run_is_looked_into_by_programs_too() {
     let project = Project::python();
     let server = ModelServer::start(mend(&project));

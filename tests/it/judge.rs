@@ -1,6 +1,7 @@
 //! `upshift judge`: changes that people made, in real git repositories, with real test runners.
 
 mod action;
+mod places;
 
 use std::path::Path;
 use std::process::Command;
@@ -122,6 +123,7 @@ fn a_change_with_its_test_is_proven() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn commits_are_judged_where_another_one_is_checked_out() {
     let repository = Repository::python();
     repository.mend();
@@ -177,6 +179,7 @@ fn a_command_that_names_no_test_tells_base_and_head_apart_by_its_exit() {
 
 /// A name that is new alone: it proves nothing also where the runner counts its tests and names none.
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_new_name_is_no_proof_where_a_runner_counts_and_names_nothing() {
     let manifest = "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
     let lock = "version = 4\n\n[[package]]\nname = \"shop\"\nversion = \"0.1.0\"\n";
@@ -201,6 +204,7 @@ fn a_new_name_is_no_proof_where_a_runner_counts_and_names_nothing() {
 
 /// The usual command prints dots, and a test of a new function cannot even be loaded over the base.
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_new_function_with_its_test_is_proven_where_the_runner_names_nothing_that_passes() {
     let mean = |body: &str| format!("{CART}\n\ndef mean(prices):\n    return {body}\n");
     let tests = TESTS.replace("count, total", "count, mean")
@@ -231,6 +235,7 @@ fn a_test_that_is_taken_away_is_named_where_the_runner_names_nothing_that_passes
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_fails_before_and_after_a_change_says_nothing_of_it() {
     let repository = Repository::python();
     let known = "\n    def test_known(self):\n        self.assertEqual(count([]), 1)\n";
@@ -253,6 +258,7 @@ fn what_fails_before_and_after_a_change_says_nothing_of_it() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn code_of_the_product_that_is_called_like_a_test_is_the_products() {
     let repository = Repository::python();
     let code = |sign: &str| format!("def price(base):\n    return base {sign} 1\n");
@@ -341,6 +347,7 @@ fn tests_that_are_gone_skipped_or_expect_less_are_named() {
 
 /// The commonest way to a green: the test that fails, or another one, is not run any more.
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_skip_is_named_also_of_a_test_that_failed_and_where_none_that_passes_is_printed() {
     let tests = format!("{TESTS}{TEST_TOTAL}");
     let repository = Repository::with(&[
@@ -364,6 +371,7 @@ fn a_skip_is_named_also_of_a_test_that_failed_and_where_none_that_passes_is_prin
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn tests_inside_a_source_file_and_tests_that_do_not_compile_over_the_base_count() {
     let library = "pub fn add(a: i64, b: i64) -> i64 {\n    a - b\n}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn zero() {\n        \
                    assert_eq!(add(0, 0), 0);\n    }\n}\n";
@@ -389,6 +397,34 @@ fn tests_inside_a_source_file_and_tests_that_do_not_compile_over_the_base_count(
 }
 
 #[test]
+fn a_bug_that_takes_all_memory_is_red_and_a_suite_that_always_does_is_not_judged() {
+    let eats = "def chunks(items, size):\n    found = []\n    while items:\n        found.append(items[:size] or bytearray(1 << 20))\n        \
+                items = items[size:]\n    return found\n";
+    let test = "import unittest\nfrom chunks import chunks\n\n\nclass Chunks(unittest.TestCase):\n    def test_pairs(self):\n        \
+                self.assertEqual(chunks([1, 2, 3], 2), [[1, 2], [3]])\n";
+    let more = format!("{test}\n    def test_no_size(self):\n        self.assertEqual(chunks([1], 0), [])\n");
+    let repository = Repository::with(&[
+        (".github/upshift.yml", "test:\n  memoryMb: 128\n"),
+        ("chunks.py", eats),
+        ("test_chunks.py", test),
+    ]);
+    repository
+        .write(&[("chunks.py", &eats.replace("while items", "while items and size > 0")), ("test_chunks.py", &more)]);
+    let (finding, code) = python(&repository);
+    assert_eq!((finding["standing"].as_str(), code), (Some("proven"), 0), "{finding}");
+    assert_eq!(names(&finding, "failToPass"), ["test_no_size (test_chunks.Chunks.test_no_size)"]);
+    assert!(
+        finding["notes"].to_string().contains("meet a limit over the base (ended at the memory limit of 512 MB"),
+        "{finding}"
+    );
+    repository.write(&[("chunks.py", &format!("{eats}\n\nLIMIT = 5\n"))]);
+    let (finding, code) = python(&repository);
+    assert_eq!((finding["standing"].as_str(), code), (Some("broken"), 7), "{finding}");
+    assert!(finding["reason"].to_string().contains("and at the head, too"), "{finding}");
+}
+
+#[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn tests_in_source_files_that_are_new_count() {
     let manifest = "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n";
     let tested = |name: &str, body: &str, test: &str| {
@@ -452,6 +488,7 @@ fn a_clone_without_the_base_says_how_to_get_it() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_killed_judge_leaves_the_way_back() {
     let mut repository = Repository::python();
     repository.mend();

@@ -55,6 +55,7 @@ fn run_json(program: &Program, project: &Project, database: &Path) -> (Said, Val
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a2_a_log_that_is_locked_to_the_end_costs_the_report_nothing() {
     let (project, folder) = (Project::python(), tempfile::tempdir().expect("a folder"));
     let database = database(folder.path());

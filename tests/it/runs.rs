@@ -95,6 +95,7 @@ fn run(project: &Project, server: &ModelServer, args: &[&str]) -> (Said, PathBuf
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn tier_one_is_wrong_in_new_ways_and_tier_two_is_right() {
     for project in Project::all() {
         let server = ModelServer::start(wrong_then_right(&project));
@@ -190,6 +191,7 @@ fn a_full_tier_asks_librarian_artisan_and_critic_in_that_order() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_rejected_change_costs_an_iteration_and_its_issues_reach_the_next() {
     let project = Project::python();
     let (source, wrong, right) = (project.source, project.wrong, project.right);
@@ -343,6 +345,7 @@ fn the_report_says_once_why_a_person_is_needed() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn the_active_time_ends_a_run_also_while_a_model_is_silent() {
     let project = Project::python();
     let server = ModelServer::start(|_| Scripted::Hang);
@@ -357,6 +360,7 @@ fn the_active_time_ends_a_run_also_while_a_model_is_silent() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn an_allowed_command_may_change_files_and_others_are_refused() {
     let project = Project::python();
     project.write("fix.sh", "sed -i 's/ - 1$//' shop/cart.py\n");

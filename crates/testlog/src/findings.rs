@@ -3,7 +3,7 @@
 //! Invariant: all stores of one log draw on one [`Budget`], so a log of any size is read in bounded memory. Anything that does not fit is
 //! counted and not kept.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -70,6 +70,18 @@ pub(super) struct Counts {
 }
 
 impl Counts {
+    /// The counts of a single test.
+    pub(super) fn of_one(status: TestStatus) -> Self {
+        let is = |wanted| Some(u64::from(status == wanted));
+        Self {
+            total: Some(1),
+            passed: is(TestStatus::Passed),
+            failed: is(TestStatus::Failed),
+            skipped: is(TestStatus::Skipped),
+            errors: is(TestStatus::Error),
+        }
+    }
+
     /// Adds another part's numbers. A number that neither part gives stays unknown.
     pub(super) fn add(&mut self, other: &Self) {
         let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
@@ -102,6 +114,8 @@ pub(super) struct Findings {
     pub(super) tests: Vec<TestCase>,
     /// Trouble outside tests.
     pub(super) problems: Vec<Problem>,
+    /// The reasons of skipped parts, by test.
+    pub(super) skipped_parts: BTreeMap<String, Vec<String>>,
     /// Whether the framework's own end was seen (its summary): without it, it died or the log is cut.
     pub(super) finished: bool,
     /// Set when the framework's own rules say how the run ended, over what the numbers say.
@@ -118,6 +132,7 @@ impl Findings {
             counts: Counts::default(),
             tests: Vec::new(),
             problems: Vec::new(),
+            skipped_parts: BTreeMap::new(),
             finished: false,
             status: None,
             kind: None,

@@ -6,13 +6,17 @@
 
 mod attributes;
 mod dialect;
+mod parts;
 mod suite;
+
+use std::collections::BTreeMap;
 
 use quick_xml::Reader as XmlReader;
 use quick_xml::events::{BytesStart, Event};
 
 use self::attributes::Attributes;
 use self::dialect::Dialect;
+use self::parts::Parts;
 use self::suite::SuiteErrors;
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::needle::Needle;
@@ -44,6 +48,7 @@ struct Case {
     failed: bool,
     error: bool,
     skipped: bool,
+    parts: Parts,
     failure: Block,
     note: Block,
     printed: Block,
@@ -65,6 +70,7 @@ pub(super) struct Junit {
     problems: Problems,
     counts: Counts,
     dialect: Dialect,
+    skipped_parts: BTreeMap<String, Vec<String>>,
     open: bool,
     seen: bool,
     broken: bool,
@@ -87,6 +93,7 @@ impl Junit {
             problems: Problems::new(budget),
             counts: Counts::default(),
             dialect: Dialect::default(),
+            skipped_parts: BTreeMap::new(),
             open: false,
             seen: false,
             broken: false,
@@ -277,7 +284,10 @@ impl Junit {
                         }
                     }
                     "skipped" | "flakyFailure" | "flakyError" | "rerunFailure" | "rerunError" => {
-                        case.skipped |= kind == "skipped";
+                        if kind == "skipped" {
+                            case.skipped = true;
+                            case.parts.skip(message.as_deref().unwrap_or_default());
+                        }
                         self.text = Text::Note;
                         if let Some(message) = message {
                             case.note.push(&message);
@@ -333,13 +343,7 @@ impl Junit {
         } else {
             TestStatus::Passed
         };
-        self.counts.add(&Counts {
-            total: Some(1),
-            passed: Some(u64::from(status == TestStatus::Passed)),
-            failed: Some(u64::from(status == TestStatus::Failed)),
-            skipped: Some(u64::from(status == TestStatus::Skipped)),
-            errors: Some(u64::from(status == TestStatus::Error)),
-        });
+        self.counts.add(&Counts::of_one(status));
         let mut text = String::new();
         if !case.failure.is_empty() {
             text = without_repeated_message(&case.failure.take());
@@ -352,6 +356,7 @@ impl Junit {
         }
         let found = if text.is_empty() { None } else { dialect::place_of(&text, &case.name) };
         let place = found.or_else(|| Some((case.file.take()?, case.line?)));
+        case.parts.keep(&case.name, &mut self.skipped_parts);
         let at = self.cases.push(&case.name, status);
         self.cases.explain(at, &text, place);
         self.spare = case;
@@ -379,6 +384,7 @@ impl Junit {
             self.suite_errors.tell(&mut findings, self.dialect.counts_suite_errors());
             self.dialect.adapt(&mut findings.counts);
             findings.tests = self.cases.into_list();
+            findings.skipped_parts = self.skipped_parts;
             self.dialect.unescape_names(&mut findings.tests);
             if self.dialect.is_collection_failure() {
                 findings.status = Some(RunStatus::Error);

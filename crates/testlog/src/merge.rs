@@ -114,6 +114,7 @@ pub(super) fn merge(
     for one in kept {
         report.tests.extend(one.tests);
         report.problems.extend(one.problems);
+        report.skipped_parts.extend(one.skipped_parts);
     }
     if status == RunStatus::Error && report.problems.is_empty() && !tests_say_why(&report) {
         report.problems.extend(last_words(recent, kind));

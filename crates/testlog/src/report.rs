@@ -1,5 +1,7 @@
 //! The report of a test run: one shape for every framework.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// How one test ended.
@@ -100,6 +102,10 @@ pub struct Report {
     /// Trouble outside any test (compile errors, crashes, bad commands): the lines a model needs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
+    /// The reasons given for parts of a test that were skipped, by the test's name, where a result file has them: pytest's subtests. A test
+    /// that is skipped as a whole has one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub skipped_parts: BTreeMap<String, Vec<String>>,
 }
 
 /// Trouble that belongs to no single test: a compile error, a crash, a missing tool.
@@ -141,6 +147,7 @@ impl Report {
             errors: None,
             tests: Vec::new(),
             problems: Vec::new(),
+            skipped_parts: BTreeMap::new(),
         }
     }
 

@@ -42,7 +42,7 @@ pub(crate) fn run(flags: Flags, backlog: BacklogFlags, environment: &Environment
     let quiet = environment.without_event();
     let settings = flags.clone().settings();
     let resolved = plan::resolve(flags, &quiet)?;
-    plan::refuse(&resolved.plan)?;
+    plan::refuse_to_start(&resolved)?;
     setup::block_on(begin(resolved, settings, backlog, (&quiet, environment)))
 }
 

@@ -126,7 +126,7 @@ pub(super) fn file_tasks(source: &Source, checkout: &Path) -> Option<anyhow::Res
 
 /// Runs the tests and makes tasks of those that fail.
 async fn failing(resolved: &Resolved, environment: &Environment) -> anyhow::Result<Vec<Task>> {
-    let Resolved { plan, checkout, context } = resolved;
+    let Resolved { plan, checkout, context, .. } = resolved;
     let plan = Plan { audit: None, record: None, ..plan.clone() };
     let folder = setup::working_directory(checkout, &plan)?;
     let (test_command, framework) = work::test_command(&plan, &folder)?;

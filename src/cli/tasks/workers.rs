@@ -40,7 +40,7 @@ pub(super) fn run(flags: Flags, backlog: BacklogFlags, environment: &Environment
     let environment = environment.without_event();
     let settings = flags.clone().settings();
     let resolved = plan::resolve(flags, &environment)?;
-    plan::refuse(&resolved.plan)?;
+    plan::refuse_to_start(&resolved)?;
     setup::block_on(begin(resolved, settings, backlog, &environment))
 }
 

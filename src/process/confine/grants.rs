@@ -121,6 +121,13 @@ pub(super) fn collect(env: &BTreeMap<OsString, OsString>, kept_out: &[PathBuf]) 
     Grants { read, whole: system, covered, tools, devices: DEVICES.iter().map(PathBuf::from).collect() }
 }
 
+/// Leaves out the tools that are the checkout, or in it, by another name of theirs (a link, `..`): laid over it for reading, they would make
+/// it read-only.
+pub(super) fn without_other_names_of(checkout: &Path, tools: &mut Vec<PathBuf>) {
+    let Ok(place) = checkout.canonicalize() else { return };
+    tools.retain(|tool| tool.starts_with(checkout) || !tool.canonicalize().is_ok_and(|real| real.starts_with(&place)));
+}
+
 /// The home that the children's tools lie in.
 pub(super) fn home_of(env: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
     let home = env.get(OsStr::new("HOME")).map(PathBuf::from)?;

@@ -56,6 +56,7 @@ pub(super) fn arrange_with(wish: &Wish<'_>, access: Access<'_>) -> Result<Arrang
     let off = guards::off();
     let kept_out = grants::with_real_places(wish.kept_out.clone());
     let mut found = grants::collect(wish.env, &kept_out);
+    grants::without_other_names_of(wish.checkout, &mut found.tools);
     access.program.iter().for_each(|path| grants::around(path, &kept_out, &mut found.tools, 3));
     let home = grants::home_of(wish.env);
     let private = Private::make(home.as_deref(), &found.tools).map_err(ConfineError::Private)?;

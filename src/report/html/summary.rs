@@ -99,11 +99,12 @@ const fn status_class(status: EvidenceStatus) -> &'static str {
 /// The ladder as a table, a row a tier.
 pub(super) fn ladder(view: &RunView) -> Markup {
     let table = (!view.tiers.is_empty()).then(|| {
+        let first = words::first_line(view);
         html! {
             div.wide {
                 table {
                     thead { tr { th { "Tier" } th { "Model" } th.number { "Iterations" } th.number { "Cost" } th { "Outcome" } } }
-                    tbody { @for tier in &view.tiers { (row(view, tier)) } }
+                    tbody { @for tier in &view.tiers { (row(&first, tier)) } }
                 }
             }
         }
@@ -111,7 +112,8 @@ pub(super) fn ladder(view: &RunView) -> Markup {
     section("ladder", "Ladder", table)
 }
 
-fn row(view: &RunView, tier: &TierView) -> Markup {
+/// `first` is the first line of the report.
+fn row(first: &str, tier: &TierView) -> Markup {
     let models = tier.models();
     html! {
         tr class=(state_class(tier.state)) {
@@ -129,7 +131,7 @@ fn row(view: &RunView, tier: &TierView) -> Markup {
                 Some(label) => {
                     td.number data-label="Iterations" { (tier.iterations) " of " (tier.tier.max_iterations) }
                     td.number data-label="Cost" { (tier.cost.to_string()) }
-                    td { (label) " " span.faint { (say(&words::why_it_ended_beside(view, tier))) } }
+                    td { (label) " " span.faint { (say(&words::why_it_ended_beside(first, tier))) } }
                 },
             }
         }

@@ -41,6 +41,9 @@ fn capitalised(words: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
+/// The end of the reason where a declared module is missing.
+const NOT_INSTALLED: &str = "and is not installed";
+
 /// A module that the tests could not import may be one that was never installed, which no change to the code mends.
 fn not_installed(view: &RunView) -> Option<Sentence> {
     let missing = view.baseline.as_ref().is_some_and(|baseline| baseline.kind == RunKind::ImportError);
@@ -108,6 +111,11 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
             Sentence::plain("Run the setup command by hand until it succeeds, or change it with ")
                 .ours(setting(view, "setup-command"))
                 .ours(". In a run it has no keys, and its home is a private folder."),
+        ],
+        Outcome::Broken { reason } if reason.ends_with(NOT_INSTALLED) => vec![
+            Sentence::plain("Install what the tests need in a step before this one, or name the command that does as ")
+                .code("test.setupCommand")
+                .ours(" (`setup-command` in the Action). No model was asked."),
         ],
         Outcome::Broken { .. } => vec![
             Sentence::plain("Run the command yourself until it runs the tests: ").code(test_command(view)),

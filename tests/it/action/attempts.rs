@@ -172,6 +172,7 @@ fn where_no_comment_is_wanted_none_is_edited() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn only_runs_that_reached_a_model_count() {
     let nobody = [("ANTHROPIC_BASE_URL", "http://127.0.0.1:1"), ("UPSHIFT_MAX_DURATION_MINUTES", "0.05")];
     // With the log as an artifact, and in a script where the comment alone counts.
@@ -232,6 +233,7 @@ fn a_deleted_comment_forgets_nothing_and_an_edited_one_is_not_believed() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn only_the_whole_log_that_our_comment_quotes_is_believed() {
     type Forge = fn(&mut Repository, &Ended, &Path);
     let other_run: Forge = |repository, ended, _| {

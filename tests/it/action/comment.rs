@@ -126,6 +126,7 @@ fn yesterday() -> World {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn the_modes_say_when_a_comment_is_made_and_one_that_is_there_is_kept_true() {
     let fails = || ModelServer::start(replace_line("sum(prices) - 1", "sum(prices) - 2"));
     let older = || {
@@ -246,6 +247,7 @@ fn without_a_pull_request_none_is_made_and_that_is_said_once() {
 
 /// The forge hangs at every comment: neither the run's iterations nor its end wait for it.
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_forge_that_hangs_delays_neither_the_run_nor_the_end_after_a_signal() {
     let mut world = world();
     // The first look is the gate's, which has nothing to do before it knows.

@@ -57,6 +57,7 @@ fn line(name: &str, parks: &Job, finds_nothing: &Job, goes_on: &Job) {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_waits_costs_nothing_and_a_wake_up_hardly_anything() {
     println!(
         "| breakpoint | the job that parks | parked | a wake-up that finds nothing new | the job that goes on |\n|---|---|---|---|---|"

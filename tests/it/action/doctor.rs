@@ -235,8 +235,8 @@ fn upshifts_own_workflows_are_not_offered_as_ci_and_following_them_alone_is_a_pr
 
 #[test]
 fn jobs_that_only_resume_or_judge_need_no_gate_and_no_time_for_a_run() {
-    let options = Options { schedule: Schedule::HalfHourly, hears_outsiders: true };
-    let ours = upshift::cli::init::workflow(options);
+    let options = Options { schedule: Schedule::HalfHourly, hears_outsiders: true, action: None };
+    let ours = upshift::cli::init::workflow(&options);
     let ci = ("ci.yml", "name: CI\non: push\n");
     let all = [("upshift.yml", ours.as_str()), ("judge.yml", upshift::cli::init::JUDGE), REVIEW, ci];
     let [line] = lines_about("workflow", &all).try_into().expect("one line");
@@ -284,8 +284,8 @@ fn checks_that_are_not_of_actions_and_would_wake_nobody_are_named() {
     assert!(line.contains("→ Fix: add the triggers that `upshift init --external-checks` writes"), "{line}");
     assert_eq!(told(&[], plain, "pr"), Vec::<String>::new());
     assert_eq!(told(&["vendor/preview"], plain, "none"), Vec::<String>::new());
-    let options = Options { schedule: Schedule::No, hears_outsiders: true };
-    assert_eq!(told(&["vendor/preview"], &upshift::cli::init::workflow(options), "pr"), Vec::<String>::new());
+    let options = Options { schedule: Schedule::No, hears_outsiders: true, action: None };
+    assert_eq!(told(&["vendor/preview"], &upshift::cli::init::workflow(&options), "pr"), Vec::<String>::new());
 }
 
 #[test]

@@ -7,6 +7,7 @@ use super::reentry::Repository;
 type Forge = fn(&mut Repository);
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_log_that_is_not_of_our_workflow_on_the_default_branch_or_not_the_quoted_one_is_not_gone_on_with() {
     let of_a_branch: Forge = |repository| {
         repository.site.github.world().artifacts[0].branch = "topic".to_owned();

@@ -31,6 +31,7 @@ fn ada_pushes(repository: &Repository, branch: &str) {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn stop_ends_the_wait_of_a_parked_run_and_nothing_wakes_it() {
     for is_blocked in [false, true] {
         let mut repository = match is_blocked {

@@ -43,6 +43,7 @@ fn happens(github: &FakeGitHub, polls: usize, done: &mut Vec<usize>) {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn an_hour_of_waiting_costs_at_most_twenty_requests_and_one_for_each_page_that_changes() {
     let site = Site::new(&["success"]);
     // It begins at once and is not over within the hour.

@@ -49,6 +49,7 @@ fn only_a_log_of_the_default_branch_that_our_comment_quotes_gives_reports() {
 
 /// The next night asks anew where the newest log is that of a fork, of another workflow, or of nobody that the forge names.
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_log_of_a_fork_or_of_another_workflow_gives_no_report_to_the_next_night() {
     let fork = |artifact: &mut Artifact| artifact.fork = true;
     let other = |artifact: &mut Artifact| artifact.run = 4_711;

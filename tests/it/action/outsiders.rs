@@ -44,6 +44,7 @@ fn head(repository: &Repository) -> (String, String) {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_check_that_is_not_of_actions_and_ends_last_ends_the_run() {
     for event in ["status", "check_suite"] {
         let mut repository = Repository::new(&["success"]);

@@ -9,6 +9,7 @@ use crate::world::github::{Effect, Fault};
 const PARKING: u64 = 101;
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn the_job_that_parked_a_run_is_waited_for_three_minutes_at_most() {
     for is_over in [true, false] {
         let mut repository = Repository::new(&["success"]);

@@ -192,7 +192,9 @@ fn the_pull_request_of_a_fork_is_judged_and_mended_once_its_head_is_on_a_branch_
         .replace("mode: judge\n", "mode: judge\n          test-command: python3 -m unittest -v\n");
     let ran = site.told(Runner::of_judge(root, kept, &judge), &models).run("pull_request", &payload);
     assert_eq!(ran.code, Some(0), "{}", ran.log);
-    assert!(ran.log.contains("Proven: the tests fail without the change"), "{}", ran.log);
+    // The workflow lies in the checkout beside the head: a changed file that decides how tests are run.
+    let told = "Proven, with 1 place to look at: the tests fail without the change";
+    assert!(ran.log.contains(told) && ran.log.contains("standing=proven"), "{}", ran.log);
 
     payload = site.ci_ended("failure");
     payload["workflow_run"]["head_repository"]["full_name"] = json!("mallory/shop");

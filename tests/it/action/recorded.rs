@@ -17,6 +17,7 @@ const FILES: [&str; 4] = ["cart.py", "test_cart.py", ".github/upshift.yml", ".gi
 const RECORD: &str = "UPSHIFT_RECORD_COMMENT";
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn c15_the_recorded_comment_is_the_one_that_a_pull_request_gets() {
     let texts = FILES.map(|name| file(&format!("examples/recorded/project/{name}")));
     let mut files: Vec<(&str, &str)> = FILES.into_iter().zip(texts.iter().map(String::as_str)).collect();

@@ -302,6 +302,7 @@ pub(super) fn proposing_with(script: impl FnMut(&Request) -> Scripted + Send + '
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_merge_is_waited_for_without_a_job_too() {
     for (end, answer) in [("merged", "merged"), ("closed", "was closed without a merge")] {
         let (mut repository, _first) = proposing();
@@ -345,6 +346,7 @@ const KILLS: [(usize, Effect, usize); 7] = [
 const WORST: [(usize, Effect, usize); 2] = [(0, Effect::Pushed, 1), (1, Effect::Pushed, 1)];
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn killed_behind_a_push_a_run_pushes_pays_and_comments_once() {
     kill_at(&WORST);
 }
@@ -420,6 +422,7 @@ fn where_ci_leaves_the_fix_out_the_run_does_not_park_for_ever() {
 
 /// `push-token: ${{ secrets.PAT || github.token }}` without that secret, and a job of the pull request's own head.
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn where_nothing_would_go_on_the_run_waits_in_its_job() {
     let labelled = Repository::new(&["success"]);
     let by_label = labelled.site.labelled();
@@ -455,6 +458,7 @@ fn where_nothing_would_go_on_the_run_waits_in_its_job() {
 
 /// The next job finds the run by the comment that holds it.
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn where_no_comment_holds_the_run_it_waits_in_its_job() {
     for comment in ["off", "on-failure"] {
         let mut repository = Repository::new(&["success"]);

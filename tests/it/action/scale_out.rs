@@ -62,6 +62,7 @@ fn artifacts(ran: &Ran) -> Vec<String> {
 
 /// A job has as many tasks as the matrix gave it, whatever a backlog works on at most.
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_job_works_on_all_of_its_tasks() {
     let workflow: serde_yaml::Value = serde_yaml::from_str(&file(".github/workflows/tasks.yml")).expect("YAML");
     let steps = workflow["jobs"]["mend"]["steps"].as_sequence().expect("steps");
@@ -243,6 +244,7 @@ impl HandOver {
 
 /// What a job proves without a token that writes, another proposes without a test: from a clone in which nothing was run.
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_one_job_proves_another_proposes_and_runs_nothing() {
     for how in ["one", "each"] {
         let over = HandOver::new();
@@ -275,6 +277,7 @@ fn commits(folder: &Path, path: &str, text: &str) -> String {
 
 /// Code of a model ran where the file and the commits come from.
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_a_proving_job_may_not_have_proven_is_not_proposed() {
     let over = HandOver::new();
     let (site, proves) = (&over.site, over.path("proves"));

@@ -198,6 +198,23 @@ fn a_faulty_configuration_says_so_in_the_summary_and_exits_2() {
 }
 
 #[test]
+fn a_misspelt_flag_says_so_in_the_summary_and_exits_2() {
+    let project = Project::python();
+    let job = Job::new("http://127.0.0.1:1");
+    let said = job.call(&project, &["run", "--max-cots-usd", "1"]);
+    assert_eq!(said.code, 2, "{}", said.all());
+    let told = "unexpected argument '--max-cots-usd' found; tip: a similar argument exists: '--max-cost-usd'";
+    assert!(job.text("summary").contains(told), "{}", job.text("summary"));
+    assert!(said.all().contains(&format!("::error title=upshift::{told}")), "{}", said.all());
+    assert_eq!(job.outputs()["outcome"], "");
+    for harmless in [vec!["run", "--help"], vec!["show", "--hlep"]] {
+        let other = Job::new("http://127.0.0.1:1");
+        other.call(&project, &harmless);
+        assert_eq!(other.text("summary"), "", "{harmless:?}");
+    }
+}
+
+#[test]
 fn keys_are_masked_in_the_actions_own_step_and_nowhere_else() {
     let masked = |action: &str| {
         let server = ModelServer::start(replace_line("sum(prices) - 1", "sum(prices)"));

@@ -26,6 +26,7 @@ fn report(world: &World) -> &str {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_conversation_of_ten_thousand_comments_gets_one_more_and_no_second() {
     let site = Site::new(&["success"]);
     let chat = |id| Comment { id, issue: 7, author: "eve".to_owned(), body: "hm".to_owned(), ..Comment::default() };
@@ -41,6 +42,7 @@ fn a_conversation_of_ten_thousand_comments_gets_one_more_and_no_second() {
 
 /// Two thousand failing tests with long names, and a reason of a hundred thousand characters.
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_huge_report_is_cut_to_what_the_forge_takes_and_posted_once() {
     let site = Site::new(&["success"]);
     let seed = site.server.seed();
@@ -120,6 +122,7 @@ fn a4_the_change_is_there_for_who_reads_the_comment_elsewhere(stage: &Stage, log
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn limits_and_outages_are_waited_out_and_nothing_is_there_twice() {
     let secondary = || Effect::status(403, "You have exceeded a secondary rate limit.", &[("retry-after", "30")]);
     let table: [(&str, &str, Effect, u64); 7] = [
@@ -146,6 +149,7 @@ fn limits_and_outages_are_waited_out_and_nothing_is_there_twice() {
 
 /// An App's token after an hour: what is pushed stays, what can no longer be asked is said and never claimed.
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_token_that_dies_while_ci_is_waited_for_parks_the_run() {
     let site = Site::new(&["success"]);
     site.github.world().ci.iter_mut().for_each(|plan| plan.takes_ms = 100 * 3_600_000);

@@ -67,6 +67,7 @@ fn five_minutes_before_the_job_ends_a_run_that_waits_in_it_is_parked() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn an_outage_or_a_lost_network_as_long_as_the_wait_parks_the_run_and_claims_nothing() {
     for effect in [Effect::status(503, "Service Unavailable", &[]), Effect::Drop] {
         let stage = stage("github: { ciTimeoutMinutes: 10 }\n");

@@ -63,6 +63,7 @@ fn is_heeded(repository: &Repository) {
 
 /// Nobody waits in a job: the review's next iteration is pushed and the run parked, until CI, and then the merge.
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_review_that_requests_changes_wakes_the_run_that_waits_for_the_merge() {
     let (mut repository, first) = proposing_with(obeys);
     let payload = reviewed(&mut repository);
@@ -96,6 +97,7 @@ fn a_review_that_requests_changes_wakes_the_run_that_waits_for_the_merge() {
 
 /// A workflow of the older shape, whose own job the review starts: it goes on, and waits in the job, since nothing would be believed of it.
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_job_that_a_review_starts_goes_on_too() {
     let (mut repository, first) = proposing_with(obeys);
     let _by_workflow = reviewed(&mut repository);
@@ -185,6 +187,7 @@ fn blocked_and_killed(at: usize, effect: Effect, count: usize) {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn killed_where_it_is_blocked_or_taken_up_a_run_pushes_pays_and_comments_once() {
     for (at, effect, count) in sampled([
         (0, Effect::ModelAsked, 1),
@@ -199,6 +202,7 @@ fn killed_where_it_is_blocked_or_taken_up_a_run_pushes_pays_and_comments_once() 
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn killed_where_a_review_has_it_taken_up_a_run_pushes_pays_and_comments_once() {
     for (effect, count) in
         sampled([(Effect::CommentEdited, 1), (Effect::ModelAsked, 1), (Effect::ModelAsked, 2), (Effect::Pushed, 1)])
@@ -230,6 +234,7 @@ fn killed_where_a_review_has_it_taken_up_a_run_pushes_pays_and_comments_once() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn killed_where_it_is_taken_up_a_run_that_waits_for_a_merge_pushes_pays_and_comments_once() {
     for (at_ci, at_end) in [(Some((Effect::CommentEdited, 1)), None), (None, Some((Effect::CommentEdited, 1)))] {
         let (mut repository, first) = proposing();
@@ -253,6 +258,7 @@ fn killed_where_it_is_taken_up_a_run_that_waits_for_a_merge_pushes_pays_and_comm
 
 /// The first job of a run, too, and one that a person asked for: what was paid in it is not paid again.
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_job_that_died_in_the_middle_of_its_run_goes_on_with_it_when_it_is_run_again() {
     let comment = json!({ "id": 9, "body": "/upshift fix", "user": { "login": "ada", "type": "User" } });
     let comment = json!({ "action": "created", "issue": { "number": 7, "pull_request": {} }, "comment": comment,

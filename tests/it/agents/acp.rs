@@ -89,6 +89,7 @@ fn one_that_stays_when_the_talk_is_over_is_ended() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_limit_that_it_tells_of_is_one_although_we_end_it() {
     let project = Project::python();
     project.write("limited-elsewhere", "");

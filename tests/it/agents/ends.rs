@@ -22,6 +22,7 @@ fn greedy(request: &Request) -> Scripted {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn the_cap_is_hard_and_ends_an_agent_that_never_gives_up_within_five_seconds() {
     for agent in ["cli/claude:claude-haiku-4-5", "cli/codex:gpt-4.1"] {
         let project = Project::python();
@@ -43,6 +44,7 @@ fn the_cap_is_hard_and_ends_an_agent_that_never_gives_up_within_five_seconds() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn an_agent_that_hears_no_signal_is_gone_within_five_seconds_of_the_first_refusal() {
     for agent in ["cli/claude:claude-haiku-4-5", "cli/codex:gpt-4.1"] {
         let project = Project::python();

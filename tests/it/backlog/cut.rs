@@ -88,6 +88,7 @@ fn a_signal_in_the_middle_of_a_commit_leaves_it_made_or_not_and_the_same_merge_g
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_merge_that_is_killed_behind_what_it_staged_knows_its_own_index() {
     let project = neighbours();
     let jobs = one_job(&project);
@@ -99,6 +100,7 @@ fn a_merge_that_is_killed_behind_what_it_staged_knows_its_own_index() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_commit_that_git_refuses_is_told_and_made_by_the_same_merge() {
     let project = neighbours();
     let jobs = one_job(&project);
@@ -163,6 +165,7 @@ fn a_signal_while_git_is_asked_ends_by_its_code_with_the_report() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_backlog_whose_commit_is_cut_in_two_makes_it_once() {
     for (does, made) in [("kill -INT $PPID; exec sleep 60", 0), ("$real \"$@\"; kill -INT $PPID; exec sleep 60", 1)] {
         let project = project();

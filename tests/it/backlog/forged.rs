@@ -71,6 +71,7 @@ fn jobs_of(project: &Project) -> Jobs {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_change_that_no_checkout_can_hold_is_refused_and_the_others_are_merged() {
     let project = project();
     let jobs = jobs_of(&project);
@@ -89,6 +90,7 @@ fn a_change_that_no_checkout_can_hold_is_refused_and_the_others_are_merged() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn the_name_of_a_task_in_a_log_gives_no_orders_to_a_terminal_or_a_runner() {
     let project = project();
     let jobs = jobs_of(&project);
@@ -106,6 +108,7 @@ fn the_name_of_a_task_in_a_log_gives_no_orders_to_a_terminal_or_a_runner() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_path_that_is_read_as_another_is_refused() {
     let project = project();
     let jobs = jobs_of(&project);

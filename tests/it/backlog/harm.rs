@@ -72,6 +72,7 @@ fn five() -> Project {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn of_five_changes_that_fail_together_the_guilty_one_is_found_and_taken_back() {
     let project = five();
     let server = ModelServer::start(|request| match request.turn() {

@@ -117,6 +117,7 @@ fn a_backlog_is_parted_into_jobs_with_fixed_shares() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_many_jobs_mended_is_merged_once() {
     let project = project();
     let server = ModelServer::start(mends);

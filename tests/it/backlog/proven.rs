@@ -41,6 +41,7 @@ fn all_done(project: &Project, said: &Said) {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_proven_change_that_was_thrown_away_is_made_once_more() {
     let project = with_list(2);
     let server = ModelServer::start(mends);
@@ -57,6 +58,7 @@ fn a_proven_change_that_was_thrown_away_is_made_once_more() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_proven_change_that_somebody_committed_is_done_with_that_commit() {
     let project = with_list(2);
     let server = ModelServer::start(mends);
@@ -110,6 +112,7 @@ fn a_proven_change_is_not_committed_over_what_it_was_not_judged_with() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_task_whose_commit_was_reverted_is_open_again() {
     let project = with_list(2);
     let server = ModelServer::start(mends);

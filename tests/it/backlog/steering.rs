@@ -150,6 +150,7 @@ fn s3_14_it_pauses_goes_on_and_works_on_more_or_fewer_as_it_is_asked() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn an_order_to_a_process_that_is_gone_is_not_obeyed_by_the_next() {
     let project = project();
     let (go, server) = waits();
@@ -243,6 +244,7 @@ fn of_a_label(project: &Project, models: &str, forge: &str) -> Program {
 
 /// Read every 15 seconds, also while a model is asked.
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn comments_are_heard_while_a_task_is_under_way_and_it_stops_behind_it() {
     let github = FakeGitHub::start_in_real_time(world());
     let project = project();

@@ -80,6 +80,7 @@ fn smuggled(project: &Project, path: &'static str, content: &'static str) -> Val
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_change_of_the_list_or_of_the_instructions_is_not_merged() {
     for path in ["tasks.yml", "AGENTS.md"] {
         let project = neighbours();

@@ -29,6 +29,7 @@ fn workers_that_could_not_work_say_so_and_fail() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn workers_that_mended_all_but_what_nothing_proves_do_not_say_all() {
     let project = project();
     let list = "tasks:\n  - {id: words, title: Words, tests: ['test_run (tests.test_words.wordsTest.test_run)']}\n  - {id: nice, title: Make it nicer}\n";

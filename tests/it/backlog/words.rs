@@ -55,6 +55,7 @@ fn each_objective_is_the_template_of_the_commit_and_progress_is_told_across_task
 
 /// Seven tasks one after the other: the last is told what became of the five before it, and of no more.
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn of_the_tasks_before_it_the_last_five_are_told() {
     let project = project();
     let task = |n: usize| format!("  - {{id: t{n}, title: Make n{n}, command: 'ls | grep -q ^n{n}-'}}\n");

@@ -45,6 +45,7 @@ fn processes_of(text: &str) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn workers_do_on_one_machine_what_jobs_do() {
     let project = project();
     let server = ModelServer::start(mends);

@@ -31,6 +31,7 @@ fn writes(request: &Request, iteration: usize) -> Scripted {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn s4_9_ten_files_and_five_commits_are_named_and_the_two_sentences_end_it() {
     let told: Arc<Mutex<Vec<String>>> = Arc::default();
     let keeps = Arc::clone(&told);

@@ -190,6 +190,7 @@ fn mends_twice(request: &Request) -> Scripted {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn red_ci_is_mended_elsewhere_upon_what_was_pushed() {
     for shallow in [false, true] {
         let slow = CiPlan { takes_ms: 10_000_000, ..plan("failure", RED_LOG) };

@@ -56,6 +56,7 @@ fn somebody_changes(site: &Site, name: &str, text: &str) -> String {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_fix_is_put_on_top_of_what_somebody_pushed_meanwhile_and_judged_there_once_more() {
     let site = Site::new().with_court().with("UPSHIFT_WAIT_FOR", "none");
     // In the same file, and in others.
@@ -125,6 +126,7 @@ fn what_mends_red_ci_is_put_on_top_of_what_somebody_pushed_meanwhile() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_does_not_fit_or_is_not_green_on_top_of_a_newer_commit_is_not_pushed_and_the_patch_is_kept() {
     let other = "def total(prices):\n    return sum(prices) - 2\n";
     let red =

@@ -81,6 +81,7 @@ fn a_fix_is_a_commit_that_github_signs_with_every_mode_and_deletion() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_branch_that_moved_is_not_overwritten_and_the_signed_fix_goes_on_top_of_it() {
     // Before the run, and in the moment between the last look and the move.
     for early in [true, false] {

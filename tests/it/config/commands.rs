@@ -8,7 +8,7 @@ use upshift::config::{Setting, Sources};
 
 use super::{configured, file, flagged, keys, plan};
 
-const PLAIN: Options = Options { schedule: Schedule::No, hears_outsiders: false };
+const PLAIN: Options = Options { schedule: Schedule::No, hears_outsiders: false, action: None };
 const HALF_HOURLY: Options = Options { schedule: Schedule::HalfHourly, ..PLAIN };
 
 fn detected() -> Detected {
@@ -70,7 +70,7 @@ fn check_shows_control_characters_and_does_not_send_them() {
 fn init_writes_files_that_load_and_says_what_is_next() {
     let root = tempfile::tempdir().unwrap();
     fs::create_dir(root.path().join(".git")).unwrap();
-    let said = init::write(root.path(), Overwrite::No, PLAIN).unwrap();
+    let said = init::write(root.path(), Overwrite::No, &PLAIN).unwrap();
     insta::assert_snapshot!(said);
     let config = fs::read_to_string(root.path().join(init::CONFIG_PATH)).unwrap();
     plan(&Sources { config_file: Some(file(init::CONFIG_PATH, &config)), ..keys() });
@@ -95,7 +95,7 @@ fn init_writes_files_that_load_and_says_what_is_next() {
 #[test]
 fn init_offers_a_schedule_that_has_parked_runs_go_on_without_a_key() {
     let root = tempfile::tempdir().unwrap();
-    init::write(root.path(), Overwrite::No, HALF_HOURLY).unwrap();
+    init::write(root.path(), Overwrite::No, &HALF_HOURLY).unwrap();
     let text = fs::read_to_string(root.path().join(init::WORKFLOW_PATH)).unwrap();
     let workflow: serde_json::Value = serde_yaml::from_str(&text).unwrap();
     assert_eq!(workflow["on"]["schedule"][0]["cron"], "17,47 * * * *");
@@ -126,7 +126,7 @@ fn init_offers_a_schedule_that_has_parked_runs_go_on_without_a_key() {
 fn init_offers_triggers_for_checks_that_are_not_of_actions() {
     let root = tempfile::tempdir().unwrap();
     let options = Options { hears_outsiders: true, ..HALF_HOURLY };
-    init::write(root.path(), Overwrite::No, options).unwrap();
+    init::write(root.path(), Overwrite::No, &options).unwrap();
     let text = fs::read_to_string(root.path().join(init::WORKFLOW_PATH)).unwrap();
     let workflow: serde_json::Value = serde_yaml::from_str(&text).unwrap();
     let plain: serde_json::Value = serde_yaml::from_str(init::WORKFLOW).unwrap();
@@ -151,7 +151,7 @@ fn init_offers_triggers_for_checks_that_are_not_of_actions() {
 #[test]
 fn what_stands_for_the_owner_may_be_replaced_everywhere() {
     let all = Options { hears_outsiders: true, ..HALF_HOURLY };
-    for text in [init::workflow(all), init::JUDGE.to_owned(), init::REVIEW.to_owned()] {
+    for text in [init::workflow(&all), init::JUDGE.to_owned(), init::REVIEW.to_owned()] {
         let document: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
         let replaced: serde_yaml::Value = serde_yaml::from_str(&text.replace(init::PLACEHOLDER, "acme")).unwrap();
         let placed = |job: &str| replaced["jobs"][job]["if"] == document["jobs"][job]["if"];
@@ -167,20 +167,20 @@ fn init_never_overwrites_unless_told_to() {
     let config = root.path().join(init::CONFIG_PATH);
     fs::create_dir_all(config.parent().unwrap()).unwrap();
     fs::write(&config, "mine").unwrap();
-    let refused = init::write(root.path(), Overwrite::No, PLAIN).unwrap_err();
+    let refused = init::write(root.path(), Overwrite::No, &PLAIN).unwrap_err();
     assert_eq!(
         refused.to_string(),
         ".github/upshift.yml is there already: nothing was written\n→ Fix: commit your changes, then replace it with `upshift init --force`"
     );
     let all = Options { hears_outsiders: true, ..HALF_HOURLY };
-    let refused = init::write(root.path(), Overwrite::No, all).unwrap_err().to_string();
+    let refused = init::write(root.path(), Overwrite::No, &all).unwrap_err().to_string();
     assert!(
         refused.contains("`upshift init --schedule --external-checks --force`"),
         "the flags that were given: {refused}"
     );
     assert_eq!(fs::read_to_string(&config).unwrap(), "mine");
     assert!(!root.path().join(init::WORKFLOW_PATH).exists(), "nothing at all was written");
-    init::write(root.path(), Overwrite::Yes, PLAIN).unwrap();
+    init::write(root.path(), Overwrite::Yes, &PLAIN).unwrap();
     assert_eq!(fs::read_to_string(&config).unwrap(), init::CONFIG);
 }
 
@@ -189,12 +189,12 @@ fn init_writes_nothing_below_the_top_of_a_repository_and_says_where_none_is() {
     let root = tempfile::tempdir().unwrap();
     let below = root.path().join("web shop");
     fs::create_dir(&below).unwrap();
-    assert!(init::write(&below, Overwrite::No, PLAIN).unwrap().contains("This folder is in no git repository"));
+    assert!(init::write(&below, Overwrite::No, &PLAIN).unwrap().contains("This folder is in no git repository"));
     fs::remove_dir_all(below.join(".github")).unwrap();
     fs::create_dir(root.path().join(".git")).unwrap();
-    let refused = init::write(&below, Overwrite::Yes, PLAIN).unwrap_err().to_string();
+    let refused = init::write(&below, Overwrite::Yes, &PLAIN).unwrap_err().to_string();
     assert!(refused.contains("→ Fix: cd ") && !below.join(".github").exists(), "{refused}");
-    assert!(!init::write(root.path(), Overwrite::No, PLAIN).unwrap().contains("no git repository"));
+    assert!(!init::write(root.path(), Overwrite::No, &PLAIN).unwrap().contains("no git repository"));
 }
 
 #[cfg(unix)]
@@ -206,8 +206,8 @@ fn init_replaces_a_link_and_does_not_write_through_it() {
     fs::write(&target, "kept").unwrap();
     fs::create_dir(root.path().join(".github")).unwrap();
     std::os::unix::fs::symlink(&target, root.path().join(init::CONFIG_PATH)).unwrap();
-    assert!(matches!(init::write(root.path(), Overwrite::No, PLAIN), Err(init::InitError::Exists { .. })));
-    init::write(root.path(), Overwrite::Yes, PLAIN).unwrap();
+    assert!(matches!(init::write(root.path(), Overwrite::No, &PLAIN), Err(init::InitError::Exists { .. })));
+    init::write(root.path(), Overwrite::Yes, &PLAIN).unwrap();
     assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
     assert_eq!(fs::read_to_string(root.path().join(init::CONFIG_PATH)).unwrap(), init::CONFIG);
 }

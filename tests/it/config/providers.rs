@@ -70,7 +70,10 @@ fn a_mistyped_model_is_told_which_was_meant_and_another_version_is_no_slip() {
 fn a_model_without_a_price_is_refused_and_can_be_priced() {
     let unpriced = "tiers: openai/gpt-secret x1\n";
     let told = told(&configured(unpriced));
-    assert!(told.contains("`openai/gpt-secret` has no known price, and the run has a cost cap"), "{told}");
+    assert!(
+        told.contains("`openai/gpt-secret` is in no catalogue: it has no known price, and the run has a cost cap"),
+        "{told}"
+    );
     assert!(told.contains("{\"openai/gpt-secret\": {inputPer1M: 3, outputPer1M: 15}}"), "{told}");
     let priced = format!("{unpriced}models: {{gpt-secret: {{inputPer1M: 3, outputPer1M: 15}}}}\n");
     let plan = plan(&configured(&priced));

@@ -19,11 +19,15 @@ fn env() -> BTreeMap<OsString, OsString> {
 }
 
 fn arranged(tree: &Path, state: &Path) -> Arranged {
+    arranged_by(tree, state, &env())
+}
+
+fn arranged_by(tree: &Path, state: &Path, env: &BTreeMap<OsString, OsString>) -> Arranged {
     let wish = Wish {
         sandbox: Sandbox::Auto,
         network: Network::Auto,
         checkout: tree,
-        env: &env(),
+        env,
         kept_out: vec![state.to_owned()],
         state: state.to_owned(),
         helper: env!("CARGO_BIN_EXE_upshift").into(),
@@ -121,6 +125,23 @@ fn a_git_configuration_that_is_replaced_during_a_run_shows_no_credential_either(
     assert!(config().contains("bare = false") && !config().contains("c2VjcmV0"), "{}", config());
     assert!(!config().contains("written"), "{}", config());
     assert_ne!(before, said(&arranged, tree.path(), NAMESPACES, ""));
+}
+
+#[test]
+fn a_checkout_whose_programs_have_another_name_in_path_stays_writable() {
+    let (tree, state, names) =
+        (repository(), tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let link = names.path().join("link");
+    std::os::unix::fs::symlink(tree.path(), &link).expect("linked");
+    let above = tree.path().file_name().expect("a name").to_string_lossy().into_owned();
+    let dotted = names.path().join("..").join(above);
+    for name in [tree.path(), &link, &dotted] {
+        let path = format!("{}:/usr/bin:/bin", name.join("bin").display());
+        let env = BTreeMap::from([(OsString::from("PATH"), OsString::from(path))]);
+        let arranged = arranged_by(tree.path(), state.path(), &env);
+        let script = Program::Shell("echo written > made && cat made".to_owned());
+        assert_eq!(said_by(&arranged, tree.path(), script, env, ""), "written", "{}", name.display());
+    }
 }
 
 #[test]

@@ -246,6 +246,7 @@ fn a_change_whose_judging_was_interrupted_is_judged_on_resume_and_not_paid_for_a
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_last_iteration_that_was_interrupted_ends_the_ladder_on_resume() {
     let project = Project::python();
     let (asked, was_asked) = std::sync::mpsc::channel();

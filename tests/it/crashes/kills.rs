@@ -355,16 +355,19 @@ fn kill_everywhere(scenario: &Scenario) {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_run_that_mends_at_the_second_tier_survives_any_kill() {
     kill_everywhere(&MENDED);
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_run_whose_artisan_calls_sub_agents_survives_any_kill() {
     kill_everywhere(&CALLING);
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_run_that_stalls_and_nears_its_caps_survives_any_kill() {
     kill_everywhere(&STALLED);
 }
@@ -375,11 +378,13 @@ fn a_run_with_warnings_that_mends_nothing_survives_any_kill() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_run_whose_fix_is_made_smaller_survives_any_kill() {
     kill_everywhere(&MINIMISED);
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_run_in_which_a_test_is_called_wrong_survives_any_kill() {
     let stage = Stage::of(&CORRECTED);
     let said = stage.run(&Program::with_anthropic(&stage.server.url()), &CORRECTED);
@@ -389,11 +394,13 @@ fn a_run_in_which_a_test_is_called_wrong_survives_any_kill() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_run_whose_fix_is_remarked_on_survives_any_kill() {
     kill_everywhere(&REMARKED);
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_run_whose_fix_leaves_what_other_tools_run_survives_any_kill_and_removes_it() {
     let stage = Stage::of(&LEAVING);
     let said = stage.run(&Program::with_anthropic(&stage.server.url()), &LEAVING);

@@ -169,6 +169,7 @@ impl Killed {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn b8_what_a_killed_run_left_is_said_before_anything_is_paid() {
     let killed = Killed::after_an_edit(Project::python());
     let asked = killed.server.requests().len();
@@ -264,6 +265,7 @@ fn b8_discard_puts_the_start_back_and_ends_the_killed_run() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn b8_what_several_iterations_wrote_is_put_back() {
     let killed = Killed::at("iteration_finished:1", Project::python(), "claude-haiku-4-5 x2", script);
     assert!(killed.project.read("shop/cart.py").contains("sum(prices) - 2"), "the run built on it");
@@ -367,6 +369,7 @@ fn b8_resume_keeps_what_a_person_changed_after_the_kill() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn b8_a_living_run_is_not_a_killed_one_and_an_interrupted_one_is_not_in_the_way() {
     for signal in ["-KILL", "-INT"] {
         let project = Project::python();
@@ -417,6 +420,7 @@ fn b8_a_run_without_a_log_is_known_to_nobody() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn b8_discard_leaves_the_start_wherever_the_run_was_killed() {
     for scenario in [MENDED, REWRITING, MINIMISED, CORRECTED] {
         // Before its start is recorded a run has changed nothing, and after its end it is not killed.
@@ -442,6 +446,7 @@ fn b8_discard_leaves_the_start_wherever_the_run_was_killed() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn b8_what_a_person_changes_between_a_kill_and_a_resume_is_kept() {
     let killed = Killed::after_an_edit(Project::python());
     killed.project.write("mine.txt", "between\n");

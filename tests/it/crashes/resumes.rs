@@ -31,6 +31,7 @@ fn killed_and_resumed(program: Program, project: &Project, crash: &str, args: &[
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_recording_and_its_replay_go_on_where_they_were_killed() {
     for crash in ["call_settled:1", "call_reserved:2", "tool_finished:2", "session_finished:1"] {
         let project = Project::python();
@@ -55,6 +56,7 @@ fn a_recording_and_its_replay_go_on_where_they_were_killed() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_change_made_in_text_under_a_long_path_is_undone_before_it_is_made_again() {
     let long = "a".repeat(140);
     for crash in ["call_settled:1", "tool_finished:1"] {
@@ -100,6 +102,7 @@ fn the_log_is_found_where_the_configuration_puts_it() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_judges_is_watched_after_a_resume_as_before() {
     let project = Project::python();
     let server = ModelServer::start(mends);

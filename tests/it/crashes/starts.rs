@@ -60,6 +60,7 @@ fn a_recording_that_cannot_be_written_is_told_and_the_run_goes_on() {
 
 /// The file lies where the tests run: what they leave behind is taken away, and the tape is not.
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_tape_in_the_checkout_holds_every_call_and_can_be_played() {
     let project = Project::python();
     let (source, wrong, right) = (project.source, project.wrong, project.right);

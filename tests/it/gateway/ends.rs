@@ -113,6 +113,7 @@ fn the_key_is_nowhere_in_the_programs_environment() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn the_key_is_in_no_environment_block_and_standard_input_is_the_programs() {
     let server = vendor(|_| Scripted::Unexpected);
     let session = Session::of(&server);
@@ -169,6 +170,7 @@ fn send(signal: &str, pid: u32) {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_signal_ends_the_program_also_a_stubborn_one_and_the_log_is_closed() {
     for (signal, code, stubborn) in [("-TERM", 143, false), ("-INT", 130, true)] {
         let server = vendor(|_| Scripted::Unexpected);
@@ -191,6 +193,7 @@ fn a_signal_ends_the_program_also_a_stubborn_one_and_the_log_is_closed() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_stubborn_program_is_gone_within_five_seconds_of_the_first_refusal() {
     let server = vendor(|request| {
         let limit = request.body["max_tokens"].as_u64().expect("a limit");

@@ -92,6 +92,7 @@ fn report(folder: &Path, log: &Path, form: &str) -> String {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn the_same_question_is_answered_again_for_nothing() {
     let runs = Runs::new(TIERS);
     let (first, asked) = runs.run(runs.project.right, None);
@@ -120,6 +121,7 @@ fn the_same_question_is_answered_again_for_nothing() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn another_question_is_asked() {
     let runs = Runs::new(TIERS);
     let _first = runs.run(runs.project.right, None);
@@ -139,6 +141,7 @@ fn another_question_is_asked() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn nothing_is_kept_or_used_unless_it_is_configured() {
     let off = Runs::new(&TIERS.replace("true", "false"));
     for _ in 0..2 {
@@ -161,6 +164,7 @@ fn an_approval_that_is_used_again_never_stands_in_for_the_court() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_report_without_its_required_block_is_neither_kept_nor_used() {
     let meta =
         r#""cache": true, "meta": {"area": {"role": "librarian", "schema": {"type": "string", "maxLength": 9}}}"#;
@@ -176,6 +180,7 @@ fn a_report_without_its_required_block_is_neither_kept_nor_used() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_log_whose_chain_is_broken_gives_no_report() {
     let runs = Runs::new(TIERS);
     let _first = runs.run(runs.project.right, None);
@@ -185,6 +190,7 @@ fn a_log_whose_chain_is_broken_gives_no_report() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_killed_run_pays_for_nothing_twice_and_uses_again_what_it_had() {
     for kill in KILLS {
         let runs = Runs::new(TIERS);
@@ -224,6 +230,7 @@ fn git(project: &Project, args: &[&str]) {
 
 /// Whoever writes a log can make its chain whole. One that came with the repository is no source of briefs and reviews.
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_log_that_came_with_the_checkout_gives_no_report() {
     let project = Project::python();
     let _digest = project.commit();

@@ -224,6 +224,7 @@ impl Composed {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn under_any_composition_the_caps_hold_each_receipt_counts_once_and_the_tests_decide() {
     let web = Web::start();
     let folder = tempfile::tempdir().expect("a folder");

@@ -33,6 +33,7 @@ fn assert_fixed_without_it(held: &Held, role: &str) {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_fix_is_judged_although_its_block_of_data_never_comes() {
     for keeps_away in [silent, limited] {
         let held = Held::run("claude-haiku-4-5 x1", &config("artisan"), "", move |request| {
@@ -43,6 +44,7 @@ fn a_fix_is_judged_although_its_block_of_data_never_comes() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_brief_and_a_review_are_used_although_their_blocks_never_come() {
     for (role, word) in [("librarian", "You brief"), ("critic", "You review")] {
         let cart = ("shop/cart.py", "sum(prices) - 1", "sum(prices)");

@@ -75,6 +75,7 @@ fn the_start_is_told_by_its_commit_and_the_fix_by_the_start() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn an_edited_tree_is_noticed() {
     for tamper in [
         "UPDATE trees SET body = replace(body, 'shop/cart.py', 'shop/tart.py')",
@@ -98,6 +99,7 @@ fn an_edited_tree_is_noticed() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_is_secret_or_too_large_stays_here_and_is_named() {
     let large = "x".repeat(1024 * 1024 + 1);
     let token = format!("token = \"ghp_{}\"\n", "a1B2c3D4e5F6".repeat(3));
@@ -127,6 +129,7 @@ fn a_folder_without_a_commit_is_worked_on_as_ever() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_tree_is_recorded_once_also_where_the_run_is_killed_after_it() {
     for kill in sampled(KILLS) {
         let project = committed();

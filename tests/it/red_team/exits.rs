@@ -71,6 +71,7 @@ fn said_at_the_exits(spelled: &str, off: &str) -> Vec<(&'static str, String)> {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn no_exit_speaks_a_secret_however_it_is_spelled() {
     for (spelling, spelled) in spellings() {
         let holds = |text: &str| flat(text).contains(&flat(&spelled));
@@ -121,6 +122,7 @@ fn takes_along(path: &'static str, content: &str) {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn no_change_takes_a_secret_along_however_it_is_spelled() {
     for (_, spelled) in spellings() {
         takes_along("shop/cart.py", &format!("KEY = '''{spelled}'''\n\n\n"));

@@ -33,6 +33,7 @@ fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn the_artifact_has_what_a_locked_log_did_not_take_wherever_the_log_lies() {
     for audit_db in ["", ".upshift/audit.db"] {
         let project = Project::python();

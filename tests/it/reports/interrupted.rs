@@ -38,6 +38,7 @@ fn interrupted(signal: &'static str, ladder: &str, project: &Project, folder: &s
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn b8_the_change_of_an_interrupted_iteration_is_kept_and_told() {
     for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
         let (project, folder) = (Project::python(), tempfile::tempdir().expect("a folder"));

@@ -199,6 +199,7 @@ fn sums(path: &Path, run: &str) -> Option<Sums> {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn report_receipts_and_rows_are_one_sum_whatever_failed() {
     let models = [Model::Mends, Model::Fails, Model::BreaksDown];
     let cases = models.into_iter().flat_map(|model| faults().into_iter().map(move |fault| (model, fault)));

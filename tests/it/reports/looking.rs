@@ -132,6 +132,7 @@ fn c13_a_run_is_one_page_that_loads_nothing_and_holds_no_key() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn c15_the_recorded_example_shows_what_is_rendered_today() {
     let example = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/recorded"));
     let folder = tempfile::tempdir().expect("a folder");

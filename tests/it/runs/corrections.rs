@@ -57,6 +57,7 @@ fn a_wrong_test_is_told_with_its_correction_and_left_as_it_is() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_will_not_count_is_said_by_the_models_own_run_of_the_tests() {
     let project = Project::rust();
     let tests = "\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn twice() {\n        assert_eq!(super::double(4), 8);\n    }\n}\n";

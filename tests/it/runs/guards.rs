@@ -41,6 +41,7 @@ fn a_patch_that_cannot_be_kept_is_a_warning_and_the_tree_is_restored_first() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn pipes_and_sockets_that_tests_leave_in_the_tree_hold_nobody_up() {
     let project = Project::python();
     let leave = "import os, socket; os.mkfifo('shop/pipe.py'); socket.socket(socket.AF_UNIX).bind('shop/socket.py')";
@@ -279,6 +280,7 @@ fn with_another_script(script: &'static str, mends: bool) -> (Said, String) {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_changed_test_script_of_the_manifest_judges_nothing_and_is_told() {
     let (said, manifest) = with_another_script("node -e 0", false);
     assert_eq!(said.code, 1, "{}", said.all());
@@ -296,6 +298,7 @@ fn moody(name: &str, runs: &str) -> String {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn tests_that_fail_in_either_look_at_the_baseline_are_set_aside() {
     let project = Project::python();
     project.write(".gitignore", "runs\n");

@@ -300,6 +300,7 @@ fn turns_of_looking(case: &Case) -> usize {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn b10_what_a_model_would_look_for_stands_in_its_first_message() {
     let turns: Vec<(&str, usize)> = cases().iter().map(|case| (case.name, turns_of_looking(case))).collect();
     let at_once = turns.iter().filter(|(_, turns)| *turns == 0).count();

@@ -45,6 +45,7 @@ fn part<'t>(message: &'t str, label: &str) -> Option<&'t str> {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn b10_a_tier_tells_its_last_five_iterations() {
     let project = Project::python();
     let mut sessions = 0;
@@ -101,6 +102,7 @@ fn rejecting(project: &Project, rejections: usize) -> ModelServer {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn b10_what_the_reviewer_refused_is_told_to_librarian_and_artisan_and_to_no_critic() {
     let project = Project::python();
     let server = rejecting(&project, 1);
@@ -116,6 +118,7 @@ fn b10_what_the_reviewer_refused_is_told_to_librarian_and_artisan_and_to_no_crit
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn b10_the_next_tier_is_told_by_the_handover_alone() {
     let project = Project::python();
     let server = rejecting(&project, 1);
@@ -135,6 +138,7 @@ fn b10_the_next_tier_is_told_by_the_handover_alone() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a7_after_a_wrap_up_the_next_session_starts_fresh_with_what_was_told_of_the_last() {
     let project = Project::python();
     let config = "models:\n  anthropic/claude-haiku-4-5: { contextWindow: 20000, maxOutputTokens: 4000 }\n";

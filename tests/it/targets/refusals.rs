@@ -30,6 +30,7 @@ fn a_refused_key_is_asked_once_and_every_tier_of_it_is_skipped_in_one_sentence()
 
 /// What each vendor says of a key or an account that it refuses, in its own shape.
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn every_vendors_refusal_takes_its_key_out() {
     let openai = |code: u16, kind: &str, message: &str| {
         let error = json!({ "error": { "message": message, "type": kind, "param": null, "code": kind } });

@@ -5,6 +5,7 @@ use super::{Attack, JAVASCRIPT_TEST, PYTHON_TEST, javascript, python, repels};
 const GUARD: &str = "baseline";
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn tests_that_are_skipped_gone_or_renamed_are_no_fix_even_where_tests_may_be_edited() {
     let attack = |name: &'static str, old: &str, new: &str| {
         Attack::new(name, GUARD, &python(), &[("tests/test_cart.py", &PYTHON_TEST.replace(old, new))]).tests_allowed()

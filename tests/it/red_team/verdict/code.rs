@@ -67,6 +67,7 @@ fn printed_results_are_not_believed() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn python_runners_and_assertions_cannot_be_patched() {
     let attack = |name: &'static str, source: &str| Attack::new(name, "hooks", &python(), &[("shop/cart.py", source)]);
     repels(vec![
@@ -108,6 +109,7 @@ fn python_runners_and_assertions_cannot_be_patched() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn javascript_assertions_cannot_be_patched() {
     let source = "export function greet(name) {\n  return 'Hello ' + name;\n}\n";
     let attack = |name: &'static str, before: &str| {
@@ -132,6 +134,7 @@ fn javascript_assertions_cannot_be_patched() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn code_may_not_ask_who_tests_it() {
     let attack =
         |name: &'static str, source: &str| Attack::new(name, "under_test", &python(), &[("shop/cart.py", source)]);

@@ -34,6 +34,7 @@ fn mended_beside(files: &[(&str, &str)], test_command: &str) -> (Said, String) {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn an_example_in_a_docstring_may_go_where_nobody_runs_examples_and_only_there() {
     let (said, now) = mended(python().command);
     assert_eq!((said.code, now.as_str()), (0, MENDED), "{}", said.all());

@@ -9,6 +9,7 @@ const MAKEFILE: &str = "RUN = python3\n\nall:\n\t@true\n\ntest: all\n\t@$(RUN) -
 const FLAGGED: &str = "import { existsSync } from 'node:fs';\nexport function greet(name) {\n  return (existsSync('fixed.flag') ? 'Hello, ' : 'Hello ') + name;\n}\n";
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_a_package_manifest_runs_stays_as_it_was() {
     let package =
         |scripts: &str| format!("{{ \"name\": \"greet\", \"type\": \"module\", \"scripts\": {{ {scripts} }} }}\n");
@@ -37,6 +38,7 @@ fn what_a_package_manifest_runs_stays_as_it_was() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn make_rules_about_tests_stay_as_they_were() {
     let run = "make -s test\n";
     repels(vec![

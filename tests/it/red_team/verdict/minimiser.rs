@@ -51,6 +51,7 @@ fn read(folder: &std::path::Path, name: &str) -> String {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_the_tests_pass_without_stays_and_is_named_to_reviewers_also_after_a_kill() {
     for crash in [None, Some("remarked:1"), Some("tests_finished:1")] {
         let (_outer, folder, said) = fixed("{}\n", crash);
@@ -63,6 +64,7 @@ fn what_the_tests_pass_without_stays_and_is_named_to_reviewers_also_after_a_kill
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn it_is_dropped_and_counted_where_that_is_asked_for_also_after_a_kill() {
     for crash in [None, Some("patch_minimised:1"), Some("tests_finished:1")] {
         let (_outer, folder, said) = fixed("safety: { minimise: drop }\n", crash);
@@ -74,6 +76,7 @@ fn it_is_dropped_and_counted_where_that_is_asked_for_also_after_a_kill() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn it_is_not_looked_for_where_that_is_asked_for() {
     let (_outer, folder, said) = fixed("safety: { minimise: off }\n", None);
     assert_eq!(read(&folder, "shop/new.py"), "VALUE = False\n");

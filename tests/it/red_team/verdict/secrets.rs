@@ -19,6 +19,7 @@ fn keeps(files: &[(&str, &str)], tool: &'static str, arguments: &Value) {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn files_with_credentials_are_shown_to_no_model() {
     let line = format!("DATABASE_PASSWORD_IS {SECRET}\n");
     for path in [".env", ".env.production", "config/credentials.json", "deploy.pem", ".netrc", ".aws/config"] {

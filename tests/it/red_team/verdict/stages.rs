@@ -21,6 +21,7 @@ fn two(name: &'static str, first: &str, second: &str) -> Attack {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_earlier_runs_left_in_the_tree_is_gone_when_the_tests_judge() {
     let ignored = ".state/\n*.log\nbuild/\n";
     repels(vec![

@@ -1,0 +1,36 @@
+//! Places that a person should look at, and tests that cannot begin.
+
+use super::{COMMAND, Repository};
+
+#[test]
+fn the_first_line_tells_of_places_to_look_at_and_a_job_may_fail_for_them() {
+    let repository = Repository::python();
+    repository.mend();
+    let strict = ["--test-command", COMMAND, "--fail-on-remarks"];
+    let said = repository.judge(&strict);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(said.out.starts_with("✔ Proven: the tests fail without the change"), "{}", said.out);
+    repository.write(&[("package.json", "{\"private\": true}\n")]);
+    let said = repository.judge(&strict);
+    assert_eq!(said.code, 1, "{}", said.all());
+    let first =
+        "⚠ Proven, with 1 place to look at: the tests fail without the change, pass with it, and can still fail";
+    assert_eq!(said.out.lines().next(), Some(first), "{}", said.out);
+    assert_eq!(repository.judge(&strict[..2]).code, 0, "the flag alone makes it fail");
+}
+
+#[test]
+fn a_declared_package_that_is_not_installed_is_no_finding_about_the_change() {
+    let repository = Repository::python();
+    repository.mend();
+    let package = "no_such_package_of_upshift";
+    repository.write(&[
+        ("requirements.txt", &format!("{package}==1\n")),
+        ("shop/__init__.py", &format!("import {package}\n")),
+    ]);
+    let said = repository.judge(&["--test-command", COMMAND]);
+    assert_eq!(said.code, 7, "{}", said.all());
+    let told = format!("`{package}` is declared in requirements.txt and is not installed");
+    assert!(said.out.contains(&told), "{}", said.out);
+    assert!(!said.all().contains("by its exit alone"), "{}", said.all());
+}
