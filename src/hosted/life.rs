@@ -270,13 +270,21 @@ fn judge(
     let said = said.unwrap_or_else(|| tail(&finished));
     let said = ports.redactor.redact(&said).into_owned();
     let how = cut_short.unwrap_or_else(|| finished.exit.to_string());
+    let why = end_and_words(&how, &said);
     if has_worked {
         // What it wrote stays, and the tests judge it.
-        return Err(FailureReason::ToolFailed {
-            message: format!("{}: the agent did not finish ({how}): {said}", spec.target),
-        });
+        return Err(FailureReason::ToolFailed { message: format!("{}: the agent did not finish {why}", spec.target) });
     }
-    Err(unusable(&spec.target, &format!("it asked no model and ended ({how}): {said}")))
+    Err(unusable(&spec.target, &format!("it asked no model and ended {why}")))
+}
+
+/// How an agent ended and what it said last. A note of ours stands behind the output as well, and is told once.
+fn end_and_words(how: &str, said: &str) -> String {
+    if said.trim_matches(['[', ']']) == how || said.is_empty() {
+        format!("({how})")
+    } else {
+        format!("({how}): {said}")
+    }
 }
 
 /// The limit that an agent tells of that asked no model through the gateway: by its stream first, by its standard error else (S3-8).
@@ -300,7 +308,7 @@ fn cut_short(finished: &Finished, hearing: &Hearing) -> Option<String> {
         // Codes mislead: agents say 1 after a success as well. Their stream is asked first.
         (Exit::Code { .. }, _) if hearing.ended_well() => None,
         (Exit::Code { .. } | Exit::Signal { .. }, _) => {
-            Some(finished.killed_for().map_or_else(|| finished.exit.to_string(), str::to_owned))
+            Some(finished.killed_for().unwrap_or_else(|| finished.exit.to_string()))
         }
     }
 }
@@ -357,8 +365,15 @@ mod tests {
         says(told(Exit::MachineMemory, None, true, ""), "memory");
         says(told(Exit::Code { code: 101 }, None, false, ""), "101");
         says(told(killed, None, true, ""), "signal 9");
-        says(told(killed, None, true, "{}\n[ended: it was about to fill the disk]\n"), "fill the disk");
+        says(told(killed, None, true, "{}\n[ended: it was about to fill the disk: 9 MB are left]\n"), "the disk: 9 MB");
         says(told(killed, None, true, "{}\n[ended: it started too many processes]\n"), "too many processes");
+    }
+
+    #[test]
+    fn a_note_of_ours_that_is_all_the_output_is_told_once() {
+        assert_eq!(end_and_words("it was full", "[it was full]"), "(it was full)");
+        assert_eq!(end_and_words("exit code 1", ""), "(exit code 1)");
+        assert_eq!(end_and_words("exit code 1", "no key"), "(exit code 1): no key");
     }
 
     #[test]

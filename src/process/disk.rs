@@ -9,6 +9,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use super::Spec;
+use super::spec::FILLING;
 use crate::files::{self, Free};
 
 /// The bytes that are kept free: the log, the recorded trees and the runner's own files fit, and the next look comes before they are gone.
@@ -34,9 +35,41 @@ impl Disk {
         Self { kept: kept.collect() }
     }
 
-    /// Whether one of them is nearly full.
-    pub(super) fn is_nearly_full(&self) -> bool {
-        self.kept.iter().any(|(place, keep)| files::free(place).is_some_and(|now| is_below(now, *keep)))
+    /// The first of them that is nearly full.
+    pub(super) fn shortage(&self) -> Option<Shortage> {
+        self.kept.iter().find_map(|(place, keep)| {
+            let now = files::free(place).filter(|now| is_below(*now, *keep))?;
+            Some(Shortage { place: place.clone(), now, keep: *keep })
+        })
+    }
+}
+
+/// A file system with less free than is kept.
+#[derive(Debug)]
+pub(super) struct Shortage {
+    place: PathBuf,
+    now: Free,
+    keep: Free,
+}
+
+impl Shortage {
+    /// The line behind the output of the child that was ended for it. It starts with [`FILLING`].
+    pub(super) fn note(&self) -> String {
+        let place = self.place.display();
+        let left = match (self.now.files, self.keep.files) {
+            _ if self.now.bytes < self.keep.bytes => {
+                format!(
+                    "{} MB are left on that of {place}, and {} MB are kept free",
+                    self.now.bytes >> 20,
+                    self.keep.bytes >> 20
+                )
+            }
+            (Some(now), Some(keep)) => {
+                format!("{now} files can still be made on that of {place}, and {keep} are kept free")
+            }
+            _ => format!("too little is left on that of {place}"),
+        };
+        format!("\n{FILLING}: {left}]\n")
     }
 }
 
@@ -64,6 +97,18 @@ mod tests {
         assert!(!is_below(free(2 << 30, Some(1 << 20)), large));
         assert!(is_below(free(1 << 29, Some(1 << 20)), large));
         assert!(is_below(free(2 << 30, Some(9)), large));
+    }
+
+    #[test]
+    fn a_shortage_tells_how_much_is_left_and_of_which_disk() {
+        let told = |now, keep| Shortage { place: PathBuf::from("/repo"), now, keep }.note();
+        let bytes = told(free(300 << 20, Some(9)), free(1 << 30, Some(9)));
+        assert_eq!(
+            bytes.trim(),
+            "[ended: it was about to fill the disk: 300 MB are left on that of /repo, and 1024 MB are kept free]"
+        );
+        let files = told(free(2 << 30, Some(7)), free(1 << 30, Some(50)));
+        assert!(files.contains("7 files can still be made on that of /repo, and 50 are kept free"), "{files}");
     }
 
     #[test]

@@ -47,16 +47,17 @@ pub struct Spec {
 
 /// The note behind the output of a child that was ended for the number of its processes.
 pub(super) const TOO_MANY: &str = "[ended: it started too many processes]";
-/// The note behind the output of a child that was ended for the files it wrote.
-pub(super) const FILLING: &str = "[ended: it was about to fill the disk]";
+/// The beginning of the note behind the output of a child that was ended for the files it wrote.
+pub(super) const FILLING: &str = "[ended: it was about to fill the disk";
 
 impl Finished {
     /// Why we killed it, where no [`Exit`] says so. `None` where we did not.
     #[must_use]
-    pub fn killed_for(&self) -> Option<&'static str> {
+    pub fn killed_for(&self) -> Option<String> {
         let output = String::from_utf8_lossy(&self.output);
-        let ends_with = |note: &&str| output.trim_end().ends_with(note);
-        [TOO_MANY, FILLING].into_iter().find(|note| ends_with(note)).filter(|_| !self.exit.is_success())
+        let last = output.trim_end().lines().last()?;
+        let is_ours = last == TOO_MANY || last.starts_with(FILLING) && last.ends_with(']');
+        (is_ours && !self.exit.is_success()).then(|| last.trim_matches(['[', ']']).to_owned())
     }
 }
 

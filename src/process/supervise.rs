@@ -13,12 +13,12 @@ use tokio::time::Instant;
 
 use super::capture::Capture;
 use super::confine::guards;
-use super::disk::Disk;
+use super::disk::{Disk, Shortage};
 use super::family::{Family, Growth};
 use super::launch::Launched;
 use super::memory::{Excess, Memory};
 use super::pipe::{Receiver, exit_of};
-use super::spec::{FILLING, Input, TOO_MANY};
+use super::spec::{Input, TOO_MANY};
 use super::{Finished, Spec};
 use crate::domain::stop::{SIGKILL, Stop, StopCause};
 use crate::domain::verdict::Exit;
@@ -77,7 +77,7 @@ struct Watch {
     stopped: Option<StopCause>,
     bomb: bool,
     disk: Disk,
-    filled: bool,
+    filled: Option<Shortage>,
     memory: Memory,
     excess: Option<Excess>,
 }
@@ -122,8 +122,8 @@ pub(super) async fn supervise(
     if watch.bomb {
         output.capture.push(format!("\n{TOO_MANY}\n").as_bytes());
     }
-    if watch.filled {
-        output.capture.push(format!("\n{FILLING}\n").as_bytes());
+    if let Some(shortage) = &watch.filled {
+        output.capture.push(shortage.note().as_bytes());
     }
     watch.note_overrun();
     if let Some(excess) = watch.excess {
@@ -150,7 +150,7 @@ impl Watch {
             stopped: None,
             bomb: false,
             disk: Disk::of(spec),
-            filled: false,
+            filled: None,
             memory: Memory::of(spec),
             excess: None,
         }
@@ -203,15 +203,17 @@ impl Watch {
 
     fn on_housekeeping(&mut self) {
         self.bomb |= self.family.keep_house() == Growth::Bomb;
-        self.filled |= !guards::is_off(guards::DISK) && self.disk.is_nearly_full();
+        if self.filled.is_none() && !guards::is_off(guards::DISK) {
+            self.filled = self.disk.shortage();
+        }
         if self.excess.is_none() && !guards::is_off(guards::MEMORY) {
             self.excess = self.memory.excess(&self.family);
         }
-        let is_over = self.bomb || self.filled || self.excess.is_some();
+        let is_over = self.bomb || self.filled.is_some() || self.excess.is_some();
         match self.phase {
             Phase::Running if is_over && self.may_tell() => self.enter(Phase::Telling, TELL_FAST),
             Phase::Running | Phase::Asked | Phase::Terminating if is_over => self.kill(),
-            Phase::Telling if self.bomb || self.filled || self.memory.leaves_too_little() => self.kill(),
+            Phase::Telling if self.bomb || self.filled.is_some() || self.memory.leaves_too_little() => self.kill(),
             Phase::Running | Phase::Asked | Phase::Terminating | Phase::Telling => {}
             Phase::Killed | Phase::Exited | Phase::Cleared | Phase::Over => {}
         }
@@ -219,7 +221,7 @@ impl Watch {
 
     /// Whether a process that took too much is saying where it stands: nothing else is in danger.
     fn may_tell(&self) -> bool {
-        let only_of_one = matches!(self.excess, Some(Excess::Process(_))) && !self.bomb && !self.filled;
+        let only_of_one = matches!(self.excess, Some(Excess::Process(_))) && !self.bomb && self.filled.is_none();
         only_of_one && !self.memory.leaves_too_little() && self.family.ask_where()
     }
 
