@@ -13,6 +13,7 @@
 //! # Layers
 //!
 //! A module imports only from modules to the left of it. Modules inside braces do not know each other. `tests/it/tidy.rs` enforces it.
+//! All below `lifecycle` are the crate `upshift-engine`, so that a change of the loop or of a command builds the loop and the commands alone.
 //!
 //! ```text
 //! testlog < domain < {framework, backend} < {config, policy, report, redact, files, tracker} < {process, http, streams}
@@ -22,8 +23,8 @@
 //!
 //! | module | owns |
 //! |---|---|
-//! | [`testlog`] | every reader of the output of test runners, in a crate of its own, below all |
-//! | [`grammars`] | the languages whose code is read as a tree, deflated, in a crate of its own, and the one with code that is unsafe |
+//! | `testlog` | every reader of the output of test runners, in a crate of its own, below all |
+//! | `grammars` | the languages whose code is read as a tree, deflated, in a crate of its own, and the one with code that is unsafe |
 //! | [`domain`] | the nouns: money, models, reports, verdicts, receipts, events, outcomes |
 //! | [`backend`] | the facts about each coding agent: command line, settings, its stream |
 //! | [`config`] | text and maps in, a plan or every error out |
@@ -63,30 +64,10 @@
 //!   every exit redacted.
 //! - Foreign types stay home: only `audit` names rusqlite, only `http` and `model` reqwest, only `github` octocrab.
 
-pub mod agent;
-pub mod audit;
-pub mod backend;
 pub mod cli;
-pub mod config;
-pub mod domain;
-pub mod files;
-pub mod framework;
-pub mod gateway;
-pub mod github;
-pub mod hosted;
-pub mod http;
 pub mod lifecycle;
-pub mod mcp;
-pub mod model;
-pub mod policy;
-pub mod process;
-pub mod redact;
-pub mod report;
-pub mod rest;
-pub mod session;
-pub mod streams;
-pub mod telemetry;
-pub mod test_run;
-pub mod tracker;
-pub mod trial;
-pub mod workspace;
+
+pub use upshift_engine::{
+    agent, audit, backend, config, domain, files, framework, gateway, github, hosted, http, mcp, model, policy,
+    process, redact, report, rest, session, streams, telemetry, test_run, tracker, trial, workspace,
+};

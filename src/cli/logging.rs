@@ -21,6 +21,8 @@ use crate::report::plain;
 const VARIABLE: &str = "UPSHIFT_LOG";
 /// The crate whose lines are let through where nothing else is named.
 const OURS: &str = env!("CARGO_CRATE_NAME");
+/// The crate of the layers below the loop. Its parts are named as parts of upshift: how the program is cut into crates is nobody's concern.
+const ENGINE: &str = "upshift_engine";
 
 /// The log of a process. `None` where none is asked for.
 #[derive(Debug, Clone, Default)]
@@ -72,7 +74,11 @@ fn parsed(directives: &str) -> anyhow::Result<Targets> {
     }
     let ours = words.map(|word| {
         let is_level = !word.contains('=') && word.parse::<LevelFilter>().is_ok();
-        if is_level { format!("{OURS}={word}") } else { word.to_owned() }
+        match word.strip_prefix(OURS) {
+            _ if is_level => format!("{OURS}={word}"),
+            Some(part) if part.starts_with("::") => format!("{word},{ENGINE}{part}"),
+            _ => word.to_owned(),
+        }
     });
     ours.collect::<Vec<_>>().join(",").parse().map_err(|error| {
         let directives = directives.escape_debug();
@@ -130,6 +136,7 @@ impl Drop for Line {
 /// A text as one line that may be shown. Redacted twice: what parted a secret may be gone from the line.
 fn safe(text: &[u8], redactor: &Redactor) -> String {
     let text = String::from_utf8_lossy(text);
+    let text = text.replace(ENGINE, OURS);
     let line = plain::line(&redactor.redact(text.trim_end()));
     inert_lines(&redactor.redact(&line)).trim_end().to_owned()
 }
@@ -171,6 +178,9 @@ mod tests {
         assert!(!lets_through(0, Some("debug"), "octocrab", Level::ERROR));
         assert!(lets_through(0, Some("upshift::http=info, octocrab=warn"), "octocrab", Level::WARN));
         assert!(!lets_through(0, Some("upshift::http=info"), "upshift::session", Level::ERROR));
+        assert!(lets_through(0, Some("upshift::http=info"), "upshift_engine::http", Level::INFO));
+        assert!(!lets_through(0, Some("upshift::http=info"), "upshift_engine::session", Level::ERROR));
+        assert!(lets_through(1, None, "upshift_engine::session", Level::INFO));
         let said = wanted(0, Some("upshift=loud")).unwrap_err().to_string();
         assert!(said.contains("→ Fix"), "{said}");
     }

@@ -203,7 +203,7 @@ impl Bench {
             tier_index: 0,
             iteration: 1,
             targets: self.targets.clone(),
-            system: include_str!("../../src/agent/prompts/artisan.v2.md").to_owned(),
+            system: include_str!("../../crates/engine/src/agent/prompts/artisan.v2.md").to_owned(),
             first_message: FIRST.to_owned(),
             mark: Mark::random(),
             lineage: None,

@@ -146,7 +146,7 @@ async fn fact_10_the_head_of_a_fork_names_its_repository() {
 }
 
 /// `a/audit.db` holding 40 times `upshift `, deflated, and `note.txt`.
-const ZIP: &str = include_str!("../../../src/github/zip.base64");
+const ZIP: &str = include_str!("../../../crates/engine/src/github/zip.base64");
 
 #[tokio::test]
 async fn fact_24_of_several_artifacts_the_newest_that_is_left_is_read() {

@@ -58,7 +58,7 @@ fn texts() -> Vec<String> {
     let token = r##"(?s)//[^\n]*|/\*.*?\*/|r#"(.*?)"#|\br"([^"]*)"|"((?:\\.|[^"\\])*)"|'(?:\\[^']*|[^'\\])'"##;
     let (token, joint) = (Regex::new(token).expect("an expression"), Regex::new(r"\\\n\s*").expect("an expression"));
     let mut found = Vec::new();
-    let mut folders = vec![root().join("src")];
+    let mut folders = vec![root().join("src"), root().join("crates/engine/src")];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).expect("a folder") {
             let path = entry.expect("an entry").path();

@@ -29,8 +29,8 @@ pub enum Said {
 /// Reads the first line of a comment.
 ///
 /// ```
-/// use upshift::domain::command::Command;
-/// use upshift::policy::command::{Said, read};
+/// use upshift_engine::domain::command::Command;
+/// use upshift_engine::policy::command::{Said, read};
 /// assert_eq!(read("/upshift add 3\nplease"), Said::Command(Command::Add { iterations: 3 }));
 /// assert_eq!(read("please /upshift stop"), Said::Nothing);
 /// assert_eq!(read("/upshift budget 5"), Said::Unknown);

@@ -32,7 +32,7 @@ mod read;
 mod reference;
 mod resolve;
 mod rest;
-pub(crate) mod saved;
+pub mod saved;
 mod schema;
 mod secret_key;
 mod secret_vars;

@@ -32,12 +32,18 @@ pub const UNCHECKED: &str = "another version saved the block `agent.meta.";
 const UNSAID_ITERATIONS: u32 = 5;
 
 /// Writes a plan in its saved form. Meant for serde's `with`.
-pub(crate) fn serialize<S: Serializer>(plan: &Plan, serializer: S) -> Result<S::Ok, S::Error> {
+///
+/// # Errors
+/// When the serializer fails.
+pub fn serialize<S: Serializer>(plan: &Plan, serializer: S) -> Result<S::Ok, S::Error> {
     SavedPlan::of(plan).serialize(serializer)
 }
 
 /// Reads a saved plan. Meant for serde's `with`.
-pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Plan, D::Error> {
+///
+/// # Errors
+/// When the text is not a saved plan.
+pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Plan, D::Error> {
     Ok(SavedPlan::deserialize(deserializer)?.over(defaults()))
 }
 
