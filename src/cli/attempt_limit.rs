@@ -63,6 +63,7 @@ pub(super) async fn count(
     let scratch = environment.state_home(checkout);
     std::fs::create_dir_all(&scratch)?;
     let location = plan.audit.as_ref().map(|configured| setup::locate(configured, checkout, environment));
+    // A log that git brought could be written by whoever opens the pull request, to look like fewer runs.
     let local = location.filter(|location| !setup::is_theirs(location)).map(|location| location.live);
     let slot = CommentSlot { number, marker: &marker, identity: &identity };
     let place = Place {
@@ -81,6 +82,7 @@ pub(super) async fn count(
         return Ok(None);
     }
     let max = plan.github.max_attempts_per_pr;
+    // An unknown count refuses too: a history that can be hidden would make every run the first one.
     let (why, said) = match attempts::admit(looked.known, max, wish) {
         Admission::Admitted(history) => {
             let runs = PullRequestRuns {
@@ -104,6 +106,7 @@ pub(super) async fn count(
             "how many runs this pull request has had cannot be determined; the job's log says why".to_owned(),
         ),
     };
+    // The comment is a courtesy. Where it fails, the refusal itself still ends the job.
     if plan.github.comment != Comment::Off
         && let Err(error) = comment::note(&github, slot, &no_more(&said, context)).await
     {

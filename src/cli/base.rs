@@ -46,6 +46,7 @@ impl Base {
             Ok((github, at))
         });
         let here = crate::files::real_place(here)?;
+        // A checkout without `.git` reads as its own top, so that paths are still told from one folder.
         let top = place::top(&here).unwrap_or(&here).to_owned();
         Ok(Some(opened.map(|(github, at)| Self { runtime, github, at, top, here })))
     }
@@ -57,6 +58,7 @@ impl Base {
 
     /// A file as it is there.
     pub(super) fn read(&self, typed: &str) -> FileContent {
+        // Outside the repository lies the runner, where code of the pull request may have put a file of its choice.
         let Some(path) = self.in_repository(typed) else {
             let why = "in a pull request only files of the repository are read, from its base commit";
             return FileContent::Unreadable(why.to_owned());
@@ -79,6 +81,7 @@ impl Base {
             match part {
                 Component::CurDir => {}
                 Component::Normal(name) => parts.push(name.to_str()?.to_owned()),
+                // `..` above the top ends here: `pop` finds nothing, and the path is refused.
                 Component::ParentDir => drop(parts.pop()?),
                 Component::RootDir | Component::Prefix(_) => return None,
             }
@@ -95,6 +98,7 @@ async fn commit(github: &GitHub, context: &CiContext) -> Result<String, GithubEr
         PullRequestRef::Number(number) => github.pull(*number).await?.base.sha.0,
         PullRequestRef::Head => {
             let Some(branch) = &context.head_branch else { return Ok(default()) };
+            // Only the owner's own branches are asked for: a fork's branch of the same name is another branch.
             let pulls = github.open_pulls_of(&context.repository.owner, branch).await?;
             pulls.into_iter().next().map_or_else(default, |pull| pull.base.sha.0)
         }

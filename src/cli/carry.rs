@@ -28,6 +28,7 @@ impl Setup<'_> {
     pub(super) fn listeners(&self, prepared: &Prepared, before: &[Event], format: Format) -> Vec<Box<dyn EventSink>> {
         let mut listeners: Vec<Box<dyn EventSink>> = Vec::new();
         if format == Format::Jsonl {
+            // Quiet leaves progress out. Lines of JSON are the result, so they come all the same.
             listeners.push(Box::new(lines::Lines::new(before)));
         }
         if !self.environment.console().is_quiet() {
@@ -52,6 +53,7 @@ impl Setup<'_> {
         state: RunState,
         replay: Replay,
     ) -> anyhow::Result<u8> {
+        // Both are finished below by value, while the world goes on borrowing the rest.
         let (writer, telemetry) = (prepared.writer.take(), prepared.telemetry.take());
         let world = self.world(&state, &prepared);
         let (format, run_id) = (state.plan.format, state.run_id.clone());
@@ -62,10 +64,12 @@ impl Setup<'_> {
             // Its next step says how the run goes on.
             journal.emit(&Event::Warning { message: format!("{HAD_TO_STOP}{error}") });
         }
+        // Raw streams are kept beside the log, so their trouble is told before the log is closed.
         if let Some(message) = prepared.streams.as_ref().and_then(|streams| streams.trouble()) {
             journal.emit(&Event::Warning { message });
         }
         let lacks = journal.settle_up();
+        // Read while the log is open: the comment, the report and the summary all show it.
         let kept = details::change_at_the_end(&journal, &run_id);
         if let Some(writer) = writer
             && let Some(message) = writer.finish(&prepared.stops.signals, &kept).await
@@ -80,9 +84,11 @@ impl Setup<'_> {
         }
         let patch = self.change(&prepared.workspace, ran.as_ref().ok()).await;
         let ran = ran.map(|finished| finished.outcome);
+        // A warning that the writer gave is an event too, so the view is made after all of them.
         let events = journal.events().to_vec();
         let kept_in = self.kept_in(&run_id, audit.as_deref());
         let view = RunView::from_events(&events, Liveness::Ended).kept_in(kept_in).lacking(lacks);
+        // No branch holds it then, and the working tree of a runner is gone with its job.
         let patch = if view.is_change_here_alone() && patch.is_empty() { kept } else { patch };
         let step = Step::of(self.environment);
         let page = step.map(|_| details::page_at_the_end(&journal, &view, &self.redactor));
@@ -90,6 +96,7 @@ impl Setup<'_> {
         drop(journal.close());
         let console = self.environment.console();
         let report = report::render_ended(&view, (format, console), &self.redactor);
+        // Standard output belongs to the report, which programs read. The diff goes to standard error.
         if format == Format::Text && !console.is_quiet() {
             terminal::show_change(&self.redactor.redact(&patch), self.environment);
         }
@@ -97,6 +104,7 @@ impl Setup<'_> {
             report::print_ended(&report, &view, &self.redactor);
             return Ok(ran.map_or(EXIT_INTERNAL, |outcome| outcome.exit_code()));
         };
+        // Jobs read standard output for commands, and a test may have printed one. JSON escapes its line ends already.
         let printed = if format == Format::Text { step.inert(&report) } else { report };
         report::print_ended(&printed, &view, &self.redactor);
         let told = step.finish(&Ended {
@@ -109,6 +117,7 @@ impl Setup<'_> {
             redactor: &self.redactor,
         });
         told.iter().for_each(|warning| super::say(&format!("⚠ {warning}")));
+        // As a step the exit code follows `fail-on`, so that a parked run does not turn a job red.
         Ok(ran.map_or(EXIT_INTERNAL, |outcome| step::exit_code(&outcome, fail_on.as_deref())))
     }
 
@@ -117,6 +126,7 @@ impl Setup<'_> {
         let Some(Finished { outcome: Outcome::Fixed { .. }, change: Some((start, end)) }) = ran else {
             return String::new();
         };
+        // The fix is delivered by now. A diff that cannot be shown is no reason to fail it.
         let diff = workspace.diff(start, end).await.map(|diff| diff.text).unwrap_or_default();
         self.redactor.redact_diff(&diff).into_owned()
     }

@@ -53,6 +53,7 @@ pub fn render_without_ladder(plan: &Plan, detected: Option<&Detected>) -> String
     let mut out = String::new();
     tests(&mut out, plan, detected);
     confinement(&mut out, plan);
+    // Each part begins with an empty line, which the first of them does not need.
     out.trim_start().to_owned() + "\n"
 }
 
@@ -62,6 +63,7 @@ pub fn render_without_ladder(plan: &Plan, detected: Option<&Detected>) -> String
 pub fn render(plan: &Plan, detected: Option<&Detected>, agents: &[AgentThere], tools: &[ToolsThere]) -> String {
     let mut out = String::new();
     let has_tests = plan.test.command.is_some() || detected.is_some();
+    // Valid and refused is not the same: a refused plan is read to its end, so that all of it is shown.
     out.push_str(match (plan.refusals.is_empty(), has_tests) {
         (true, true) => "✔ The configuration is valid.\n",
         (true, false) => "! The configuration is valid, but a run would stop immediately: no test command is set, and none was detected here.\n",
@@ -97,11 +99,13 @@ fn heading(out: &mut String, text: &str) {
 /// One line of ours: control characters in what was given are shown, not sent.
 fn line(out: &mut String, text: &str) {
     let text = text.trim_end();
+    // Nearly every line is plain ASCII, and looking at each character costs more than looking at bytes.
     if text.bytes().all(|byte| matches!(byte, b'\n' | b' '..=b'~')) {
         out.push_str(text);
     } else {
         for c in text.chars() {
             if c.is_control() && c != '\n' {
+                // A name from a configuration could otherwise move the cursor or rewrite lines above it.
                 out.extend(c.escape_default());
             } else {
                 out.push(c);
@@ -141,9 +145,11 @@ fn tier_rows(plan: &Plan, index: usize, tier: &Tier) -> Vec<[String; 9]> {
         for (place, id) in tier.targets(*role).iter().enumerate() {
             let [input, output, window] = facts(&plan.facts.of(id));
             let role = match (tier.mode, place) {
+                // A fallback target is shown below the first one, without its role's name again.
                 (_, 1..) => "  or".to_owned(),
                 (Mode::Simple | Mode::Full, _) => role.as_str().to_owned(),
             };
+            // The cells of a tier stand on its first row alone, so that a tier reads as one block.
             let own = if rows.is_empty() { own_cells(index, tier) } else { [const { String::new() }; 4] };
             let [number, name, mode, iterations] = own;
             rows.push([number, name, mode, iterations, role, model(id), input, output, window]);
@@ -166,6 +172,7 @@ fn facts(info: &ModelInfo) -> [String; 3] {
     let [input, output] = match info.price {
         None => ["?".to_owned(), "?".to_owned()],
         Some(price) if price == Price::default() => ["free".to_owned(), "free".to_owned()],
+        // The price is micro-dollars for a million tokens, so it is a sum of money as it stands.
         Some(price) => [dollars(MicroUsd(price.input)), dollars(MicroUsd(price.output))],
     };
     [input, output, thousands(info.context_window)]
@@ -216,6 +223,7 @@ fn budget(out: &mut String, plan: &Plan) {
     ];
     let shared =
         shared.into_iter().filter_map(|(name, cap, key)| Some([name.to_owned(), dollars(cap?), origin_of(plan, key)]));
+    // They stand behind the run's own cap, since all three are about cost.
     rows.splice(1..1, shared);
     table(out, &rows);
 }
@@ -226,6 +234,7 @@ fn worst_case_reason(plan: &Plan) -> String {
     if plan.worst_case == MicroUsd::ZERO {
         return "every model is free".to_owned();
     }
+    // Free models cannot use up a cap, but an advisor or a fallback from outside the ladder may cost something.
     if uncapped == MicroUsd::ZERO {
         return "the cap: the models of the ladder are free, but others are not".to_owned();
     }
@@ -253,6 +262,7 @@ fn tests(out: &mut String, plan: &Plan, detected: Option<&Detected>) {
         (Some(command), known) => {
             let named =
                 plan.test.framework.as_ref().map(|name| format!("{name}, {}", origin_of(plan, "test.framework")));
+            // A framework that is named in the configuration beats the one that the command shows.
             let told = || known.map(|found| format!("{}, by {}", found.framework, found.why));
             let framework = named.or_else(told).unwrap_or_else(|| "recognised from its output".to_owned());
             format!("  {command}  (given, {}; framework: {framework})", origin_of(plan, "test.command"))
@@ -287,6 +297,7 @@ fn confinement(out: &mut String, plan: &Plan) {
     line(out, &format!("  {files}"));
     let network = match (plan.safety.sandbox, plan.safety.network) {
         (Sandbox::Off, _) | (_, Network::On) => "the whole network",
+        // Some tests need a server of their own. Without loopback they are red for a reason that is no bug.
         (_, Network::Auto) => {
             "their own loopback or none; the whole network only if the first test run fails without it"
         }
@@ -294,6 +305,7 @@ fn confinement(out: &mut String, plan: &Plan) {
         (_, Network::Off) => "no network",
     };
     line(out, &format!("  {network}"));
+    // Packages are fetched before the tests, so the setup has more than they have.
     if plan.test.setup_command.is_some() && plan.safety.sandbox != Sandbox::Off {
         line(
             out,
@@ -315,6 +327,7 @@ fn agents_there(out: &mut String, agents: &[AgentThere]) {
     };
     table(out, &agents.iter().map(row).collect::<Vec<_>>());
     let mut kept: Vec<&str> = agents.iter().filter_map(|agent| agent.kept.as_deref()).collect();
+    // Several agents mostly have the same reach, which is said once.
     kept.dedup();
     for words in kept {
         line(out, &format!("  {words}"));
@@ -364,10 +377,12 @@ fn table<const N: usize, S: AsRef<str>>(out: &mut String, rows: &[[S; N]]) {
     for row in rows {
         text.clear();
         text.push(' ');
+        // A column without a single cell, like the mark in front, would leave a gap.
         for (width, cell) in widths.iter().zip(row).filter(|(width, _)| **width > 0) {
             let cell = cell.as_ref();
             text.push(' ');
             text.push_str(cell);
+            // `line` cuts the blanks at the end, so the last cell may be padded too.
             text.extend(std::iter::repeat_n(' ', width - cell.chars().count() + 1));
         }
         line(out, &text);

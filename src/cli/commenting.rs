@@ -16,6 +16,7 @@ pub(super) fn writer(setup: &Setup<'_>, state: &RunState, outside: Option<&Outsi
     let context = setup.context?;
     let plan = &state.plan.github;
     let pull_request = state.destination.as_ref().and_then(|destination| destination.pull_request);
+    // With `push: pr` the run opens the pull request itself, and comments on it then.
     if pull_request.is_none() && plan.push != Push::Pr {
         if plan.comment != Comment::Off {
             let place = match setup.environment.get("GITHUB_STEP_SUMMARY") {
@@ -27,6 +28,7 @@ pub(super) fn writer(setup: &Setup<'_>, state: &RunState, outside: Option<&Outsi
         return None;
     }
     let Some(github) = outside.and_then(|outside| outside.github.clone()) else {
+        // A person who wants no comment misses no token.
         if plan.comment == Comment::Off {
             return None;
         }
@@ -39,6 +41,7 @@ pub(super) fn writer(setup: &Setup<'_>, state: &RunState, outside: Option<&Outsi
         github,
         token: forge::token_kind(setup.environment),
         wish: plan.comment,
+        // A resumed run keeps the key with which it began: another step's settings would begin a second comment.
         key: state.comment_key.clone().unwrap_or_else(|| key(&state.plan, &context.run)),
         job_url: Some(context.run_url()),
         artifact: artifact(context, &state.run_id),
@@ -58,6 +61,7 @@ pub(super) fn writer(setup: &Setup<'_>, state: &RunState, outside: Option<&Outsi
 /// the job, and the folder that it works in.
 pub(super) fn key(plan: &Plan, run: &JobRun) -> String {
     let file = run.workflow_path.as_deref().and_then(|path| path.rsplit('/').next());
+    // A workflow that was renamed from `.yaml` to `.yml` goes on with the same comment.
     let workflow = file.map_or(run.workflow.as_str(), |file| file.trim_end_matches(".yml").trim_end_matches(".yaml"));
     let folder = plan.working_directory.as_deref().map(|folder| format!("/{folder}")).unwrap_or_default();
     format!("{workflow}/{}{folder}", run.job)

@@ -29,6 +29,7 @@ pub(super) struct Keeping {
 /// A confinement that was asked for and cannot be given (exit 6), or one that fails (exit 2).
 pub(super) fn refusal(error: ConfineError) -> anyhow::Error {
     match error {
+        // The machine cannot give these, so the run is refused. The others are mistakes that a person can mend.
         refused @ (ConfineError::Gaps(_)
         | ConfineError::Network(..)
         | ConfineError::NoDoor(_)
@@ -64,6 +65,7 @@ impl Setup<'_> {
     pub(super) fn keeping(&self, plan: &Plan) -> anyhow::Result<Keeping> {
         let home = self.environment.state_home(self.checkout);
         let log = plan.audit.as_ref().map(|configured| locate(configured, self.checkout, self.environment).live);
+        // Its folder, not the file: SQLite writes its journal beside it, and children could swap that.
         let log = log.as_deref().and_then(Path::parent).map(Path::to_owned);
         let runner = self.environment.get("RUNNER_TEMP").map(|path| files::settled(Path::new(path)));
         let checkout = files::real_place(self.checkout)?;
@@ -78,7 +80,9 @@ impl Setup<'_> {
                 inside.display()
             )));
         }
+        // Copies of `.git` outlive a crash only where no child can reach them.
         let state = home.join(GUARDS).join(folder_name(self.checkout));
+        // A folder above the checkout cannot be kept out: the checkout would be gone with it.
         let kept_out = [Some(home), log, runner].into_iter().flatten().filter(|path| !checkout.starts_with(path));
         Ok(Keeping { kept_out: kept_out.collect(), checkout, state })
     }
@@ -92,6 +96,7 @@ impl Setup<'_> {
         {
             return Ok(self.environment.raw().clone());
         }
+        // A model's key never reaches a child, not even where `pass-env` names it.
         let keys: Vec<String> = plan.endpoints.values().filter_map(|endpoint| endpoint.key_var.clone()).collect();
         child_environment(self.environment.raw(), &plan.safety.pass_env, &keys)
             .map_err(|error| Failure::usage(error.to_string()))

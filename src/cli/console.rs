@@ -96,6 +96,7 @@ impl Console {
 
     /// The columns of a stream. `None` where lines may have any length: in files, pipes and the logs of jobs.
     pub(super) fn columns(self, stream: Stream) -> Option<usize> {
+        // The page of a job wraps lines itself, and a broken line can no longer be searched for.
         if self.in_actions {
             return None;
         }
@@ -116,6 +117,7 @@ impl Console {
         match self.flags.color {
             When::Always => true,
             When::Never => false,
+            // A runner shows colours, but is no terminal. There they come where a variable asks for them.
             When::Auto => self.asked.unwrap_or(is_terminal && !self.in_actions),
         }
     }
@@ -140,6 +142,7 @@ fn measured(stream: Stream) -> Option<usize> {
 /// The customary variables, the first that is set counts: `NO_COLOR` (no-color.org), `CLICOLOR_FORCE` and `CLICOLOR`
 /// (bixense.com/clicolors), a terminal that calls itself dumb.
 fn asked<'e>(get: impl Fn(&str) -> Option<&'e str>) -> Option<bool> {
+    // Its value does not matter, by no-color.org, so `NO_COLOR=0` also means no colour.
     if get("NO_COLOR").is_some() {
         return Some(false);
     }
@@ -155,7 +158,9 @@ fn colour_among(arguments: impl Iterator<Item = String>) -> When {
     let mut found = When::Auto;
     let mut is_value = false;
     for argument in arguments {
+        // Both `--color never` and `--color=never` are understood, as the parser does.
         let value = if is_value { Some(argument.as_str()) } else { argument.strip_prefix("--color=") };
+        // A word that is no choice is left to the parser, which names the choices.
         found = value.and_then(|value| When::from_str(value, false).ok()).unwrap_or(found);
         is_value = argument == "--color";
     }

@@ -43,8 +43,10 @@ pub(super) fn destination(
         None => of_checkout(&found, environment),
     };
     if plan.github.push == Push::None {
+        // Nothing is pushed, but the comment still has to know the place.
         return Ok(destination.ok());
     }
+    // Without a way in, a run would pay for a fix and lose it at the push.
     let way_in = destination.as_ref().ok().and_then(|found| access(environment, checkout, &found.url()));
     let fault = match (&destination, way_in) {
         (Err(why), _) => Some(why.clone()),
@@ -54,6 +56,7 @@ pub(super) fn destination(
         (Ok(_), Some(_)) => None,
     };
     let Some(fault) = fault else { return Ok(destination.ok()) };
+    // Only a wish that somebody wrote is an error. The default gives way to what this checkout can do.
     let by_default = plan.values.iter().any(|value| value.key == "github.push" && value.origin == Origin::Default);
     if !by_default {
         let push = plan.github.push;
@@ -79,6 +82,7 @@ pub(super) fn forge_here(
 }
 
 fn of_context(context: &CiContext, found: &CheckedOut) -> Result<Destination, String> {
+    // Events such as a schedule carry no head, so the checkout's own is taken.
     let head = context.head_sha.clone().or_else(|| found.head.clone());
     let branch = context.head_branch.clone().or_else(|| found.branch.clone());
     let (Some(head), Some(branch)) = (head, branch) else {
@@ -125,20 +129,24 @@ fn api_of(server_url: &str, environment: &Environment) -> String {
 
 /// The server and the repository of a remote's address, over HTTP or SSH.
 fn split_origin(origin: &str) -> Option<(String, RepoName)> {
+    // `https://github.com/o/n.git/` and `https://github.com/o/n` name the same repository.
     let origin = origin.trim().trim_end_matches('/').trim_end_matches(".git");
     let (server, path) = match origin.split_once("://") {
         Some((scheme @ ("http" | "https"), rest)) => {
             let (host, path) = rest.split_once('/')?;
+            // A user and a token may stand before the last `@`. Neither goes into an address that is shown.
             let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
             (format!("{scheme}://{host}"), path)
         }
         Some(("ssh", rest)) => {
             let (host, path) = rest.split_once('/')?;
             let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+            // An SSH port says nothing of the port on which the server speaks HTTPS.
             (format!("https://{}", host.split(':').next().unwrap_or(host)), path)
         }
         Some(_) => return None,
         None => {
+            // The short form of SSH: `git@github.com:owner/name`. A Windows path `C:/x` fails at the name's shape.
             let (host, path) = origin.split_once(':')?;
             (format!("https://{}", host.rsplit_once('@').map_or(host, |(_, host)| host)), path)
         }
@@ -149,7 +157,9 @@ fn split_origin(origin: &str) -> Option<(String, RepoName)> {
 /// The authorisation of a push: the token given for it, else the credential that checkout left for this server, else the API's token.
 fn access(environment: &Environment, checkout: &Path, url: &str) -> Option<Access> {
     let given = forge::push_token(environment).map(Access::Token);
+    // It is read lazily: looking for it opens git's configuration.
     let left = || left_in(environment, checkout, url).map(|left| Access::Header(left.header));
+    // The API's token comes last: mostly it is the job's own, whose pushes start no CI.
     given.or_else(left).or_else(|| forge::token(environment).map(Access::Token))
 }
 
@@ -169,8 +179,10 @@ pub(super) fn outside(setup: &Setup<'_>, state: &RunState, signals: &Stop) -> an
     let connect = |token| forge::connect(environment, place, token, Arc::clone(&setup.clock), signals.clone());
     let connected =
         |token: Option<SecretString>| token.map(connect).transpose().map_err(|error| Failure::usage(error.to_string()));
+    // The API takes part where there is a token. A push alone also goes with the credential that checkout left.
     let github = connected(forge::token(environment))?;
     let fallback = connected(forge::job_token(environment))?;
+    // GitHub signs commits that are made through its API. They must be made with the token that pushes, or no CI starts.
     let committer = match state.plan.github.sign_commits.then(|| given(environment, setup.checkout, &destination.url()))
     {
         Some(Some(token)) => connected(Some(token))?,
@@ -185,6 +197,7 @@ pub(super) fn outside(setup: &Setup<'_>, state: &RunState, signals: &Stop) -> an
         committer,
         environment: environment.raw().clone(),
         own_run: run.map(|run| run.id),
+        // The run's own checks would wait for themselves.
         own_workflows: run.and_then(|run| run.workflow_path.clone()).into_iter().collect(),
         counting: counting(setup, state),
         signals: signals.clone(),
@@ -194,6 +207,7 @@ pub(super) fn outside(setup: &Setup<'_>, state: &RunState, signals: &Stop) -> an
 /// Runs of a branch that propose their fix are counted by what they are to mend: a nightly one repeats for ever.
 fn counting(setup: &Setup<'_>, state: &RunState) -> Counting {
     let keeps_logs = Step::of(setup.environment).is_some_and(Step::is_the_action);
+    // A run of a pull request is counted by its comment already.
     let context = setup.context.filter(|context| keeps_logs && context.forge == Forge::Github && state.runs.is_none());
     let Some(context) = context else { return Counting::Off };
     let wish = if context.event == EventKind::WorkflowDispatch { Wish::Person } else { Wish::Event };

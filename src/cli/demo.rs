@@ -31,9 +31,12 @@ const RUN_BY_CARGO: &str = "CARGO";
 
 /// Unpacks the project, runs on it and says where it was left.
 pub(super) fn run(form: RunForm, environment: &Environment) -> anyhow::Result<u8> {
+    // The folder stays: the closing words name commands that read it.
     let folder = tempfile::Builder::new().prefix("upshift-demo-").tempdir()?.keep();
     unpack(&folder)?;
+    // The user's own environment tells how they started us. The demo's own has lost these variables.
     let again = invocation(environment);
+    // A configured ladder or key would make the demo a run that costs money.
     let environment = &environment.without_settings();
     let console = environment.console();
     let say = |message: &str| {
@@ -64,11 +67,13 @@ fn invocation(environment: &Environment) -> String {
     let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("upshift"));
     let on_path = environment.get("PATH").is_some_and(|path| {
         let same = |folder: PathBuf| {
+            // A link in the path is the same program. Another of the same name is not.
             let found = crate::files::real_place(&folder.join("upshift"));
             found.is_ok_and(|found| crate::files::real_place(&program).is_ok_and(|own| own == found))
         };
         std::env::split_paths(path).any(same)
     });
+    // A target folder with a blank in it would be two words in a shell.
     if on_path { "upshift".to_owned() } else { quote_path(&program.display().to_string()) }
 }
 

@@ -58,12 +58,14 @@ pub(super) fn liveness(status: &RunStatus) -> Liveness {
 /// A run as its log has it.
 pub(super) fn view_of(loaded: &LoadedRun) -> RunView {
     let view = RunView::from_events(&loaded.events, liveness(&loaded.status)).lacking(loaded.lacks);
+    // Only a log that is whole may look whole.
     if loaded.lacks == 0 {
         return view;
     }
     let lacks = count(loaded.lacks, "record");
     let message =
         format!("the audit log lacks {lacks} of this run, because no disk could store them: this report is incomplete");
+    // It stands first, since every other line is to be read with it in mind.
     RunView { warnings: std::iter::once(message).chain(view.warnings).collect(), ..view }
 }
 
@@ -75,6 +77,7 @@ pub(super) fn of_step(log: &impl Snapshots, run: &RunId, step: &Step) -> Result<
     let mut conversations = Vec::new();
     for (role, session) in &step.sessions {
         let conversation = match log.body(run, SNAPSHOT_KIND, session)? {
+            // The whole conversation is written at a session's end. A killed session has only its replies.
             None => unfinished(*role, session, &log.replies(run, step)?),
             whole => whole,
         };
@@ -112,6 +115,7 @@ pub(super) fn last_patch(log: &impl Snapshots, run: &RunId) -> Result<Option<Str
 
 fn text(log: &impl Snapshots, run: &RunId, kind: &str, under: &str) -> Result<Option<String>, AuditError> {
     let body = log.body(run, kind, under)?;
+    // A text that is not the JSON we wrote is as good as none: reports show less and still come.
     Ok(body.and_then(|body| serde_json::from_str(&body).ok()))
 }
 
@@ -123,6 +127,7 @@ pub(super) fn page_at_the_end(journal: &Journal, view: &RunView, redactor: &Reda
 
 /// The change with which a run just ended. Empty where there is none, or where the log cannot give it.
 pub(super) fn change_at_the_end(journal: &Journal, run: &RunId) -> String {
+    // This is shown and nothing hangs on it. A log that cannot give it was told of already.
     last_patch(&journal.store().snapshots(run), run).ok().flatten().unwrap_or_default()
 }
 
@@ -136,6 +141,7 @@ pub(super) fn page(log: &impl Snapshots, view: &RunView, events: &[Event], redac
     };
     let steps: Vec<(Step, Details)> = show::steps(events).into_iter().map(details).collect();
     let patch = last_patch(log, &run).ok().flatten().unwrap_or_default();
+    // Details come from snapshots that may have been written before a key was known as one.
     redactor.redact(&html::render(&Page { view, events, steps: &steps, patch: &patch })).into_owned()
 }
 

@@ -41,6 +41,7 @@ pub(super) fn run(flags: Flags, online: bool, environment: &Environment) -> anyh
             if online {
                 findings.extend(setup::block_on(targets::examine(&resolved, environment))?);
             }
+            // Each part has a runtime of its own: resolving the plan needs one as well, and they cannot nest.
             findings.extend(setup::block_on(examine(&resolved, environment))?);
             findings.extend(setup::block_on(async { Ok(agents::examine(&resolved, environment).await) })?);
             let tools = async { Ok(outside_tools::examine(&resolved, online, environment).await) };
@@ -56,6 +57,7 @@ pub(super) fn run(flags: Flags, online: bool, environment: &Environment) -> anyh
                 }
                 findings
             }
+            // An error of ours is no finding about somebody's project.
             None => return Err(error),
         },
     };
@@ -66,6 +68,7 @@ pub(super) fn run(flags: Flags, online: bool, environment: &Environment) -> anyh
         }
         Form::Json => super::print(&json::render(&findings))?,
     };
+    // A finding without a fix is a notice. Failing for it would make doctor useless as a check.
     Ok(if findings.iter().any(|finding| finding.fix.is_some()) { EXIT_NOT_FIXED } else { EXIT_SUCCESS })
 }
 
@@ -73,6 +76,7 @@ pub(super) fn run(flags: Flags, online: bool, environment: &Environment) -> anyh
 fn without_ladder(failure: &Failure, flags: &Flags, environment: &Environment) -> Vec<Finding> {
     const ABOUT: &str = "configuration";
     let told = || Finding::each_told(ABOUT, &failure.message);
+    // In a job the key should be there, so there its absence is the fault.
     if environment.in_actions() || !failure.message.starts_with(NO_MODEL) {
         return told();
     }
@@ -90,6 +94,7 @@ async fn examine(resolved: &Resolved, environment: &Environment) -> anyhow::Resu
     findings.extend(sandbox(plan, &Setup::new(checkout, environment, Some(plan), context.as_ref())));
     findings.extend(workflows::examine(&top_of(checkout), waits::Waits::of(plan)));
     findings.extend(caps::examine(&workflow_files::all(&top_of(checkout)), plan));
+    // The forge comes last: it is the only one that waits for a network.
     findings.extend(forge::examine(plan, checkout, context.as_ref(), environment).await);
     Ok(findings)
 }
@@ -114,6 +119,7 @@ fn tests(plan: &Plan, checkout: &Path, environment: &Environment) -> Finding {
     match found {
         Err(error) => Finding::told(ABOUT, &error.to_string()),
         Ok((folder, command)) => {
+            // `CI=1 npm test` starts npm, not an assignment.
             let program = command.split_whitespace().find(|word| !word.contains('=')).unwrap_or_default();
             if is_there(program, &folder, environment) {
                 return Finding::ok(ABOUT, format!("{command} (its program is there; it was not run)"));
@@ -132,6 +138,7 @@ fn tests(plan: &Plan, checkout: &Path, environment: &Environment) -> Finding {
 fn is_there(program: &str, folder: &Path, environment: &Environment) -> bool {
     /// Words that a shell understands itself.
     const BUILT_IN: [&str; 8] = ["cd", "set", "export", "if", "for", "test", "true", "exec"];
+    // A program such as `$PYTHON` or `(cd` is the shell's to resolve. Guessing here would report what works.
     let plain = program.chars().all(|c| c.is_alphanumeric() || "._-/+".contains(c));
     if !plain || BUILT_IN.contains(&program) {
         return true;
@@ -152,6 +159,7 @@ fn sandbox(plan: &Plan, setup: &Setup<'_>) -> Vec<Finding> {
     match setup.confine(plan) {
         Err(error) => vec![Finding::told(ABOUT, &error.to_string())],
         Ok(arranged) => {
+            // Notes are no gaps: they tell of what is confined in another way.
             let state = if arranged.gaps.is_empty() {
                 Finding::ok(ABOUT, "available")
             } else {

@@ -66,10 +66,12 @@ pub(super) enum Distance {
 /// Looks how far a run is from where it was at work. The next job of a runner has the same folder, and is another machine.
 pub(super) fn distance(loaded: &LoadedRun, state: &RunState, checkout: &Path, environment: &Environment) -> Distance {
     let trees = setup::trees_folder(checkout, environment);
+    // A move that a crash ended half-way leaves trees that look whole.
     let is_whole = !Workspace::is_moving_in(&trees, &loaded.run_id)
         && state.trees().into_iter().all(|tree| Workspace::has_recorded(&trees, tree));
     match (is_its_folder(loaded, state, checkout), is_whole) {
         (true, true) => Distance::AtHome,
+        // On a runner the path says nothing: every job has the same one, on a machine that knows nothing of the last.
         (true, false) if !environment.in_actions() => Distance::Bare,
         (_, _) => Distance::Elsewhere,
     }
@@ -107,6 +109,7 @@ impl Arrival<'_> {
     pub(super) fn vouch(&self) -> anyhow::Result<Trust> {
         let (reader, run) = (self.reader()?, self.run());
         let fresh = "→ Fix: take the log from the artifact again, or start a new run with `upshift run`";
+        // A log that was edited is not carried on in part: its state decides what is pushed and paid.
         let refused = |why: String| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}\n{fresh}"));
         let verified = match reader.verify(run) {
             Ok(verified) => verified,
@@ -119,6 +122,7 @@ impl Arrival<'_> {
         let Some(quoted) = self.quoted else { return Ok(Trust::Named) };
         let place = reader.place_of_link(run, quoted).map_err(|error| setup::audit_failure(&error))?;
         match place {
+            // The comment was written by our token, so it vouches for all that the chain held by then.
             Some(place) if state.seq <= place => Ok(Trust::Ours),
             Some(_) => Ok(Trust::Named),
             None => Err(refused(format!("the log of run {run} is not the one that upshift's comment names"))),
@@ -132,8 +136,10 @@ impl Arrival<'_> {
     pub(super) fn adopt(&self, state: &mut RunState, trust: Trust) -> anyhow::Result<()> {
         let run = self.run();
         let mut flags = Settings::default();
+        // The ladder itself is kept: another one would not fit the tier at which the run stands.
         flags.set(Setting::Tiers, Some(config::ladder_text(&state.plan.tiers)));
         let today = self.today(flags)?;
+        // This machine's own refusals count first, whatever the log says.
         plan::refuse(&today)?;
         let saved = state.plan.clone();
         state.plan = config::elsewhere(saved.clone(), today, trust);
@@ -142,6 +148,7 @@ impl Arrival<'_> {
                 "⚠ run {run} gets the lower of its own caps and this machine's: a log from elsewhere raises none"
             ));
         }
+        // It may name a folder of this machine that has nothing to do with the run.
         if state.plan.working_directory.as_deref().is_some_and(|folder| Path::new(folder).has_root()) {
             return Err(Failure::usage(format!(
                 "run {run} was started with an absolute working directory, which is of another machine\n→ Fix: start a new one with \
@@ -151,10 +158,12 @@ impl Arrival<'_> {
         let folder = setup::working_directory(self.checkout, &state.plan)?;
         self.same_tests(state, &folder)?;
         self.same_destination(state)?;
+        // A log that our comment vouches for holds commands that upshift itself read from CI.
         if trust == Trust::Named {
             self.known_checks(state.red_ci.as_ref())?;
         }
         state.beneficiary = work::beneficiary(self.context, &folder);
+        // Recorded so that a second resume knows this folder as the run's home.
         state.moved_to = Some(folder.display().to_string());
         Ok(())
     }
@@ -171,6 +180,7 @@ impl Arrival<'_> {
     /// The command that judges is never a log's.
     fn same_tests(&self, state: &mut RunState, folder: &Path) -> anyhow::Result<()> {
         let (here, framework) = match work::test_command(&state.plan, folder) {
+            // The framework follows from the command, so the log's word for it is not needed.
             Ok((command, framework)) => (Some(command), framework),
             Err(_none) => (None, None),
         };
@@ -180,6 +190,7 @@ impl Arrival<'_> {
         }
         let here = here.map_or_else(|| "none is known".to_owned(), |command| format!("it is `{command}`"));
         let (run, theirs) = (self.run(), &state.test_command);
+        // Running it without asking would let whoever made the log run anything here.
         Err(Failure::usage(format!(
             "run {run} was started with the test command `{theirs}`, and here {here}: no command is taken from a log\n→ Fix: if you trust \
              it, set UPSHIFT_TEST_COMMAND to it and resume again"
@@ -191,11 +202,13 @@ impl Arrival<'_> {
         let Some(theirs) = &state.destination else { return Ok(()) };
         let here = delivery::forge_here(self.context, self.checkout, self.environment);
         let same = here.as_ref().is_some_and(|(server_url, api_url, repository)| {
+            // A token goes to these two addresses, so they are compared letter by letter. GitHub's names ignore case.
             (server_url, api_url) == (&theirs.server_url, &theirs.api_url) && repository.is(&theirs.repository)
         });
         if same {
             return Ok(());
         }
+        // Nothing is pushed there, so the address can simply be forgotten.
         if state.plan.github.push == Push::None {
             state.destination = None;
             return Ok(());
@@ -221,6 +234,7 @@ impl Arrival<'_> {
         let stands = |line: &str| workflows.iter().any(|text| text.contains(line));
         let strange = commands.iter().find(|command| {
             let mut lines = command.lines().map(str::trim).filter(|line| !line.is_empty());
+            // Each line must stand there, or a known first line could bring a foreign second one along.
             !lines.all(stands)
         });
         let Some(strange) = strange else { return Ok(()) };
@@ -254,7 +268,9 @@ impl Arrival<'_> {
         let Some(first) = trees.iter().find(|tree| tree.patch.tree == *start) else { return Ok(None) };
         let base = self.base(&revisions, &head, first, (state, &trees)).await?;
         let refused = |error: RebuildError| self.refused(&error);
+        // Marked before the first file changes, so that a crash in between is seen as such.
         workspace.begin_moving_in(self.run()).map_err(|error| self.unmet(&error.to_string()))?;
+        // The start comes first: the later trees are told by how they differ from it.
         let rebuilt = workspace.rebuild_start(&revisions, &base, first).await.map_err(refused)?;
         let mut later = Vec::new();
         for tree in trees.iter().filter(|tree| tree.patch.tree != rebuilt) {
@@ -272,6 +288,7 @@ impl Arrival<'_> {
         let never = Stop::never();
         let revisions = self.revisions(&never).await?;
         let head = revisions.base("HEAD").await.map_err(|error| self.unmet(&error.to_string()))?;
+        // The baseline runs anew, but only the same commit gives the run the same task.
         if head.commit == *base { Ok(()) } else { Err(self.elsewhere(&head, base, None)) }
     }
 
@@ -313,6 +330,7 @@ impl Arrival<'_> {
         for name in state.trees() {
             match reader.load_tree(self.run(), name).map_err(|error| setup::audit_failure(&error))? {
                 Some(tree) => trees.push(tree),
+                // One missing tree is enough: the state may go back to any of them.
                 None => return Ok(Err(self.withheld(name))),
             }
         }
@@ -349,6 +367,7 @@ impl Arrival<'_> {
         start: &RecordedTree,
         (state, trees): (&RunState, &[RecordedTree]),
     ) -> anyhow::Result<BaseTree> {
+        // A start is told over the commit it began with. A log that tells it otherwise is not one that upshift wrote.
         let Over::Commit { commit, .. } = &start.patch.over else {
             return Err(self.refused(&RebuildError::Odd("the log does not name the commit that the run started from")));
         };
@@ -367,6 +386,8 @@ impl Arrival<'_> {
         };
         match revisions.base(&commit.0).await {
             Ok(base) => Ok(base),
+            // A shallow clone has only its head. The commit before the push is then rebuilt from the head and what was
+            // pushed.
             Err(RevisionError::Unknown { .. }) => {
                 let delivered = trees.iter().find(|tree| tree.patch.tree == *delivered);
                 let delivered = delivered.ok_or_else(|| self.elsewhere(head, commit, pushed))?;
@@ -396,6 +417,7 @@ impl Arrival<'_> {
         let run = self.run();
         let fix = match error {
             RebuildError::InTheWay(_) => "→ Fix: resume in a fresh clone, or commit or stash them",
+            // The names are hashes of the content, so git's filters on line ends make another tree.
             RebuildError::Mismatch(_) => {
                 "→ Fix: resume in a fresh clone of the run's repository, with the settings of git that it was started with (line ends, \
                  filters)"
@@ -422,7 +444,9 @@ impl Arrival<'_> {
     ) -> anyhow::Result<()> {
         let Rebuilt { head, start, later } = rebuilt;
         let names = workspace.move_in(head, start, later).map_err(|error| self.refused(&error))?;
+        // Rebuilt trees may have other names here, and the state must not name the old ones.
         state.rename_trees(&names);
+        // The record comes before the mark is removed. In the other order a crash would leave a state without its trees.
         journal.record(&[], Some(&serde_json::to_string(state)?));
         workspace.end_moving_in();
         Ok(())
@@ -447,6 +471,7 @@ const fn needs_trees(phase: &Phase) -> bool {
 /// The texts of the workflow files in a folder.
 fn workflows_in(folder: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    // The checkout is foreign, and a file of any size would be read whole into memory.
     let small = entries.flatten().filter(|entry| entry.metadata().is_ok_and(|found| found.len() <= MAX_WORKFLOW_BYTES));
     small.filter_map(|entry| std::fs::read_to_string(entry.path()).ok()).collect()
 }

@@ -34,6 +34,7 @@ impl Environment {
     /// The environment with the global flags.
     #[must_use]
     pub(super) fn with_flags(mut self, flags: console::Flags) -> Self {
+        // The console reads the variables that this environment was made of, so it is built last.
         self.console = Console::new(flags, &self);
         self
     }

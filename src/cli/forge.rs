@@ -35,6 +35,7 @@ pub(super) fn push_token(environment: &Environment) -> Option<SecretString> {
 /// The kind of the API's token: the job's own, unless it is another than that one.
 pub(super) fn token_kind(environment: &Environment) -> TokenKind {
     match (environment.get(JOB_TOKEN), token(environment)) {
+        // Where the job's own token is not known, no token can be told from it, so it counts as the job's own.
         (Some(own), Some(token)) if own != token.expose_secret() => TokenKind::Given,
         (_, _) => TokenKind::Job,
     }
@@ -47,6 +48,7 @@ pub(super) fn job_token(environment: &Environment) -> Option<SecretString> {
 
 /// Whether a token is the job's own.
 pub(super) fn is_jobs_own(environment: &Environment, token: &SecretString) -> bool {
+    // A script without the action has it in `GITHUB_TOKEN`.
     let own = environment.get(JOB_TOKEN).or_else(|| environment.get("GITHUB_TOKEN"));
     own == Some(token.expose_secret())
 }
@@ -64,6 +66,7 @@ pub(super) fn client(
     token: SecretString,
 ) -> Result<GitHub, GithubError> {
     let clock = super::stop_sources::clock(environment);
+    // A clock that is set back meanwhile must not lengthen the wait.
     let deadline = clock.monotonic_ms() + GATE_PATIENCE_MS;
     Ok(connect(environment, (api_url, repository), token, clock, Stop::never())?.with_deadline(deadline))
 }
@@ -94,6 +97,7 @@ pub(super) async fn admit(context: &mut CiContext, rules: Rules<'_>, environment
     if let Some(why) = gate::judge(context, &facts, rules, Stage::Begins) {
         return Err(Failure::refused(&why));
     }
+    // The facts that were judged are the facts of the run: a push in between must not swap the commit.
     gate::facts::pin(context, &facts);
     Ok(())
 }
@@ -113,11 +117,13 @@ pub(super) async fn admit_again(
     let now = facts.pull.as_ref().map(|pull| &pull.head.sha);
     let mut delivered = state.delivery.commit.clone();
     if let Some(now) = now.filter(|now| Some(*now) != delivered.as_ref()) {
+        // The message that was looked up belongs to the head of that moment, and to no other.
         let known = facts.head_message.clone().filter(|_| context.head_sha.as_ref() == Some(now));
         let message = match known {
             Some(message) => message,
             None => github.commit(&now.0).await.map_err(unknown)?.message,
         };
+        // A run that died between its push and its record finds its own trailer in the head.
         if gate::run_of(&message) == Some(state.run_id.0.as_str()) {
             delivered = Some(now.clone());
         }

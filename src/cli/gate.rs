@@ -72,6 +72,7 @@ pub(super) fn run(form: Form, environment: &Environment) -> anyhow::Result<u8> {
              a workflow's job: the action with `command: gate`",
         )
     })?;
+    // The outputs are written for an error too, since the steps behind read them.
     let asked = ask(environment);
     let answer = match &asked {
         Ok(answer) => answer.clone(),
@@ -81,6 +82,7 @@ pub(super) fn run(form: Form, environment: &Environment) -> anyhow::Result<u8> {
         Gate::Open { head, checkout } => outputs::of_gate(Some(head), *checkout, ""),
         Gate::Closed { reason } => outputs::of_gate(None, false, reason),
     };
+    // Before anything else is printed: a job whose outputs are missing skips its steps without a reason.
     step.tell_gate(&told)?;
     if form == Form::Json {
         super::print(&json::pretty(&document(&answer)))?;
@@ -96,6 +98,7 @@ pub(super) fn run(form: Form, environment: &Environment) -> anyhow::Result<u8> {
 }
 
 fn ask(environment: &Environment) -> anyhow::Result<Gate> {
+    // The gate runs before the checkout and has no key of a model.
     let plan::Resolved { plan, context, .. } = plan::resolve_without_ladder(plan::Flags::default(), environment)?;
     let Some(mut context) = context else { return Ok(Gate::Closed { reason: "this is not a job".to_owned() }) };
     setup::block_on(pass(&plan, &mut context, environment))
@@ -111,11 +114,13 @@ async fn pass(plan: &Plan, context: &mut CiContext, environment: &Environment) -
         Entry::GoesOn(visit) => visit.needs_checkout(),
     };
     let order = trigger::order(Some(context));
+    // Asked behind the gate: only a comment of somebody with the right to write is answered.
     if trigger::not_a_start(&order, Some(context), environment).await.is_some() {
         return Ok(Gate::Closed { reason: NO_START.to_owned() });
     }
     let head = context.head_sha.as_ref().map(|sha| sha.0.clone());
     Ok(Gate::Open {
+        // Events without a head, such as a schedule, are about the commit that the runner checks out.
         head: head.or_else(|| environment.get("GITHUB_SHA").map(str::to_owned)).unwrap_or_default(),
         checkout,
     })

@@ -106,6 +106,7 @@ async fn session(
     environment: &Environment,
 ) -> anyhow::Result<u8> {
     let token = Token::random();
+    // A key may stand in a variable whose name does not look like one.
     let keys = plan.endpoints.values().filter_map(|endpoint| environment.secret(endpoint.key_var.as_deref()?));
     let secrets: Vec<SecretString> = environment.secrets().into_iter().chain(keys).collect();
     // The program's environment holds the placeholder, so that its redactor must not know it; the log's does.
@@ -118,7 +119,9 @@ async fn session(
         redactor: Arc::new(redactor),
         context: None,
     };
+    // Before anything can log: the placeholder is a password for the time of the run.
     environment.log().learn(&setup.redactor);
+    // Mistakes in the configuration are told before a port is opened or a log begins.
     let lanes = lanes(plan, &setup)?;
     let open = gateway::open()
         .await
@@ -131,6 +134,7 @@ async fn session(
         command: command.to_vec(),
         cwd: checkout.to_owned(),
         keeper: std::env::current_exe().ok(),
+        // The program keeps its own terminal, so that agents with an interface of their own work.
         output: None,
         errors: None,
         grace: GRACE,
@@ -140,7 +144,9 @@ async fn session(
     let gateway = Gateway { token, lanes, pin, facts: plan.facts.clone(), clean: Some(known), waits: false };
     let (end, ends) = StopSource::new();
     let end = Arc::new(end);
+    // Installed before the program starts, or an early Ctrl-C would leave the child behind.
     signals::pass_to(&end)?;
+    // Only when all is ready: a log would otherwise show a run that never was.
     let ledger = begin(command, plan, beneficiary, &setup)?;
     let began = setup.clock().monotonic_ms();
     let ended = tokio::task::LocalSet::new()
@@ -175,6 +181,7 @@ fn begin(
     let invocation = store.begin_run(&started, std::process::id(), "{}");
     let invocation = invocation.map_err(|error| setup::audit_failure(&error))?;
     let mut caps = vec![Cap { scope: Scope::Run(started.run_id.clone()), max: plan.max_cost }];
+    // The day of an ISO time, by which the caps of a day are shared between runs.
     let day = started.started_at.0.get(..10).unwrap_or_default();
     let Beneficiary { repository, pull_request } = beneficiary;
     let of_pull_request = |number: &u64| Scope::PullRequest(format!("{repository}#{number}"));
@@ -197,9 +204,11 @@ async fn run_companion(
     setup: &Setup<'_>,
 ) -> Result<Exit, ProcessError> {
     let capped = async {
+        // The first refusal only starts the clock, so an agent can still write what it has done.
         ledger.capped().wait().await;
         setup.clock().sleep(LAST_WORDS).await;
         end.raise(StopCause::TimeUp);
+        // This arm never wins: the other tells the program's end, once it has been ended in order.
         std::future::pending::<()>().await;
     };
     tokio::select! {
@@ -230,6 +239,7 @@ fn finish(
         ..RunFinished::bare(outcome, stop_reason, setup.clock().timestamp())
     }));
     let view = RunView::from_events(journal.events(), Liveness::Ended);
+    // The log is closed before the program's own failure is told, so that this run is in it too.
     for warning in journal.close() {
         super::say(&format!("⚠ {warning}"));
     }
@@ -273,6 +283,7 @@ fn lanes(plan: &GatewayPlan, setup: &Setup<'_>) -> anyhow::Result<BTreeMap<Spoke
             }
         };
         for &spoken in spoken {
+            // The match above has returned for a missing wire.
             let Some(wire) = wire else { continue };
             let endpoint = endpoint_of(name, wire, endpoint_plan, setup.environment)?;
             let relay = Relay::new(&endpoint, spoken, &http, Arc::clone(&setup.clock));

@@ -35,6 +35,7 @@ pub(super) async fn gather(setup: &Setup<'_>, store: &Store) -> Vec<Beside> {
 async fn instructions(setup: &Setup<'_>) -> Vec<Beside> {
     let mut found: Vec<Beside> = Vec::new();
     let stop = Stop::never();
+    // Outside a repository there is no base, and a file of the working tree could be the pull request's own.
     let Ok(revisions) = Revisions::open(setup.checkout, setup.environment.raw(), &stop).await else { return found };
     let Some(base) = Base::of(setup, &revisions).await else { return found };
     for path in tasks::INSTRUCTIONS {
@@ -43,6 +44,7 @@ async fn instructions(setup: &Setup<'_>) -> Vec<Beside> {
             Ok(None) => continue,
             Err(why) => {
                 say(&format!("⚠ {path} of the base commit is not given to the models: {why}"));
+                // The forge is asked for each file. After one failure the others would fail the same way.
                 return found;
             }
         };
@@ -73,10 +75,13 @@ impl<'a> Base<'a> {
             None => None,
             Some(context) => match &context.pull_request {
                 PullRequestRef::Known(pull) => Some((context, pull)),
+                // Without the base commit the head would have to be read, and whoever opens the pull request wrote that.
                 PullRequestRef::None | PullRequestRef::Number(_) | PullRequestRef::Head => return None,
             },
         };
+        // Without a pull request the commit is the repository's own. The working tree may hold edits of a killed run.
         let revision = pull.map_or("HEAD", |(_, pull)| pull.base_sha.0.as_str());
+        // A clone that has the commit needs no request. A shallow one in a job mostly lacks it.
         if let Ok(commit) = revisions.commit(revision).await {
             return Some(match revisions.which_in(&commit, &tasks::INSTRUCTIONS).await {
                 Ok(files) => Self::Here { revisions, commit, files },

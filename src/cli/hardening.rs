@@ -42,6 +42,7 @@ pub(super) fn handed_over() -> BTreeMap<OsString, OsString> {
 #[cfg(target_os = "linux")]
 fn command_among(mut arguments: impl Iterator<Item = String>) -> Option<String> {
     while let Some(argument) = arguments.next() {
+        // Its value stands in a word of its own, and would be taken for the command: `--color never run`.
         if argument == "--color" {
             arguments.next();
         } else if !argument.starts_with('-') {
@@ -84,6 +85,7 @@ mod sealed {
         if is_off() {
             return;
         }
+        // Another process of the user can then read neither memory nor `/proc/PID/environ`, nor attach to it.
         let _kept_readable = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
         match take_over() {
             Ok(Some(rest)) => drop(HANDED_OVER.set(rest)),
@@ -107,8 +109,10 @@ mod sealed {
             }
         } else {
             io::stdin().lock().read_to_end(&mut bytes)?;
+            // Behind it lies the memory with the secrets, which a child that inherits it could read from the beginning.
             rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
         }
+        // A mark that a parent set has no such beginning, so foreign input never becomes variables.
         let rest = bytes.strip_prefix(MAGIC).ok_or(io::ErrorKind::InvalidData)?;
         let mut words = rest.split(|&byte| byte == 0).map(|word| OsString::from_vec(word.to_vec()));
         let mut variables = BTreeMap::new();
@@ -123,10 +127,12 @@ mod sealed {
     fn hand_over() -> io::Result<()> {
         let command = command_among(std::env::args().skip(1)).unwrap_or_default();
         let kept = |name: &OsString, value: &OsString| is_switch(name) || is_harmless(name, value);
+        // With nothing to hide a second execution would only cost time.
         if !COMMANDS.contains(&command.as_str()) || std::env::vars_os().all(|(name, value)| kept(&name, &value)) {
             return Ok(());
         }
         let keeps_input = command == GATEWAY;
+        // The gateway passes standard input on to its program, so its rest is told by an inherited number instead.
         let flags = if keeps_input { MemfdFlags::empty() } else { MemfdFlags::CLOEXEC };
         let mut memory = File::from(rustix::fs::memfd_create("environment", flags)?);
         memory.write_all(MAGIC)?;
@@ -141,10 +147,14 @@ mod sealed {
                 }
             }
         }
+        // The next image reads from where this one left off.
         memory.rewind()?;
+        // Not the name in `argv[0]`: a search in `PATH` could find another program.
         let mut again = std::process::Command::new(std::env::current_exe()?);
         let mut arguments = std::env::args_os();
         again.arg0(arguments.next().unwrap_or_else(|| "upshift".into())).args(arguments);
+        // The kernel keeps the block of the first `execve` readable for as long as the process lives, so only a new image
+        // loses it.
         again.env_clear().envs(harmless);
         if keeps_input {
             again.env(MARK, format!("{NUMBER}{}", memory.as_raw_fd()));

@@ -39,6 +39,7 @@ impl Setup<'_> {
     /// An agent that is not installed (exit 2), or that this machine cannot keep (exit 6).
     pub(super) fn hosting(&self, plan: &Plan, streams: Option<&Arc<Streams>>) -> anyhow::Result<Hosting> {
         let mut hosting = self.bare_hosting(plan, streams)?;
+        // Two models behind one agent need one trial.
         let backends: BTreeSet<Backend> = targets(plan).filter_map(Backend::of).collect();
         for backend in backends {
             let found = hosting.program(backend);
@@ -46,6 +47,7 @@ impl Setup<'_> {
             let room = hosting.room(&program, false).map_err(refusal)?;
             hosting.notes.extend(room.door.note());
         }
+        // Most agents have the same door, and one line about it is enough.
         hosting.notes.dedup();
         Ok(hosting)
     }
@@ -84,6 +86,7 @@ impl Setup<'_> {
 /// The variables that servers of tools get by name.
 fn named(plan: &Plan, environment: &Environment) -> anyhow::Result<BTreeMap<String, OsString>> {
     let names = || plan.agent.variables_of_tools();
+    // A model's key or a token of the job must not be lent to a tool by naming its variable.
     if let Some((name, why)) = names().find_map(|name| Some((name, withheld(name, &[])?))) {
         return Err(Failure::usage(format!(
             "`agent.mcp` or `agent.rest` names {name}, {why}: tools that a model calls never get it\n→ Fix: give the tool a variable of its own"
@@ -104,6 +107,7 @@ fn relays(plan: &Plan, setup: &Setup<'_>) -> anyhow::Result<BTreeMap<(String, Sp
     let mut relays = BTreeMap::new();
     for (target, backend) in targets(plan).filter_map(|target| Some((target, Backend::of(target)?))) {
         let provider = answering(target).provider;
+        // A cassette or a missing provider has no way out, and was reported where the plan was resolved.
         let Some(endpoint) = plan.endpoints.get(&provider) else { continue };
         let Some(wire) = wire_of(endpoint) else { continue };
         let reached = endpoint_of(&provider, wire, endpoint, setup.environment)?;
@@ -127,12 +131,14 @@ const VERSION_CHARS: usize = 60;
 /// When no runtime can be had.
 pub(super) fn there(plan: &Plan, checkout: &Path, environment: &Environment) -> anyhow::Result<Vec<AgentThere>> {
     let named: BTreeSet<Backend> = targets(plan).filter_map(Backend::of).collect();
+    // It stands for any agent that speaks the protocol, so only a ladder that names one says what to look for.
     let looked_for = Backend::ALL.into_iter().chain(named.contains(&Backend::Acp).then_some(Backend::Acp));
     let path = environment.raw().get(OsStr::new("PATH"));
     let programs = looked_for.map(|backend| {
         let own = plan.agents.get(backend.as_str());
         (backend, hosted::program_of(backend, own, path, checkout).ok())
     });
+    // An agent that the ladder names is shown when it is missing, too. Any other only where it is there.
     let programs: Vec<_> = programs.filter(|(_, program)| !named.is_empty() || program.is_some()).collect();
     if programs.is_empty() {
         return Ok(Vec::new());
@@ -140,6 +146,7 @@ pub(super) fn there(plan: &Plan, checkout: &Path, environment: &Environment) -> 
     let keys: Vec<String> = plan.endpoints.values().filter_map(|endpoint| endpoint.key_var.clone()).collect();
     let env = child_environment(environment.raw(), &[], &keys).map_err(|error| Failure::usage(error.to_string()))?;
     let hosting = Setup::new(checkout, environment, Some(plan), None);
+    // Without agents in the ladder nothing has to be confined, and keys may be missing.
     let hosting = if named.is_empty() { None } else { hosting.bare_hosting(plan, None).ok() };
     super::setup::block_on(async {
         let mut found = Vec::new();
@@ -177,6 +184,7 @@ async fn version_within(
     env: &BTreeMap<OsString, OsString>,
     checkout: &Path,
 ) -> Option<String> {
+    // An agent may write settings on its first start, and the user's own home must not get them.
     let home = tempfile::tempdir().ok()?;
     let mut env = env.clone();
     hosted::at_home(&mut env, home.path());
@@ -187,6 +195,7 @@ async fn version_within(
         env,
         stdin: Vec::new(),
         timeout: limit,
+        // A version stands in the first line. More is a broken program's output.
         keep: 4_096,
         merge_stderr: false,
         memory_mb: None,

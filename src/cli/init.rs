@@ -108,6 +108,7 @@ pub fn workflow(options: &Options) -> String {
         Schedule::No => text,
         Schedule::HalfHourly => {
             let triggered = text.replacen("\non:\n", &format!("\non:\n{SCHEDULE}"), 1);
+            // The job is put behind the last line, and a template ends with a line end.
             format!("{}\n\n{RESUME}", triggered.trim_end())
         }
     }
@@ -159,6 +160,7 @@ fn it(paths: &[&str]) -> &'static str {
 /// # Errors
 /// [`InitError::Exists`] before anything is written. [`InitError::Write`] when the file system refuses.
 pub fn write(root: &Path, overwrite: Overwrite, options: &Options) -> Result<String, InitError> {
+    // Read before anything is written, so that our own new files are not taken for the project's CI.
     let ci = ci::read(&workflow_files::all(root));
     let known = (&ci, options.action.as_ref());
     let workflow = fill::fill(&workflow(options), known, HEAD_SHA, Some(LET_IN));
@@ -167,6 +169,7 @@ pub fn write(root: &Path, overwrite: Overwrite, options: &Options) -> Result<Str
         (overwrite, &again(options)),
         &[(WORKFLOW_PATH, workflow.as_str()), (REVIEW_PATH, REVIEW), (CONFIG_PATH, CONFIG)],
     )?;
+    // The command that adds a schedule repeats all that was given, or it would take the other parts out again.
     let scheduled = Options { schedule: Schedule::HalfHourly, ..options.clone() };
     let scheduled = (options.schedule == Schedule::No).then(|| again(&scheduled));
     let next = next::steps(&ci, options.action.as_ref(), scheduled.as_deref(), &again(options));
@@ -217,6 +220,7 @@ fn put_all(
     (overwrite, again): (Overwrite, &str),
     files: &[(&'static str, &str)],
 ) -> Result<(), InitError> {
+    // Only a repository has a top. In a folder without one the files can still be moved later.
     if let Some(top) = place::top(root).filter(|top| *top != root) {
         return Err(InitError::BelowTop(top.to_owned()));
     }

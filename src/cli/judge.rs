@@ -61,6 +61,7 @@ pub(super) fn run(args: JudgeArgs, environment: &Environment) -> anyhow::Result<
     let JudgeArgs { base, head, format, fail_on_remarks, tests } = args;
     let resolved = plan::resolve_to_judge(tests, environment)?;
     let (found, signal) = setup::block_on(judge(resolved, Named { base, head }, format, environment))?;
+    // The shell's code for an end by a signal: whatever was found by then is not complete.
     Ok(signal.and_then(|signal| u8::try_from(signal + 128).ok()).unwrap_or_else(|| exit_code(&found, fail_on_remarks)))
 }
 
@@ -74,6 +75,7 @@ async fn judge(
     let plan::Resolved { plan, checkout, context, .. } = resolved;
     plan.warnings.iter().for_each(|warning| super::say(&format!("⚠ {warning}")));
     let (wish, comment_key) =
+        // Taken before the plan loses its wish for comments below.
         (plan.github.comment, context.as_ref().map(|context| commenting::key(&plan, &context.run)));
     // The run's own clerk has nothing to tell here.
     let plan = Plan { audit: None, github: GithubPlan { comment: Comment::Off, ..plan.github.clone() }, ..plan };
@@ -87,9 +89,11 @@ async fn judge(
     let (test_command, framework) = work::test_command(&plan, &folder)?;
     let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
     let workspace = setup.open_workspace(&plan, &test_command, None).await?;
+    // Before the snapshot, or the files that a killed judge left would be taken for the person's own.
     if workspace.go_back().await? {
         super::say("⚠ an earlier judge was killed here; the files that it had changed are restored");
     }
+    // Where a commit is judged the files here must be clean anyway.
     if let Some(notice) = left_behind::notice(&checkout, environment).filter(|_| named.head.is_none()) {
         super::say(&format!("⚠ {}", notice.line()));
     }
@@ -104,14 +108,17 @@ async fn judge(
     }
     let state = RunState::new(RunId::random(), plan, test_command, framework);
     let prepared = setup.prepare(workspace.clone(), &state, &[])?;
+    // In memory: a judgement begins no run that anybody resumes.
     let mut store = setup.open_store(None)?;
     let started = run::started(&state, &folder, &setup);
     let begun = store.begin_run(&started, std::process::id(), &serde_json::to_string(&state)?);
     begun.map_err(|error| setup::audit_failure(&error))?;
     let mut journal = Journal::new(store, carry::watched(progress(environment), environment));
     let world = setup.world(&state, &prepared);
+    // Recorded before the first test changes the tree, so that a killed judge can be undone by the next one.
     workspace.keep_way_back(&mine)?;
     let found = lifecycle::judge_change(world, &mut journal, &state, &ends).await;
+    // Whatever came of it: the person gets their files back before they are told.
     workspace.go_back().await?;
     let signal = match prepared.stops.stop.raised() {
         Some(StopCause::Signal(signal)) => Some(signal),
@@ -146,6 +153,7 @@ fn tell(found: &Finding, format: Form, environment: &Environment, setup: &Setup<
     };
     let said = setup.redactor.redact(&said).into_owned();
     let Some(step) = Step::of(environment) else { return super::print(&said).map(drop) };
+    // The output of tests is in it, and the runner reads commands from it.
     super::print(&if format == Form::Json { said } else { step.inert(&said) })?;
     let summary = setup.redactor.redact(&finding::markdown(found)).into_owned();
     for warning in step.judged(&summary, found.standing) {
@@ -203,12 +211,14 @@ async fn ends(
     let (head_commit, head) = match &named.head {
         None => (here.clone(), (mine.clone(), WORKING_TREE.to_owned())),
         Some(name) => {
+            // The tests run in this tree, so edits would become a part of the commit that is judged.
             if !revisions.is_clean().await.map_err(unreadable)? {
                 return Err(Failure::usage(
                     "--head judges a commit, and files here differ from the commit that is checked out\n→ Fix: commit or stash them, or leave out --head to judge the files as they are",
                 ));
             }
             let commit = revisions.commit(name).await.map_err(unreadable)?;
+            // Only paths that differ are read from git, so that a large repository costs little.
             let paths = revisions.changed_between(&here, &commit).await.map_err(unreadable)?;
             let tree = workspace.as_in_commit(mine, revisions, &commit, &paths).await.map_err(unreadable)?;
             (commit.clone(), (tree, short(&commit)))
@@ -216,9 +226,11 @@ async fn ends(
     };
     let base_commit = base(revisions, &named, &head_commit, context).await?;
     let mut paths = revisions.changed_between(&base_commit, &head_commit).await.map_err(unreadable)?;
+    // The change of a working tree is that of its commits and of all that is not committed.
     if named.head.is_none() {
         paths.extend(revisions.changed_here(&base_commit).await.map_err(unreadable)?);
     }
+    // Built over the head: untracked files such as installed packages stay in both trees.
     let base_tree = workspace.as_in_commit(&head.0, revisions, &base_commit, &paths).await.map_err(unreadable)?;
     Ok(Ends { base: (base_tree, short(&base_commit)), head })
 }
@@ -233,6 +245,7 @@ async fn base(
     if let Some(name) = &named.base {
         return revisions.commit(name).await.map_err(unreadable);
     }
+    // The event's own base is the one that reviewers see. The main branch here may be older or newer.
     let of_event = context.and_then(|context| match &context.pull_request {
         PullRequestRef::Known(pull) => Some(pull.base_sha.0.clone()),
         PullRequestRef::None | PullRequestRef::Number(_) | PullRequestRef::Head => None,
@@ -246,6 +259,7 @@ async fn base(
         })?,
     };
     let commit = revisions.commit(&branch).await.map_err(unreadable)?;
+    // Not the tip of the branch: what others merged meanwhile is no part of this change.
     let found = revisions.merge_base(&commit, head).await.map_err(unreadable)?;
     found.ok_or_else(|| Failure::usage(format!("{branch} and the change have no commit in common here{FETCH_ALL}")))
 }

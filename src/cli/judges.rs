@@ -54,6 +54,7 @@ pub(super) fn checks(plan: &Plan, folder: &Path) -> Vec<Check> {
 pub(super) fn rules(checkout: &Path, plan: &Plan, test_command: &str, red_ci: Option<&RedCi>) -> PathRules {
     let folder = plan.working_directory.as_deref();
     let beside = plan.test.commands.iter().map(|named| (folder, named.run.as_str()));
+    // The commands of failed CI steps start at the top, whatever the working directory of the tests is.
     let failed = red_ci.map(RedCi::commands).unwrap_or_default();
     let checks: Vec<(Option<&str>, &str)> = beside.chain(failed.into_iter().map(|run| (None, run))).collect();
     let mut protected = plan.safety.protected_paths.clone();
@@ -62,6 +63,7 @@ pub(super) fn rules(checkout: &Path, plan: &Plan, test_command: &str, red_ci: Op
     for (folder, command) in named.iter().chain(&checks) {
         protected.extend(scripts_in(checkout, *folder, command));
     }
+    // Without checks beside the tests no linter judges, and its configuration may be edited.
     if !checks.is_empty() {
         protected.extend(CONFIGURATION.map(|glob| format!("**/{glob}")));
     }
@@ -74,6 +76,8 @@ pub(super) fn rules(checkout: &Path, plan: &Plan, test_command: &str, red_ci: Op
 fn scripts_in(checkout: &Path, folder: Option<&str>, command: &str) -> Vec<String> {
     let folder = Path::new(folder.unwrap_or_default());
     let scripts = scripts::scripts_of(command).into_iter().map(|name| folder.join(name));
+    // Words that name no file are arguments or programs of the system.
     let here = scripts.filter(|path| checkout.join(path).is_file());
+    // A name such as `test[1].sh` would be a pattern that protects another file.
     here.map(|path| globset::escape(&path.to_string_lossy())).collect()
 }

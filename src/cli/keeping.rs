@@ -17,6 +17,7 @@ impl Setup<'_> {
     pub(super) fn streams(&self, state: &RunState) -> Option<Arc<Streams>> {
         state.plan.audit.as_ref()?;
         let home = self.environment.state_home(self.checkout);
+        // Here, since a run that begins is the only one that adds to them.
         streams::prune(&home);
         Some(Arc::new(Streams::of_run(&home.join(state.run_id.short()), Arc::clone(&self.redactor))))
     }
@@ -30,6 +31,7 @@ impl Setup<'_> {
     pub(super) fn beside(&self, log: Option<&str>) -> PathBuf {
         let beside = log.map(|configured| locate(configured, self.checkout, self.environment).shown);
         let folder = beside.and_then(|shown| shown.parent().map(Path::to_owned));
+        // A patch must be kept somewhere: without a log it is all that is left of the change.
         folder.unwrap_or_else(|| self.checkout.join(DEFAULT_KEEP))
     }
 

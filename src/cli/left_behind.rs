@@ -55,6 +55,7 @@ impl Pulse {
 
 impl EventSink for Pulse {
     fn emit(&mut self, _event: &Event) {
+        // At each event too: the second between two beats may be the last of a process that is killed.
         self.0.beat();
     }
 }
@@ -95,6 +96,7 @@ impl Notice {
         let files: Vec<String> = killed.left.iter().chain(&killed.mixed).cloned().collect();
         let (count, short, log) = (files.len(), killed.writer.run.short(), &killed.writer.log);
         let plural = if count == 1 { "" } else { "s" };
+        // The command is shown as short as it can be: a log at its usual place needs no flag.
         let found_anyway = plan::audit_path(None, environment, checkout) == *log;
         let log = if found_anyway { String::new() } else { format!(" --audit-db {}", quote_path(log)) };
         let since = if killed.mixed.is_empty() {
@@ -125,6 +127,7 @@ impl Notice {
 /// Files that a killed run left in a checkout, for commands that only look. `None` where there are none.
 pub(super) fn notice(checkout: &Path, environment: &Environment) -> Option<Notice> {
     let trees = setup::trees_folder(checkout, environment);
+    // It takes no lock: `check` must not disturb a run that is at work here.
     let left = look_for_left_behind(checkout, &trees).ok().flatten()?;
     let killed = killed(left, checkout, environment).filter(Killed::left_something)?;
     Some(Notice::of(&killed, checkout, environment))
@@ -151,6 +154,7 @@ pub(super) async fn settle(workspace: &Workspace, setup: &Setup<'_>, discard: Di
         (None, Discard::Yes) => super::say("There is no killed run here to discard; a new one starts"),
         (None, Discard::No) => {}
     }
+    // From here on the files are as the person has them, and the new run notes its own writes.
     workspace.forget_writes();
     Ok(())
 }
@@ -162,6 +166,7 @@ pub(super) async fn settle(workspace: &Workspace, setup: &Setup<'_>, discard: Di
 pub(super) async fn refuse_others(workspace: &Workspace, setup: &Setup<'_>, run: &RunId) -> anyhow::Result<()> {
     let left = workspace.left_behind().await.map_err(|error| Failure::usage(error.to_string()))?;
     let Some(left) = left.filter(|left| left.writer.run != *run) else { return Ok(()) };
+    // Several killed runs can follow each other. One whose files are in order is in nobody's way.
     let found = killed(left, setup.checkout, setup.environment).filter(Killed::left_something);
     found.map_or(Ok(()), |killed| Err(in_the_way(&killed, setup)))
 }
@@ -177,6 +182,7 @@ fn in_the_way(killed: &Killed, setup: &Setup<'_>) -> anyhow::Error {
 fn killed(left: LeftBehind, checkout: &Path, environment: &Environment) -> Option<Killed> {
     let LeftBehind { writer, written: mut changed, meanwhile, mut mixed, mut later } = left;
     let reader = Reader::open(&setup::locate(&writer.log, checkout, environment)).ok()?;
+    // The log's lock tells: a run that a process still holds is alive, even where it was long silent.
     let run = reader.load_run(&writer.run).ok().filter(|run| run.status == RunStatus::Interrupted)?;
     // Before the baseline stands, only the tests as they were have run: what they leave is nobody's change.
     match lifecycle::load(&run).ok().filter(|state| state.baseline.is_some()) {
@@ -185,6 +191,8 @@ fn killed(left: LeftBehind, checkout: &Path, environment: &Environment) -> Optio
             changed.extend(meanwhile.into_iter().filter(|file| !is_by_product(file)));
             mixed.retain(|file| !is_by_product(file));
             later.retain(|file| !is_by_product(file));
+            // An agent writes files itself, so nothing tells its late changes from a person's. They count as its own and a
+            // person's.
             if lifecycle::had_agent_at_work(&run.events) {
                 mixed.append(&mut later);
             }
@@ -214,6 +222,7 @@ async fn throw_away(workspace: &Workspace, setup: &Setup<'_>, killed: &Killed) -
         format!("restored: {}", named(&files))
     };
     super::say(&format!("Run {} is discarded; {back}", writer.run.short()));
+    // Changes of a person that were put back with the run's are kept as a patch, so that nothing of theirs is lost.
     let taken = workspace.take_theirs();
     if !taken.put_back.is_empty() {
         let keep = setup.beside(Some(&writer.log));

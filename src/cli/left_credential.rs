@@ -19,6 +19,7 @@ pub(super) fn left_in(environment: &Environment, checkout: &Path, url: &str) -> 
 /// Whether checkout left a token that is not the job's own: its pushes start CI.
 pub(super) fn left_is_given(environment: &Environment, checkout: &Path) -> bool {
     let left = left_in(environment, checkout, server(environment)).and_then(|left| left.token);
+    // Checkout leaves the job's own token unless it is given another, and pushes of that one start no CI.
     left.is_some_and(|left| !forge::is_jobs_own(environment, &left))
 }
 

@@ -31,6 +31,7 @@ impl EventSink for Lines {
 
     fn emit(&mut self, event: &Event) {
         let lines = self.stream.lines(event, self.at.as_ref());
+        // One lock for all lines of an event, so that no other output comes between them.
         let mut out = std::io::stdout().lock();
         // Nobody may read any longer; the run goes on all the same.
         let _closed = out.write_all(lines.as_bytes()).and_then(|()| out.flush());

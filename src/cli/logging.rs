@@ -37,6 +37,7 @@ impl Log {
         let Some(targets) = wanted(verbosity, variables.get(VARIABLE))? else { return Ok(Self::default()) };
         // Until the plan tells which variables hold keys, their names do.
         let redactor = Arc::new(RwLock::new(Arc::new(Redactor::new(&variables.secrets()))));
+        // The lines are redacted as plain text. A colour in the middle of a key would hide it.
         let lines = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(Lines(Arc::clone(&redactor)));
         let begun = tracing_subscriber::registry().with(lines).with(targets).try_init();
         begun.map_err(|error| Failure::usage(format!("the log cannot be started: {error}")))?;
@@ -46,6 +47,7 @@ impl Log {
     /// Takes the secrets of the run out of what comes from now on.
     pub(super) fn learn(&self, redactor: &Arc<Redactor>) {
         if let Some(known) = &self.0 {
+            // A thread that panicked while it held the lock must not end the log for all others.
             *known.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(redactor);
         }
     }
@@ -64,6 +66,7 @@ fn wanted(verbosity: u8, directives: Option<&str>) -> anyhow::Result<Option<Targ
 }
 
 fn parsed(directives: &str) -> anyhow::Result<Targets> {
+    // `info,,` with an empty place is a slip of the pen, and no error.
     let words = directives.split(',').map(str::trim).filter(|word| !word.is_empty());
     // A lone word that is no level would be taken for the name of a crate, and nothing would be logged.
     for odd in words.clone().filter(|word| is_odd(word)) {
@@ -74,6 +77,7 @@ fn parsed(directives: &str) -> anyhow::Result<Targets> {
     }
     let ours = words.map(|word| {
         let is_level = !word.contains('=') && word.parse::<LevelFilter>().is_ok();
+        // The filter would let a lone level through for every library. Here it is about upshift alone.
         match word.strip_prefix(OURS) {
             _ if is_level => format!("{OURS}={word}"),
             Some(part) if part.starts_with("::") => format!("{word},{ENGINE}{part}"),
@@ -117,6 +121,7 @@ struct Line {
 
 impl Write for Line {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // The formatter writes a line in pieces, and a key could lie across two of them.
         self.text.extend_from_slice(bytes);
         Ok(bytes.len())
     }
@@ -137,6 +142,7 @@ impl Drop for Line {
 fn safe(text: &[u8], redactor: &Redactor) -> String {
     let text = String::from_utf8_lossy(text);
     let text = text.replace(ENGINE, OURS);
+    // The formatter's own line end would otherwise be shown as a sign.
     let line = plain::line(&redactor.redact(text.trim_end()));
     inert_lines(&redactor.redact(&line)).trim_end().to_owned()
 }

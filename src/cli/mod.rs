@@ -207,8 +207,10 @@ pub fn main() -> ExitCode {
         Err(error) => return not_parsed(&error, &environment),
     };
     let environment = environment.with_flags(cli.console);
+    // Only these tell the page of a job how they ended. `report` in a job is somebody's own step.
     let runs = matches!(cli.command, Command::Run(_) | Command::Resume(_) | Command::Gate { .. } | Command::Judge(_));
     let step = step::Step::of(&environment).filter(|_| runs);
+    // Behind the flags, which may ask for it, and before anything that could be worth a line.
     let logging = environment.clone().logging();
     let code = logging.and_then(|environment| dispatch(cli.command, &environment)).unwrap_or_else(|error| {
         let failure = error.downcast::<Failure>().unwrap_or_else(|error| Failure {
@@ -216,6 +218,7 @@ pub fn main() -> ExitCode {
             code: EXIT_INTERNAL,
             harmless: false,
         });
+        // The message stands in the log as well as in the summary: some read only one of them.
         say(&wrap(&failure.message, environment.console().columns(Stream::Err)));
         step.map_or(failure.code, |step| step.failed(&failure))
     });
@@ -235,11 +238,13 @@ fn not_parsed(error: &clap::Error, environment: &Environment) -> ExitCode {
     // Where even that cannot be printed, the exit code still says it.
     drop(error.print());
     let code = u8::try_from(error.exit_code()).unwrap_or(EXIT_USAGE);
+    // The first word is the command or a global flag's value. A wrong guess only leaves the summary empty.
     let mut words = std::env::args_os().skip(1).filter(|word| !word.to_string_lossy().starts_with('-'));
     let runs = words.next().is_some_and(|word| ["run", "resume", "gate", "judge"].iter().any(|one| word == *one));
     let step = step::Step::of(environment).filter(|_| runs && error.use_stderr());
     if let Some(step) = step {
         let text = error.render().to_string();
+        // The usage below the mistake fills a page that has room for a sentence.
         let message = text.trim_start_matches("error: ").lines().take_while(|line| !line.starts_with("Usage:"));
         let message = message.filter(|line| !line.trim().is_empty()).map(str::trim).collect::<Vec<_>>().join("; ");
         return ExitCode::from(step.failed(&Failure { message, code, harmless: false }));
@@ -248,6 +253,7 @@ fn not_parsed(error: &clap::Error, environment: &Environment) -> ExitCode {
 }
 
 fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
+    // Before all commands, so that a worker never outlives the process that started it.
     tasks::follow_parent(environment)?;
     match command {
         Command::Run(WhenNamed(args)) => run_or_work(*args, environment),
@@ -296,6 +302,7 @@ fn check_plan(flags: plan::Flags, environment: &Environment) -> anyhow::Result<u
         Err(error) => return Err(without_model(error, flags, environment)?),
     };
     let ends = retirement::notices(&plan, environment, retirement::NOTICE_DAYS);
+    // These are no faults of the configuration, and still the first thing a person should read.
     plan.warnings.extend(ends);
     plan.warnings.extend(left_behind::notice(&checkout, environment).map(|notice| notice.line()));
     let form = Form::of(plan.format, "upshift check")?;
@@ -312,11 +319,14 @@ fn check_plan(flags: plan::Flags, environment: &Environment) -> anyhow::Result<u
 fn without_model(error: anyhow::Error, flags: plan::Flags, environment: &Environment) -> anyhow::Result<anyhow::Error> {
     let is_that = error.downcast_ref::<Failure>().is_some_and(|failure| failure.message.starts_with(NO_MODEL));
     if is_that && let Ok(plan::Resolved { plan, checkout, .. }) = plan::resolve_without_ladder(flags, environment) {
+        // A missing key is the most common mistake of a first try. All else can be shown to be right.
         let known = tests_of(&plan, &checkout)?;
+        // A document for programs would claim to be the whole plan.
         if Form::of(plan.format, "upshift check")? == Form::Text {
             print_set(&check::render_without_ladder(&plan, known.as_ref()), environment.console())?;
         }
     }
+    // The exit code stays that of the error: nothing that was shown makes a run possible.
     Ok(error)
 }
 

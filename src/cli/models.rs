@@ -45,6 +45,7 @@ pub(super) fn connect(
                 endpoint.connect(&http, clock).map_err(|error| Failure::usage(error.to_string()))?
             }
             None => {
+                // The tape may lie in the checkout, where a run would otherwise take it for somebody's change.
                 recordings(plan).for_each(|path| workspace.spare_own(&from_here(setup.checkout, path)));
                 Box::new(played_cassettes(plan, setup, past)?)
             }
@@ -52,6 +53,7 @@ pub(super) fn connect(
         providers.insert(name.clone(), provider);
     }
     if let Some(tape) = tape(plan, setup, past, Arc::clone(workspace))? {
+        // Around all providers, so that one tape holds the calls in the order in which they were made.
         providers = providers.into_iter().map(|(name, provider)| (name, tape.wrap(provider))).collect();
     }
     Ok(Providers(providers))
@@ -61,6 +63,7 @@ pub(super) fn connect(
 fn tape(plan: &Plan, setup: &Setup<'_>, past: &[Event], workspace: Arc<Workspace>) -> anyhow::Result<Option<Tape>> {
     let Some(path) = &plan.record else { return Ok(None) };
     let (path, redactor) = (from_here(setup.checkout, path), Arc::clone(&setup.redactor));
+    // A run that was killed goes on with its tape. Beginning anew would lose the replies that were paid.
     let begun = !past.is_empty() && path.exists();
     let told = move |tape: &Path| workspace.spare_own(tape);
     let tape = if begun { Tape::reopen(&path, redactor, told) } else { Tape::create(&path, redactor, told) };
@@ -70,6 +73,7 @@ fn tape(plan: &Plan, setup: &Setup<'_>, past: &[Event], workspace: Arc<Workspace
 /// The plan's recordings, those calls skipped that the run made already.
 fn played_cassettes(plan: &Plan, setup: &Setup<'_>, past: &[Event]) -> anyhow::Result<Cassettes> {
     let cassettes = opened(plan, setup.checkout, false)?;
+    // A resumed run replays those from its log, so the cassette stands behind them.
     past.iter().filter_map(played).for_each(|target| cassettes.skip(target));
     Ok(cassettes)
 }
@@ -93,6 +97,7 @@ pub(super) async fn learn_served(plan: &mut Plan, setup: &Setup<'_>) {
     for (target, known) in &plan.facts.0 {
         let Some(endpoint) = plan.endpoints.get(&target.provider) else { continue };
         let Some(wire @ endpoint::Wire::Ollama) = wire_of(endpoint) else { continue };
+        // A missing key is told where the model is connected, and here it would only stop a notice.
         let Ok(endpoint) = endpoint_of(&target.provider, wire, endpoint, setup.environment) else { continue };
         let clock: Arc<dyn Clock> = setup.clock.clone();
         if let Ok(served) = ollama::ask(endpoint, target, &http, clock).await {
@@ -131,6 +136,7 @@ pub(super) fn endpoint_of(
 /// The cassette whose reply to this call the run has had already. A call that was lost or cut had none yet.
 fn played(event: &Event) -> Option<&ModelId> {
     let Event::CallSettled(receipt) = event else { return None };
+    // A cassette gives such a reply again, as a vendor would be asked again.
     let answered = !matches!(receipt.status, CallStatus::Lost | CallStatus::Aborted);
     (answered && receipt.target.provider == CASSETTE).then_some(&receipt.target)
 }
@@ -165,6 +171,7 @@ fn recordings(plan: &Plan) -> impl Iterator<Item = &str> {
 pub(super) fn learn_cassettes(plan: &mut Plan, checkout: &Path, may_be_absent: bool) -> anyhow::Result<()> {
     let cassettes = opened(plan, checkout, may_be_absent)?;
     let known: Vec<_> =
+        // Recorded prices beat the catalogue's: the costs shown are those of the recording.
         targets(plan).filter_map(|target| Some((target.clone(), cassettes.model_info(target)?))).collect();
     plan.facts.0.extend(known);
     Ok(())

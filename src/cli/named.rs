@@ -12,6 +12,7 @@ pub(super) struct WhenNamed<T>(pub Box<T>);
 
 impl<T: Args> Args for WhenNamed<T> {
     fn augment_args(command: Command) -> Command {
+        // clap asks for the arguments once the command is named, so the others are never built.
         command.defer(|command| described(command, T::augment_args))
     }
 
@@ -40,5 +41,6 @@ fn described(command: Command, augment: fn(Command) -> Command) -> Command {
     // What every command has stands at the end of its help.
     let common: Vec<_> = command.get_arguments().map(|argument| argument.get_id().clone()).collect();
     let command = augment(command).about(Resettable::from(about)).long_about(Resettable::from(long_about));
+    // An argument that is touched again moves behind those that were added meanwhile.
     common.into_iter().fold(command, |command, id| command.mut_arg(id, |argument| argument))
 }

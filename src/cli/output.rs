@@ -40,6 +40,7 @@ impl Failure {
 pub(super) fn print(text: &str) -> anyhow::Result<u8> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // A full disk is told, since a report that is cut would look like a short one.
         Err(error) if !nobody_reads(&error) => Err(Failure::usage(format!(
             "standard output could not be written: {error}\n→ Fix: make room there, or send it elsewhere"
         ))),
@@ -55,6 +56,7 @@ pub(super) fn print_set(text: &str, console: Console) -> anyhow::Result<u8> {
 /// Writes a message to standard error, where nothing in it is a command to a runner. A failure to write is ignored, because nobody could be
 /// told.
 pub(super) fn say(message: &str) {
+    // One call for all lines, so that messages of two threads do not mix within one.
     let _closed = writeln!(std::io::stderr().lock(), "{}", inert_lines(message));
 }
 
@@ -70,6 +72,7 @@ fn nobody_reads(error: &std::io::Error) -> bool {
         let out = rustix::fs::fstat(rustix::stdio::stdout());
         let is_device = out
             .is_ok_and(|out| rustix::fs::FileType::from_raw_mode(out.st_mode) == rustix::fs::FileType::CharacterDevice);
+        // A terminal that hung up answers each write with EIO. The same error on a file is a broken disk.
         is_device && error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error())
     };
     error.kind() == std::io::ErrorKind::BrokenPipe || hung_up()

@@ -30,6 +30,7 @@ fn of_server(server: &McpServer, checkout: &Path, environment: &Environment) -> 
     let name = format!("mcp__{}", server.name);
     let variables = server.env.iter().chain(server.headers.values());
     let unset = unset(variables, environment);
+    // A server at an address has no program here. `doctor --online` asks whether its host answers.
     if let Some(url) = &server.url {
         return ToolsThere { name, what: url.clone(), trouble: unset, url: Some(url.clone()) };
     }
@@ -68,11 +69,14 @@ fn unset<'v>(mut variables: impl Iterator<Item = &'v String>, environment: &Envi
 pub(super) async fn reached(url: &str, plan: &Plan, environment: &Environment) -> Result<String, String> {
     // A placeholder stands behind the host, which alone is asked.
     let mut url = Url::parse(&url.replace(['{', '}'], "_")).map_err(|error| error.to_string())?;
+    // Asking the real address could do what the tool does, such as order something.
     url.set_path("/");
     url.set_query(None);
     let outward = Outward::to(http_client::http(environment), &plan.agent.tool_hosts);
+    // No body and no key: it is only seen whether somebody answers.
     let request = Request::head(url.as_str()).body(Vec::new()).map_err(|error| error.to_string())?;
     match tokio::time::timeout(PATIENCE, outward.send(request)).await {
+        // Any answer will do, a refusal as well: the request had no key.
         Ok(Ok(answer)) => Ok(format!("its host answers ({})", answer.status())),
         Ok(Err(error)) => Err(format!("its host cannot be reached: {error}")),
         Err(_elapsed) => Err(format!("its host did not answer within {} s", PATIENCE.as_secs())),

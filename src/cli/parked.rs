@@ -14,6 +14,7 @@ const ISSUES: &str = "issues";
 /// Whether a job goes on with the runs of pull requests, not with one of its own: always where the clock started it, and, where there is
 /// no log, where a click did, or the end of what a run may be blocked on.
 pub(super) fn is_wanted(context: &CiContext, has_log: bool) -> bool {
+    // A run may be blocked on another pull request or on an issue, and its end frees it.
     let is_an_end = context.event == EventKind::PullRequest || context.event.as_str() == ISSUES;
     let is_an_end = is_an_end && context.action.as_deref() == Some("closed");
     let is_a_click = context.event == EventKind::WorkflowDispatch;
@@ -39,6 +40,7 @@ pub(super) async fn resume(context: &CiContext, environment: &Environment) -> an
         github: &github,
         identity: &identity,
         workflow,
+        // The configuration is not read here: it is that of each run, and this job has none of its own.
         skip_label: environment.get(Setting::SkipLabel.env()).unwrap_or(DEFAULT_SKIP_LABEL),
         now: u64::try_from(super::stop_sources::clock(environment).unix_ms() / 1_000).unwrap_or(0),
     };
@@ -49,6 +51,7 @@ pub(super) async fn resume(context: &CiContext, environment: &Environment) -> an
     let mut code = EXIT_SUCCESS;
     for (due, what) in &taken {
         super::say(&told(due, what));
+        // The others are still tried, and the job fails at its end so that somebody looks.
         if matches!(what, Taken::Failed(_)) {
             code = EXIT_NOT_FIXED;
         }

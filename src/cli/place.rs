@@ -11,12 +11,14 @@ const MISNAMED: [&str; 6] =
 
 /// The top of the repository that holds a folder. `None` outside of every repository.
 pub(super) fn top(folder: &Path) -> Option<&Path> {
+    // In a worktree or a submodule `.git` is a file, so that a folder is not asked for.
     folder.ancestors().find(|above| above.join(".git").exists())
 }
 
 /// The warning about a configuration at the top of the repository that is not read in a folder below.
 pub(super) fn unread_configuration(folder: &Path) -> Option<String> {
     let top = top(folder).filter(|top| *top != folder)?;
+    // A project in a subfolder may have a configuration of its own, and then nothing is unread.
     let is_unread = top.join(DEFAULT_CONFIG_PATH).exists() && !folder.join(DEFAULT_CONFIG_PATH).exists();
     let below = quote_path(&folder.strip_prefix(top).unwrap_or(folder).display().to_string());
     is_unread.then(|| {
@@ -35,6 +37,7 @@ pub(super) fn misnamed_configuration(folder: &Path, ladder: Option<&str>) -> Opt
     if folder.join(DEFAULT_CONFIG_PATH).exists() {
         return None;
     }
+    // `--tiers upshift.yml` reads it as a ladder, so it is no misnamed configuration.
     let is_ladder = |name: &str| ladder.is_some_and(|ladder| folder.join(ladder) == folder.join(name));
     let found = MISNAMED.into_iter().find(|name| folder.join(name).is_file() && !is_ladder(name))?;
     Some(format!("{found} is not read → Fix: rename it to {DEFAULT_CONFIG_PATH}, or name it with --config"))

@@ -170,6 +170,7 @@ impl Flags {
 
 /// The form that flag or variable ask for. Text where they ask for none that is known, which is an error when they are resolved.
 pub(super) fn format(flags: &Flags, environment: &Environment) -> Format {
+    // Before the configuration is resolved: a mistake in it must come in the form that was asked for.
     let asked = flags.format.as_deref().or_else(|| environment.get(Setting::Format.env()));
     asked.and_then(|word| Format::from_word(word.trim())).unwrap_or(Format::Text)
 }
@@ -192,6 +193,7 @@ pub(super) struct Resolved {
 /// # Errors
 /// [`Failure`] with exit code 2, or as [`refuse`].
 pub(super) fn refuse_to_start(resolved: &Resolved) -> anyhow::Result<()> {
+    // A warning is not enough where money is spent: the file that is not read may hold the cap.
     if let Some(why) = &resolved.unread {
         return Err(Failure::usage(why.clone()));
     }
@@ -211,6 +213,7 @@ pub(super) fn resolve(flags: Flags, environment: &Environment) -> anyhow::Result
 /// # Errors
 /// As [`resolve`], for what is left.
 pub(super) fn resolve_without_ladder(flags: Flags, environment: &Environment) -> anyhow::Result<Resolved> {
+    // Both would be resolved to a ladder, and need a key.
     let mut settings = Flags { model: None, tiers: None, ..flags }.settings();
     settings.set(Setting::Tiers, Some(NO_LADDER.to_owned()));
     resolve_settings(settings, environment, current_dir()?)
@@ -223,6 +226,7 @@ pub(super) fn resolve_without_ladder(flags: Flags, environment: &Environment) ->
 pub(super) fn resolve_to_judge(flags: TestFlags, environment: &Environment) -> anyhow::Result<Resolved> {
     let mut settings = Flags::from(flags).settings();
     settings.set(Setting::Tiers, Some(NO_LADDER.to_owned()));
+    // A judgement has no run to resume, and a log in the checkout would be a file beside the change.
     settings.set(Setting::NoAudit, Some("true".to_owned()));
     resolve_behind(gate::refusal_to_judge, settings, environment, current_dir()?)
 }
@@ -254,6 +258,7 @@ pub(super) fn resolve_gateway(
     let checkout = current_dir()?;
     let context =
         context::read(environment).map_err(|error| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {error}")))?;
+    // Before the configuration is read: for such an event even the files are somebody else's.
     if let Some(why) = gate::refusal(context.as_ref()) {
         return Err(Failure::refused(&why));
     }
@@ -289,10 +294,12 @@ fn resolve_behind(
         return Err(Failure::refused(&why));
     }
     let files = Files::of(context.as_ref(), environment, &checkout)?;
+    // A file that was named is meant, wherever it lies.
     let named = flags.get(Setting::Config).is_some() || environment.get(Setting::Config.env()).is_some();
     let ladder = flags.get(Setting::Tiers).or_else(|| environment.get(Setting::Tiers.env())).map(str::to_owned);
     let mut sources = gather(flags, environment, &files);
     sources.build.default_push =
+        // On a branch without a pull request the fix is proposed, instead of being pushed onto it.
         context.as_ref().map(|context| if context.is_about_a_pull_request() { Push::Commit } else { Push::Pr });
     let is_woken = context.as_ref().is_some_and(|context| waiting::is_woken(context, environment));
     sources.build.default_wait_for = is_woken.then_some(WaitFor::Event);
@@ -300,12 +307,14 @@ fn resolve_behind(
     let mut plan =
         config::resolve(&sources, &catalogue_for_config()).map_err(|errors| Failure::usage(errors.to_string()))?;
     plan.warnings.extend(told);
+    // From a base commit the right file is read in any case.
     let is_own = !named && matches!(files, Files::Checkout(_));
     let unread = is_own.then(|| place::unread_configuration(&checkout)).flatten();
     if is_own {
         plan.warnings.extend(unread.clone());
         plan.warnings.extend(place::misnamed_configuration(&checkout, ladder.as_deref()));
     }
+    // A job that only hears of a run may have no checkout, and so no cassette.
     models::learn_cassettes(&mut plan, &checkout, is_woken)?;
     Ok(Resolved { plan, checkout, context, unread })
 }
@@ -322,12 +331,14 @@ enum Files<'a> {
 
 impl<'a> Files<'a> {
     fn of(context: Option<&CiContext>, environment: &Environment, checkout: &'a Path) -> anyhow::Result<Self> {
+        // The checkout holds the head of a pull request, which could lift its own caps.
         let Some(context) = context.filter(|context| gate::distrusts_checkout(Some(context))) else {
             return Ok(Self::Checkout(checkout));
         };
         match Base::open(context, environment, checkout)? {
             None => Ok(Self::Nowhere),
             Some(Ok(base)) => Ok(Self::Base(Box::new(base))),
+            // Going on without the file would go on without its caps.
             Some(Err(error)) => Err(unreadable(&error.to_string())),
         }
     }
@@ -348,6 +359,7 @@ impl<'a> Files<'a> {
     /// The base cannot be read (exit 6).
     fn told(&self, sources: &mut Sources, checkout: &Path) -> anyhow::Result<Option<String>> {
         let Some(NamedFile { path, content }) = sources.config_file.clone() else { return Ok(None) };
+        // Only compared, never used: a message is due where the two differ.
         let theirs = read_file(checkout, &path);
         let place = match self {
             Self::Checkout(_) => return Ok(None),
@@ -359,6 +371,7 @@ impl<'a> Files<'a> {
         }
         let is_missing = content == FileContent::Missing;
         if is_missing {
+            // A missing file that is named is an error elsewhere. At the base it only says that nothing is configured.
             sources.config_file = None;
         }
         let named = sources.setting(Setting::Config).is_some();
@@ -382,6 +395,7 @@ fn gather(flags: Settings, environment: &Environment, files: &Files<'_>) -> Sour
         tiers_file: None,
         build: Build { confinement: true, frameworks: test_run::frameworks(), ..Build::default() },
     };
+    // Flags and variables come first, since they name the files.
     sources.config_file = Some(files.read(sources.config_path()));
     let tiers = sources.tiers_path().map(|path| files.read(path));
     sources.tiers_file = tiers;
@@ -394,6 +408,7 @@ pub(super) fn faults_of_inputs(mut inputs: Settings, checkout: &Path) -> Vec<Pro
     if inputs.get(Setting::Tiers).is_none() && inputs.get(Setting::Model).is_none() {
         inputs.set(Setting::Tiers, Some(NO_LADDER.to_owned()));
     }
+    // The variables of this machine are not those of the job.
     let mut sources = gather(inputs, &Environment::default(), &Files::Checkout(checkout));
     sources.build.elsewhere = true;
     config::faults_of_flags(&sources, &catalogue_for_config())
@@ -404,6 +419,7 @@ pub(super) fn faults_of_inputs(mut inputs: Settings, checkout: &Path) -> Vec<Pro
 pub(super) fn audit_path(flag: Option<&str>, environment: &Environment, checkout: &Path) -> String {
     let mut flags = Settings::default();
     flags.set(Setting::AuditDb, flag.map(str::to_owned));
+    // `report` in a job must not follow a path that the pull request chose.
     let trusted = context::read(environment).is_ok_and(|context| !gate::distrusts_checkout(context.as_ref()));
     let files = if trusted { Files::Checkout(checkout) } else { Files::Nowhere };
     config::audit_path(&gather(flags, environment, &files))
@@ -424,7 +440,9 @@ pub(super) fn refuse(plan: &Plan) -> anyhow::Result<()> {
 
 fn read_file(checkout: &Path, path: &str) -> FileContent {
     let file = from_here(checkout, path);
+    // The size is asked first, so that a huge file is never read whole.
     match std::fs::metadata(&file) {
+        // A missing file is no error: every part of the configuration has a default.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => FileContent::Missing,
         Err(error) => FileContent::Unreadable(error.to_string()),
         Ok(meta) if meta.len() > MAX_CONFIG_BYTES => {

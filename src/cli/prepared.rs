@@ -76,6 +76,7 @@ impl Setup<'_> {
         only_hears: Option<RunFinished>,
     ) -> anyhow::Result<Prepared> {
         let folder = working_directory(self.checkout, &state.plan)?;
+        // Before anything is opened: what was asked for and cannot be given ends here, with nothing to undo.
         let mut children = self.confine(&state.plan)?;
         let place = if self.environment.in_actions() { Place::Job } else { Place::Local };
         let stops = stop_sources::listen(&self.clock, state, place)?;
@@ -89,6 +90,7 @@ impl Setup<'_> {
             false => Providers::default(),
         };
         let writer = commenting::writer(self, state, outside.as_ref(), past);
+        // Told before the first call, since a step that is killed can no longer tell it.
         if let (Some(step), Some(context)) = (Step::of(self.environment), self.context) {
             step.keep_log_as(&artifact(context, &state.run_id));
         }
@@ -130,11 +132,13 @@ impl Setup<'_> {
         match Workspace::open(self.checkout, &trees, rules).await {
             Ok(workspace) => {
                 let workspace = workspace.hiding(Arc::clone(&self.redactor));
+                // The list of tasks may lie in the checkout, and the backlog writes it while this run is at work.
                 if let Some(list) = self.environment.get(TASK_LIST) {
                     workspace.spare_list(Path::new(list));
                 }
                 Ok(Arc::new(workspace))
             }
+            // Two runs in one tree would take each other's edits for a person's.
             Err(WorkspaceError::InUse { .. }) => Err(Failure::usage(format!(
                 "another upshift is running in {}\n→ Fix: wait for it to end, or stop it. No LLM calls were made.",
                 self.checkout.display()
@@ -167,6 +171,7 @@ impl Setup<'_> {
             timeout: SETUP_TIMEOUT,
             keep: SETUP_KEEP,
             merge_stderr: true,
+            // Builds of dependencies take more than tests do, and the limit is meant for tests.
             memory_mb: None,
             confinement: setup.confinement,
         });
@@ -182,6 +187,7 @@ impl Setup<'_> {
                 timeout: Duration::from_secs(plan.test.timeout_seconds),
                 memory_mb: plan.test.memory_limit(),
                 framework: state.framework.clone(),
+                // The path is the tests', so it starts where they do.
                 junit: plan.test.junit.as_ref().map(|path| folder.join(path)),
                 confinement: tests.confinement,
                 results: self.result_files(state),
@@ -193,6 +199,7 @@ impl Setup<'_> {
             stop: stops.stop.clone(),
             wrap_up: stops.wrap_up.clone(),
             waiting: stops.waiting.clone(),
+            // The caller's own, for git and for names of folders. Tests get the confined one of `tests`.
             environment: self.environment.raw(),
             outside: outside.as_ref(),
             redactor: Arc::clone(&self.redactor),

@@ -25,11 +25,13 @@ impl Sources {
 
     /// Has a session under way report first, or at a terminal a change be judged to its end, once. Returns whether that was possible.
     pub(super) fn wrap_up(&self, signal: i32) -> bool {
+        // Once only: the second signal finds the wish and ends everything.
         let Some(wrap_up) = self.wrap_up.clone().filter(|wish| wish.wished().is_none()) else {
             return false;
         };
         let cause = StopCause::Signal(signal);
         let typed = std::io::stderr().is_terminal();
+        // Elsewhere whoever signals kills after some seconds, and a judgement takes longer than that.
         if typed && wrap_up.is_judging() {
             wrap_up.wish(cause);
             say("The model's change is judged first, then the run ends; Ctrl-C again ends it immediately.");
@@ -47,6 +49,7 @@ impl Sources {
         let sources = self.clone();
         tokio::spawn(async move {
             tokio::time::sleep(patience).await;
+            // The session may have reported in time. The run then ends by the wish alone.
             if wrap_up.is_in_session() {
                 sources.raise(cause);
             }

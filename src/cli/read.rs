@@ -59,6 +59,7 @@ pub struct ReadArgs {
 pub fn run(args: ReadArgs) -> anyhow::Result<u8> {
     let exit = args.exit_code.map(|code| Exit::Code { code });
     let known = test_run::frameworks();
+    // A misspelt name would silently be recognised from the output instead.
     if let Some(name) = args.framework.as_deref().filter(|name| !known.contains(name)) {
         let all = known.join(", ");
         return Err(Failure::usage(format!("no framework is called '{}'\n  → Fix: one of {all}", name.escape_debug())));
@@ -90,12 +91,14 @@ fn open(path: &Path) -> anyhow::Result<Box<dyn Read>> {
         ))
     };
     let mut file = File::open(path).map_err(fails)?;
+    // Opening a folder works on Unix, and only reading it fails, with words that help nobody.
     if file.metadata().map_err(fails)?.is_dir() {
         return Err(Failure::usage(format!(
             "{shown} is a folder\n  → Fix: name one log in it, or - for standard input"
         )));
     }
     let mut head = Vec::new();
+    // From a pipe nothing can be put back, so the two bytes are read first and put in front again below.
     Read::by_ref(&mut file).take(GZIP.len() as u64).read_to_end(&mut head).map_err(fails)?;
     if head == GZIP {
         return Err(Failure::usage(format!(
@@ -184,6 +187,7 @@ pub fn render_text(reading: &Reading) -> String {
 fn push_message(text: &mut String, message: &str) {
     let mut lines = message.lines();
     for line in lines.by_ref().take(MESSAGE_LINES) {
+        // An empty line of a message stays empty.
         text.push_str(format!("    {line}").trim_end());
         text.push('\n');
     }

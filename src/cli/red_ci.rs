@@ -23,6 +23,7 @@ pub(super) async fn look(context: Option<&CiContext>, environment: &Environment)
             &asked
         }
     };
+    // A green or cancelled run started this job for another reason.
     upstream.conclusion.as_deref().filter(|end| RED.contains(end))?;
     let unread = RedCi {
         workflow: upstream.name.clone(),
@@ -30,6 +31,7 @@ pub(super) async fn look(context: Option<&CiContext>, environment: &Environment)
         commit: upstream.head_sha.clone(),
         failed: Vec::new(),
     };
+    // The event itself says red, which is enough to begin: only the details are missing.
     let Some(token) = forge::token(environment) else { return Some(unread) };
     let Ok(github) = forge::client(environment, &context.api_url, &context.repository, token) else {
         return Some(unread);
@@ -76,9 +78,11 @@ fn newest_red(mut runs: Vec<WorkflowRun>, own: Option<&str>) -> Option<WorkflowR
     runs.retain(|run| ["pull_request", "push"].contains(&run.event.as_str()));
     runs.retain(|run| own.is_none_or(|own| run.path.split('@').next() != Some(own)));
     runs.sort_by(|a, b| b.created_at.cmp(&a.created_at).then(b.id.cmp(&a.id)));
+    // A red run that a green one of the same workflow followed has been mended.
     let is_newest = |at: usize, run: &WorkflowRun| {
         !runs.iter().take(at).any(|newer| newer.workflow_id == run.workflow_id && newer.event == run.event)
     };
+    // A newer run that is still at work hides an older red one, too.
     let found = runs.iter().enumerate().find(|(at, run)| run.conclusion.is_some_and(is_red) && is_newest(*at, run));
     found.map(|(_, run)| run.clone())
 }
@@ -91,9 +95,11 @@ async fn read(
 ) -> Result<Option<RedCi>, GithubError> {
     let jobs = github.jobs(upstream.id).await?;
     let red: Vec<&Job> = jobs.iter().filter(|job| job.conclusion.is_some_and(is_red)).collect();
+    // Somebody ran it again, and it passed. A job still at work leaves the question open.
     if red.is_empty() && !jobs.is_empty() && jobs.iter().all(|job| job.progress == Progress::Completed) {
         return Ok(None);
     }
+    // The file is only read for the commands of failed steps.
     let workflow = if red.is_empty() { None } else { workflow(github, context, upstream).await? };
     let failed = red.into_iter().take(MOST_JOBS).map(|job| failed(job, workflow.as_deref())).collect();
     Ok(Some(RedCi { failed, ..unread.clone() }))
@@ -128,8 +134,10 @@ fn is_red(conclusion: Conclusion) -> bool {
         Conclusion::Success
         | Conclusion::Neutral
         | Conclusion::Skipped
+        // Somebody or a newer push ended it, which says nothing of the code.
         | Conclusion::Cancelled
         | Conclusion::Stale
+        // It waits for a person's click, and no change of code mends that.
         | Conclusion::ActionRequired
         | Conclusion::Unknown => false,
     }

@@ -101,6 +101,7 @@ impl Visit {
     pub(super) async fn claim(&self, context: &CiContext, folder: &std::path::Path) -> anyhow::Result<Claim> {
         let Self { client, run, head, answered } = self;
         let query = client.query(&run.0, head);
+        // The claim comes before the download: two jobs of the same event would both go on with the run.
         if reentry::claim(query, answered).await.map_err(unknown)?.is_none() {
             return Ok(Claim::Theirs);
         }
@@ -111,6 +112,7 @@ impl Visit {
             workflow: context.run.workflow_path.as_deref(),
             default_branch: context.default_branch.as_deref(),
             scratch: folder,
+            // A log on this machine's disk could be that of another run. The comment's stamp names the artifact.
             local: None,
             evidence: Evidence::Artifacts,
         };
@@ -122,6 +124,7 @@ impl Visit {
         for name in of_claim.iter().chain([&stamp.artifact]) {
             match history::fetch_log(place, name, stamp, folder).await {
                 Ok(path) => return Ok(Claim::Ours(path)),
+                // The last reason is told, that of the log which every parked run has.
                 Err(why) => gone = why,
             }
         }
@@ -144,6 +147,7 @@ impl Visit {
     /// Whether the run has pushed this commit, also where a process died before it could say so.
     async fn has_pushed(&self, head: &CommitSha) -> Result<bool, GithubError> {
         let message = self.client.github.commit(&head.0).await?.message;
+        // The trailer in the commit's message is what a process leaves that died right after its push.
         Ok(gate::run_of(&message) == Some(self.run.0.as_str()))
     }
 
@@ -160,6 +164,7 @@ impl Visit {
     /// Has our comment wait no longer for a run that this job has claimed and could not go on with: why.
     pub(super) async fn end_because(&self, why: &str) -> Result<(), GithubError> {
         let query = self.client.query(&self.run.0, &self.head);
+        // The comment has room for the reason. The way to mend it stands in the job's log.
         let why = why.lines().next().unwrap_or_default();
         let note = format!("**The wait is over.** The run cannot continue: {}", markdown::quoted(why));
         reentry::end_claimed(query, &self.answered, &note).await
@@ -178,9 +183,11 @@ pub(super) async fn admit(
     environment: &Environment,
 ) -> anyhow::Result<Entry> {
     let rules = Rules::from(&plan.github);
+    // A waiting run first: by the ordinary rules its own push would be refused as one of upshift's.
     if let Some(entry) = visit(context, rules, marker, environment).await? {
         return Ok(entry);
     }
+    // Such an event tells of a state that anybody's checks may cause, so it begins nothing.
     if context.event.only_wakes() {
         return Err(Failure::refused(&Refusal::WakesOnly { event: context.event.as_str().to_owned() }));
     }
@@ -191,9 +198,11 @@ pub(super) async fn admit(
 /// The runs at this head that this job may go on with. `None` where a person asks for a new one.
 fn whose(context: &CiContext) -> Option<Whose> {
     let asked = context.comment.is_some() || context.action.as_deref() == Some("labeled");
+    // A job that the schedule ran again still carries the comment that started it at first.
     let begins = asked && !gate::only_runs_again(context);
     // The log of an earlier attempt is believed where the default branch's workflow made it.
     let may_have_died = context.run.attempt > 1 && !waiting::is_of_a_head(context);
+    // A person who asks for a new run gets one, and only a log of this very job's earlier attempt may stand in.
     match (begins, may_have_died) {
         (true, false) => None,
         (true, true) => Some(Whose::OwnDead),
@@ -206,6 +215,7 @@ fn whose(context: &CiContext) -> Option<Whose> {
 async fn blocked(context: &CiContext, marker: &str, environment: &Environment) -> anyhow::Result<Option<Entry>> {
     let (Some(number), Some(head)) = (context.pull_request_number(), &context.head_sha) else { return Ok(None) };
     let Some(whose) = whose(context) else { return Ok(None) };
+    // Without a token no comment can be read, so no run can be found.
     let Some(token) = forge::token(environment) else { return Ok(None) };
     let clock = stop_sources::clock(environment);
     let place = (context.api_url.as_str(), &context.repository);
@@ -219,10 +229,12 @@ async fn blocked(context: &CiContext, marker: &str, environment: &Environment) -
         marker: marker.to_owned(),
         own_job: (context.run.id, context.run.attempt),
         own_workflows: context.run.workflow_path.clone().into_iter().collect(),
+        // No checks are waited for here: the run has pushed nothing.
         required: Vec::new(),
         clock,
         github,
     };
+    // The run is not known yet. Our comment at this head names it.
     let found = reentry::find_unpushed(client.query("", head), whose).await.map_err(unknown)?;
     Ok(match found {
         Found::Nothing(_) => None,
@@ -250,6 +262,7 @@ async fn visit(
     // The event's own words only made us look.
     let message = github.commit(&head.0).await.map_err(unknown)?.message;
     let run = gate::run_of(&message).map(str::to_owned);
+    // The end of a pull request may concern a run whose commit is not the head any more.
     if run.is_none() && !is_over(context) {
         return Ok(None);
     }
@@ -271,6 +284,7 @@ async fn visit(
         marker: marker.to_owned(),
         own_job: (context.run.id, context.run.attempt),
         own_workflows: context.run.workflow_path.clone().into_iter().collect(),
+        // Reading protection needs more rights than most tokens have. Without the names all checks count.
         required: github.required_checks(&pull.base.branch).await.unwrap_or_default(),
         clock,
         github,
@@ -279,14 +293,17 @@ async fn visit(
     let answered = match found {
         Found::Nothing(why) => {
             super::say(&format!("No run waits for this commit of upshift's: {why}."));
+            // A commit of upshift's own that nobody waits for must start no run, or fixes would chase each other.
             return Err(Failure::refused(&Refusal::OwnCommit));
         }
         Found::StillWaiting(what) => return Ok(Some(Entry::Waits(what))),
         Found::Answered(answered) => *answered,
     };
+    // Judged after the wait: rights and labels may have changed since the run began.
     let refused = gate::judge(context, &facts, rules, Stage::GoesOn { delivered: Some(&head) });
     let visit = Visit { client, run: RunId(run), head, answered };
     if let Some(why) = refused {
+        // Only where the newer commit is somebody else's. One of the run's own is its later push.
         if let Refusal::HeadMoved { to, .. } = &why
             && !visit.has_pushed(to).await.map_err(unknown)?
         {
@@ -306,6 +323,7 @@ fn is_over(context: &CiContext) -> bool {
 /// The commit that a run may wait for at this event, as far as the event itself tells.
 fn waited_for(context: &CiContext) -> Option<CommitSha> {
     match (&context.event, context.action.as_deref()) {
+        // The message of the commit that was checked tells whether a run pushed it.
         (EventKind::WorkflowRun, _) => {
             let message = context.head_message.as_deref()?;
             gate::run_of(message)?;

@@ -63,6 +63,7 @@ pub(super) fn run(args: &Args, environment: &Environment) -> anyhow::Result<u8> 
     let path = plan::audit_path(args.audit_db.as_deref(), environment, &checkout);
     let location = setup::locate(&path, &checkout, environment);
     let reader = Reader::open(&location).map_err(|error| failure(&error))?;
+    // Both forms of JSON are one here: a list has no events to stream.
     if args.list {
         return match args.format {
             Form::Json | Form::Jsonl => show::print_runs(&reader, super::form::Form::Json, environment),
@@ -95,6 +96,7 @@ struct Opened<'o> {
 impl Opened<'_> {
     /// The run with the paths of where its log is now.
     fn tell(self, view: RunView) -> RunView {
+        // The best patch first: one that was never judged is only shown where there is no other.
         let patch = view.best_patch().or(view.unjudged_patch()).and_then(|kept| self.kept(&view, kept));
         view.read_from(self.log, patch)
     }
@@ -107,6 +109,7 @@ impl Opened<'_> {
         let short = view.run.as_ref()?.run_id.short();
         let name = Path::new(kept).file_name()?;
         // As it was named, so that a person in the same folder can use it; then as it is.
+        // The folder of the log and two above it, as an artifact lays out its files.
         let folders = [Path::new(self.log), self.live].into_iter().flat_map(|log| log.ancestors().skip(1).take(3));
         let found = folders.map(|folder| folder.join(short).join(name)).find(|path| path.is_file())?;
         Some(found.display().to_string())
@@ -119,6 +122,7 @@ fn render(
     environment: &Environment,
     (reader, opened): (&Reader, Opened<'_>),
 ) -> String {
+    // No plan is read here, so the keys that are known are those whose variables' names tell.
     let redactor = &Redactor::new(&environment.secrets());
     let view = opened.tell(details::view_of(loaded));
     match form {
@@ -133,6 +137,7 @@ fn render(
 /// The events of a run as lines, as they were told when they happened.
 fn events(loaded: &LoadedRun, times: &[Option<Timestamp>]) -> String {
     let mut stream = jsonl::Stream::default();
+    // A log of an older version may have fewer times than events.
     let times = times.iter().map(Option::as_ref).chain(std::iter::repeat(None));
     loaded.events.iter().zip(times).map(|(event, at)| stream.lines(event, at)).collect()
 }
@@ -150,6 +155,7 @@ pub(super) fn render_ended(view: &RunView, (format, console): (Format, Console),
 pub(super) fn print_ended(report: &str, view: &RunView, redactor: &Redactor) {
     let Err(error) = super::print(report) else { return };
     let words = error.to_string();
+    // The fix of that error is about the stream. Below stands a better one, to print it again.
     let why = words.split('\n').next().unwrap_or_default();
     let again = words::log_commands(view).into_iter().find(|command| command.starts_with("upshift report"));
     let fix = again.map(|command| format!("\n→ Fix: `{command}` prints the report again")).unwrap_or_default();
@@ -180,6 +186,7 @@ struct VerifiedDocument<'a> {
 
 fn verify(reader: &Reader, run: &RunId, form: Form) -> anyhow::Result<u8> {
     let verified = reader.verify(run);
+    // A log that cannot be read is no finding about its chain, and prints no document.
     if matches!(form, Form::Json | Form::Jsonl) && !matches!(verified, Err(VerifyError::Log(_))) {
         let whole = verified.as_ref().ok();
         super::print(&json::pretty(&VerifiedDocument {
@@ -197,6 +204,7 @@ fn verify(reader: &Reader, run: &RunId, form: Form) -> anyhow::Result<u8> {
             super::print(&format!("✔ {run}: {} links, unbroken\n  head {}\n", verified.links, verified.head))?;
             Ok(EXIT_SUCCESS)
         }
+        // An edited log is a result, so it goes to standard output with a code of its own.
         Err(error @ (VerifyError::Broken(_) | VerifyError::Unchained(_))) => {
             super::print(&format!("✖ {run}: {error}\n"))?;
             Ok(EXIT_NOT_FIXED)

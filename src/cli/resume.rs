@@ -35,6 +35,7 @@ pub(crate) struct Args {
 
 /// Takes the run up where its last decision left it.
 pub(super) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
+    // A paused backlog comes first, since a run of its task is continued by it and not alone.
     if args.run.is_none()
         && let Some(code) = tasks::resume(args.audit_db.as_deref(), environment)?
     {
@@ -89,6 +90,7 @@ async fn go_on(args: Args, source: Source<'_>, environment: &Environment) -> any
     })?;
     let refused = |why: String| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}"));
     let mut context = context::read(environment).map_err(|error| refused(error.to_string()))?;
+    // Before the log's state is used: some events may not use a key at all.
     if let Some(why) = gate::refusal(context.as_ref()) {
         return Err(Failure::refused(&why));
     }
@@ -125,6 +127,7 @@ async fn go_on(args: Args, source: Source<'_>, environment: &Environment) -> any
         recall_start(&state, &workspace).await?;
     }
     let only_hears = last_told(&loaded.events).filter(|_| source.files == Files::Elsewhere);
+    // Everything that can fail comes before the log records that the run goes on.
     let prepared = setup.prepare_for(Arc::clone(&workspace), &state, &loaded.events, only_hears)?;
     let invocation = store
         .continue_run(&run_id, std::process::id(), &setup.clock().timestamp())
@@ -134,10 +137,12 @@ async fn go_on(args: Args, source: Source<'_>, environment: &Environment) -> any
     if let Some(rebuilt) = &rebuilt {
         arrival.move_in(&workspace, rebuilt, &mut state, &mut journal)?;
     }
+    // Before the replay: a call of which nobody knows the reply has been paid all the same, and counts in the budget.
     let lost = lifecycle::settle_lost(&mut journal, &run_id, setup.clock())?;
     lifecycle::recall_touched(&journal, &mut state, &loaded.events, &workspace)?;
     let replay = lifecycle::replay_of(&journal, &state)?;
     for listener in setup.listeners(&prepared, &loaded.events, state.plan.format) {
+        // Only now, so that what was just put in order is not told as news.
         journal.listen(listener);
     }
     journal.tell(&invocation);
@@ -151,6 +156,7 @@ fn tell(journal: &mut Journal, loaded: &LoadedRun, state: &RunState, lost: u32) 
         super::say("This run has already ended, and this is its report. `upshift run` starts a new one.");
         journal.emit(end);
     }
+    // Such a warning is about the state that is believed here, so it belongs into the report of this process, too.
     for message in state.plan.warnings.iter().filter(|warning| warning.starts_with(UNCHECKED)) {
         journal.emit(&Event::Warning { message: message.clone() });
     }
@@ -173,6 +179,7 @@ fn may_go_on(loaded: &LoadedRun, is_joined: bool) -> anyhow::Result<()> {
         return Err(Failure::usage(format!("run {run_id} is still running in another process; nothing was done")));
     }
     let is_program = |event: &Event| matches!(event, Event::RunStarted(RunStarted { command: Some(_), .. }));
+    // The conversation was the program's own, and nothing of it can be started in the middle.
     if loaded.events.iter().any(is_program) {
         return Err(Failure::usage(format!(
             "run {run_id} was a program behind `upshift gateway`, which cannot be continued\n→ Fix: name another run, or start the \
@@ -194,9 +201,11 @@ struct Way {
 /// Believes of a log as much as may be, by where it comes from.
 fn take_in(arrival: &Arrival<'_>, state: &mut RunState, files: Files) -> anyhow::Result<Way> {
     let distance = elsewhere::distance(arrival.loaded, state, arrival.checkout, arrival.environment);
+    // A log that came as an artifact is foreign even in its own folder: another job wrote it.
     let is_foreign = arrival.quoted.is_some() || distance == Distance::Elsewhere;
     let moves_in = files == Files::Here && distance != Distance::AtHome;
     if moves_in {
+        // Asked before the chain is verified: it gives the better reason, since nothing that follows could help.
         arrival.may_leave(state)?;
     }
     if is_foreign || moves_in {
@@ -230,6 +239,7 @@ fn look(args: &Args, path: &str, checkout: &Path, environment: &Environment) -> 
 fn killed_before(args: &Args, path: &str, checkout: &Path, environment: &Environment) -> Option<String> {
     let unnamed = args.run.is_none().then(|| setup::locate(path, checkout, environment))?;
     let runs = Reader::open(&unnamed).ok()?.list_runs().ok()?;
+    // Only a killed run is offered. Those that ended have nothing left to do.
     let killed = runs.iter().find(|run| run.status == RunStatus::Interrupted)?;
     let id = killed.run_id.short();
     Some(format!("\n→ Fix: run {id} was killed before it: `upshift resume {id}` continues that one"))
@@ -247,7 +257,9 @@ async fn recall_start(state: &RunState, workspace: &Workspace) -> anyhow::Result
     }
     let run = &state.run_id;
     let fresh = |tree: &TreeId| tree == start;
+    // Trees of iterations are gone with the folder, so only a run at its start can do without them.
     let later = [&state.current, &state.best].into_iter().flatten().any(|candidate| !fresh(&candidate.tree));
+    // The name of a tree is a hash of its content, so an equal name is an equal checkout.
     if !later && workspace.snapshot().await.is_ok_and(|tree| fresh(&tree)) {
         return Ok(());
     }

@@ -52,6 +52,7 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
         return Ok(code);
     }
     let order = trigger::order(context.as_ref());
+    // Behind the gate, so that only people with the right to write get an answer.
     if let Some(code) = trigger::not_a_start(&order, context.as_ref(), environment).await {
         return Ok(code);
     }
@@ -83,8 +84,10 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
     let told = plan.warnings.len();
     models::learn_served(&mut plan, &setup).await;
     warn(&plan, told);
+    // The commands that failed decide which files are protected, so they are read before the workspace opens.
     let red_ci = red_ci::look(context.as_ref(), environment).await;
     let workspace = setup.open_workspace(&plan, &test_command, red_ci.as_ref()).await?;
+    // Before the log is opened for a new run, which would hide the killed one from `resume`.
     left_behind::settle(&workspace, &setup, discard).await?;
     let mut store = setup.open_store(plan.audit.as_deref())?;
     if let Some(runs) = &mut runs
@@ -93,6 +96,7 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
         // The log outlived its job: what they cost stands in it.
         runs.spent_before = MicroUsd::ZERO;
     }
+    // A task's run gets the name that its backlog has written down already, so that a killed backlog finds it.
     let mut state = RunState::new(tasks::run_id(environment), plan, test_command, framework)
         .working_for(beneficiary(context.as_ref(), &folder));
     state.destination = destination;
@@ -103,8 +107,10 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
     state.hearing = order.hearing(&state, setup.clock());
     order.place(&mut state);
     state.beside = guidance::gather(&setup, &store).await;
+    // Before anything is recorded, as a run that is recorded is one that could begin.
     let prepared = setup.prepare(workspace, &state, &[])?;
     let started = started(&state, &folder, &setup);
+    // The state is written with the run's first record, so that a kill right after it can be resumed.
     let saved = serde_json::to_string(&state)?;
     let invocation = store.begin_run(&started, std::process::id(), &saved);
     let invocation = invocation.map_err(|error| setup::audit_failure(&error))?;
@@ -119,6 +125,7 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
             spent_before: runs.spent_before,
         });
     }
+    // Reports of earlier runs spare a librarian's session, where a person has switched that on.
     kept.into_iter().filter(|_| state.plan.agent.cache).for_each(|kept| journal.emit(&Event::ReportKept(kept)));
     if let Some(event) = order.answer() {
         journal.emit(&event);
@@ -144,6 +151,7 @@ async fn enter(
     environment: &Environment,
     checkout: &Path,
 ) -> anyhow::Result<Entered> {
+    // Only the comment of this workflow, job and folder: others on the same pull request have runs of their own.
     let marker = markdown::marker(&commenting::key(plan, &context.run));
     match reentry::admit(context, plan, &marker, environment).await? {
         Entry::Begins => Ok(Entered::Begins),
@@ -167,6 +175,7 @@ async fn taken_up(
     match visit.claim(context, &folder).await? {
         Claim::Ours(log) => {
             super::say(&format!("Continuing run {run}: its wait is over."));
+            // The claim is ours, so no other job goes on if this one cannot. The comment must not wait for ever then.
             let gone_on = resume::from_log(&log, visit, environment).await;
             if let Err(why) = &gone_on
                 && let Err(error) = visit.end_because(&why.to_string()).await
@@ -179,6 +188,7 @@ async fn taken_up(
             super::say(&format!("Nothing to do: another job continues run {run}."));
             Ok(Entered::Done(EXIT_SUCCESS))
         }
+        // CI is red and there is work to do, so the failure starts a new run in place of the lost one.
         Claim::LogGone(why) if visit.needs_checkout() => {
             super::say(&format!("⚠ run {run} cannot continue, a new one starts: {why}"));
             Ok(Entered::BeginsAnew)

@@ -19,6 +19,7 @@ pub(super) fn scripts_of(command: &str) -> Vec<String> {
             Called::Script(file) => found.push(file),
             Called::Sourced(file) => found.push(file),
             Called::Rules { files, .. } => found.extend(files),
+            // Neither is a path that the command itself names.
             Called::Module(_) | Called::Package { .. } => {}
         }
     }
@@ -29,6 +30,7 @@ pub(super) fn scripts_of(command: &str) -> Vec<String> {
 pub(super) fn reached(checkout: &Path, folder: Option<&str>, command: &str) -> Reached {
     reach::reach(command, folder.unwrap_or_default(), &|path| {
         let path = checkout.join(path);
+        // A link is not followed, since it could lead out of the checkout.
         let is_script = path.symlink_metadata().is_ok_and(|found| found.is_file() && found.len() <= reach::LONGEST);
         is_script.then(|| std::fs::read_to_string(path).ok()).flatten()
     })

@@ -71,6 +71,7 @@ pub(super) fn working_directory(checkout: &Path, plan: &Plan) -> anyhow::Result<
              --working-directory"
         ))
     };
+    // Links are resolved on both sides, or a link in the checkout could lead the tests out of it.
     let real = files::real_place(&folder).map_err(|error| refuse(&error.to_string()))?;
     let root = files::real_place(checkout).map_err(|error| refuse(&error.to_string()))?;
     if real.starts_with(root) { Ok(real) } else { Err(refuse("it is outside the checkout")) }
@@ -107,8 +108,10 @@ impl<'a> Setup<'a> {
     ) -> Self {
         let mut secrets = secrets(environment, plan);
         secrets.extend(left_credential::left_secrets(environment, checkout));
+        // Keys in `.env` files are no variables of ours, and a test may print them all the same.
         secrets.extend(dotenv_secrets(checkout));
         if let Some(step) = Step::of(environment) {
+            // Before anything of this process can be printed.
             step.hide(&secrets);
         }
         let redactor = Arc::new(redactor(environment, &secrets));
@@ -132,6 +135,7 @@ impl<'a> Setup<'a> {
             Some(configured) => {
                 let location = locate(configured, self.checkout, self.environment);
                 let store = Store::open(&location, Arc::clone(&self.redactor));
+                // It is still written, but nothing in it is believed.
                 if is_theirs(&location) { store.map(Store::distrusted) } else { store }
             }
             None => Store::in_memory(Arc::clone(&self.redactor)),
@@ -167,6 +171,7 @@ fn is_kept_by_the_action(live: &Path, state_home: &Path) -> bool {
     let Ok(inside) = live.strip_prefix(state_home) else { return false };
     let folders: Vec<_> = inside.parent().into_iter().flat_map(Path::iter).collect();
     let is_named_so = inside.file_name().is_some_and(|name| name == "audit.db");
+    // `audit.db` itself, or `audit/CHECKOUT/audit.db`, as the two patterns of `action.yml` have it.
     is_named_so && (folders.is_empty() || folders.len() == 2 && folders.first().is_some_and(|name| *name == "audit"))
 }
 
@@ -207,10 +212,13 @@ pub(super) fn trees_folder(checkout: &Path, environment: &Environment) -> PathBu
 /// A name for a checkout's folder of trees: its own name for people, a hash of its path against collisions.
 pub(super) fn folder_name(checkout: &Path) -> String {
     use sha2::{Digest as _, Sha256};
+    // A checkout that is gone has no real place, and its path as given still makes a name.
     let path = files::real_place(checkout).unwrap_or_else(|_gone| checkout.to_owned());
     let hash = Sha256::digest(path.as_os_str().as_encoded_bytes());
+    // Sixteen digits are enough to tell the checkouts of one machine apart.
     let hash: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    // The name is only for people, so that whatever a file system dislikes can be left out.
     let name: String = name.chars().filter(char::is_ascii_alphanumeric).take(24).collect();
     format!("{name}-{hash}")
 }

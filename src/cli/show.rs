@@ -72,11 +72,13 @@ pub(super) fn show(args: &ShowArgs, environment: &Environment) -> anyhow::Result
     if args.last_patch {
         let patch = details::last_patch(&reader, &run_id).map_err(|error| failure(&error))?;
         let none = || Failure::usage(format!("the log has no final patch of run {}", run_id.short()));
+        // A patch is to be applied, so that a secret in its context lines must not break its shape.
         return super::print(&Redactor::new(&environment.secrets()).redact_diff(&patch.ok_or_else(none)?));
     }
     let loaded = reader.load_run(&run_id).map_err(|error| failure(&error))?;
     let view = details::view_of(&loaded);
     let wanted = |step: &&Step| {
+        // Tiers are counted from one for people.
         args.tier.is_none_or(|tier| step.tier_index.saturating_add(1) == tier)
             && args.iteration.is_none_or(|iteration| step.iteration == iteration)
     };
@@ -89,6 +91,7 @@ pub(super) fn show(args: &ShowArgs, environment: &Environment) -> anyhow::Result
     for step in chosen {
         found.push((step, details::of_step(&reader, &run_id, step).map_err(|error| failure(&error))?));
     }
+    // The last patch is that of the run, and no single iteration's.
     let whole_run = args.tier.is_none() && args.iteration.is_none();
     let last = if args.patch && whole_run {
         Some(details::last_patch(&reader, &run_id).map_err(|error| failure(&error))?)
@@ -167,6 +170,7 @@ fn raw_streams(args: &ShowArgs, environment: &Environment, run: &RunId, step: &S
         let kept = streams::kept(&streams::folder_of(&home.join(run.short()))).into_iter();
         kept.map(|path| path.display().to_string()).filter(|path| path.contains(&place)).collect()
     };
+    // The machine's own files first: those beside the log may be copies.
     homes.map(of).find(|kept| !kept.is_empty()).unwrap_or_default()
 }
 

@@ -17,11 +17,13 @@ use crate::domain::stop::{StopCause, StopSource};
 pub(super) fn listen(sources: &Sources) -> std::io::Result<()> {
     let hangup = (!ignores_hangup()).then(SignalKind::hangup);
     for kind in [SignalKind::interrupt(), SignalKind::terminate()].into_iter().chain(hangup) {
+        // Installed before the task starts, so that no signal falls between the two.
         let mut signals = signal(kind)?;
         let sources = sources.clone();
         tokio::spawn(async move {
             let mut count = 0_u32;
             while signals.recv().await.is_some() {
+                // Only a typed Ctrl-C waits for a report. SIGTERM comes with a deadline that nobody tells.
                 if count == 0 && kind == SignalKind::interrupt() && sources.wrap_up(kind.as_raw_value()) {
                     continue;
                 }
@@ -46,6 +48,7 @@ pub(super) fn pass_to(source: &Arc<StopSource>) -> std::io::Result<()> {
     for kind in [SignalKind::interrupt(), SignalKind::terminate()].into_iter().chain(hangup) {
         let mut signals = signal(kind)?;
         let source = Arc::clone(source);
+        // Without a terminal the signal came to us alone, and the program must be told.
         let is_theirs = kind == SignalKind::interrupt() && std::io::stdin().is_terminal();
         tokio::spawn(async move {
             while signals.recv().await.is_some() {

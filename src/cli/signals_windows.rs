@@ -31,6 +31,7 @@ pub(super) fn listen(sources: &Sources) -> std::io::Result<()> {
                 // A workflow that is cancelled sends it.
                 Some(()) = broken.recv() => INTERRUPT,
                 Some(()) = closed.recv() => TERMINATE,
+                // Windows ends the process some seconds after these two, whatever it does.
                 Some(()) = shut_down.recv() => TERMINATE,
                 else => return,
             };

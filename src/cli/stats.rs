@@ -45,6 +45,7 @@ pub(super) fn run(args: &StatsArgs, environment: &Environment) -> anyhow::Result
         .map(|run| (RunView::from_events(&run.events, details::liveness(&run.status)), run.events.as_slice()))
         .collect();
     let mut figures = stats::of_runs(&runs);
+    // The project's own runs tell more than a public table, which only helps at the beginning.
     let suggestion = ladder::suggest(&stats::played(&runs), Basis::History).or_else(|| {
         let keyed = ladder::public_table(|model| is_usable(model, environment));
         ladder::suggest(&keyed, Basis::PublicTable)
@@ -73,5 +74,6 @@ fn is_usable(model: &str, environment: &Environment) -> bool {
         .is_some_and(|endpoint| endpoint.key_vars.iter().any(|variable| environment.get(variable).is_some()));
     let now_ms = stop_sources::clock(environment).unix_ms();
     let ends = catalogue::retirement(&id).and_then(|retirement| days_until(retirement.day, now_ms));
+    // A model that ends soon would be a suggestion with a date of expiry.
     has_key && ends.is_none_or(|days| days > NOTICE_DAYS)
 }

@@ -77,40 +77,47 @@ impl<'a> Step<'a> {
             // A key may be known by its variable's name and as the plan's.
             let masks: BTreeSet<String> =
                 secrets.iter().flat_map(|secret| workflow_command::add_masks(secret.expose_secret())).collect();
+            // Each value once, since the runner keeps every mask and compares each line with all of them.
             masks.iter().for_each(|line| command(line));
         }
     }
 
     /// A report for standard output in which nothing is a command, whatever tests and models wrote.
     pub(super) fn inert(self, report: &str) -> String {
+        // A fixed word could be printed by a test, which would then give commands again.
         workflow_command::stopped(report, &token())
     }
 
     /// Tells the runner how the run ended. Failures to tell it come back as warnings.
     pub(super) fn finish(self, ended: &Ended<'_>) -> Vec<String> {
         let mut warnings = Vec::new();
+        // The run's words go through the redactor like any other output: an annotation stands on the page for good.
         for line in annotations::of_run(ended.view) {
             command(&ended.redactor.redact(&line));
         }
         let report = markdown::render_with_patch(ended.view, Surface::Summary, "summary", ended.patch);
         let report = ended.redactor.redact(&report);
+        // Several steps share one summary, and above 1 MiB GitHub drops the whole of it.
         let written = self.environment.get(SUMMARY).and_then(|path| std::fs::metadata(path).ok());
         let written = written.map_or(0, |file| usize::try_from(file.len()).unwrap_or(usize::MAX));
         let summary = markdown::summary_behind(ended.view, ended.patch, written);
         warnings.extend(self.append(SUMMARY, &ended.redactor.redact(&summary)));
         let mut kept = |name: &str, text: &str| {
             let run = ended.view.run.as_ref()?;
+            // The folder has the run's name, so that two runs of one job keep a report each.
             keep(&ended.state_home.join(run.run_id.short()).join(name), text)
                 .map_err(|warning| warnings.push(warning))
                 .ok()
         };
         let path = kept(REPORT, &report);
+        // The page is a comfort. Nobody is told a path of it.
         let _page = kept(PAGE, ended.page);
         let places = Places {
             audit_db: ended.audit_db.as_ref().map(|path| path.display().to_string()),
             report: path.map(|path| path.display().to_string()),
             pull_request: ended.context.and_then(CiContext::pull_request_number),
         };
+        // Last, since the outputs name the files that were just written.
         warnings.extend(self.tell(&outputs::of_run(ended.view, &places)));
         warnings
     }
@@ -124,6 +131,7 @@ impl<'a> Step<'a> {
         } else {
             (Annotation::Error, markdown::no_run(&message))
         };
+        // An annotation is seen on the page of the workflow, where nobody opens the step's log.
         command(&workflow_command::annotation(kind, "upshift", &message));
         let refused = (*code == EXIT_REFUSED).then(|| Outcome::Refused { reason: message.clone() });
         let warnings = [self.append(SUMMARY, &summary), self.tell(&outputs::of_nothing(refused.as_ref()))];
@@ -133,6 +141,7 @@ impl<'a> Step<'a> {
         let fail_on: Option<Vec<FailOn>> = words
             .map(|words| words.split([',', ' ', '\n']).filter_map(|word| FailOn::from_word(word.trim())).collect());
         match (refused, fail_on) {
+            // A refusal that asks nobody for anything must not make a job red, unless somebody said so.
             (Some(_), None) if *harmless => 0,
             (Some(outcome), fail_on) => exit_code(&outcome, fail_on.as_deref()),
             (None, _) => *code,
@@ -168,6 +177,7 @@ impl<'a> Step<'a> {
     }
 
     fn tell(self, values: &[(&'static str, String)]) -> Option<String> {
+        // A value may hold any line, so that the end mark must be one that nobody could write into it.
         self.append(OUTPUT, &outputs::render(values, &token()))
     }
 
@@ -176,6 +186,7 @@ impl<'a> Step<'a> {
     fn append(self, variable: &str, text: &str) -> Option<String> {
         let path = self.environment.get(variable)?;
         let mut open = OpenOptions::new();
+        // Other steps have written into the same file. It is only ever added to.
         let written = open.append(true).create(true).open(path).and_then(|mut file| file.write_all(text.as_bytes()));
         let without =
             if variable == OUTPUT { "this step has no outputs" } else { "the report is only in the step's log" };
@@ -188,6 +199,7 @@ pub(super) fn exit_code(outcome: &Outcome, fail_on: Option<&[FailOn]>) -> u8 {
     let code = outcome.exit_code();
     let fails = match fail_on {
         Some(named) => named.iter().any(|word| word.as_str() == outcome.as_str()),
+        // A run that waits is no failure: it goes on by itself.
         None => code != EXIT_PARKED,
     };
     if fails { code } else { 0 }

@@ -17,6 +17,7 @@ use crate::lifecycle::state::RunState;
 /// When the handlers cannot be installed.
 pub(super) fn listen(clock: &Arc<dyn Clock>, state: &RunState, place: Place) -> std::io::Result<StopSources> {
     let (source, stop) = StopSource::new();
+    // A push is not broken off when the active time is over, and is by a signal. It listens to this flag.
     let (signal_source, signals) = StopSource::new();
     let source = Arc::new(source);
     let wrap_up = WrapUp::default();
@@ -26,6 +27,7 @@ pub(super) fn listen(clock: &Arc<dyn Clock>, state: &RunState, place: Place) -> 
         wrap_up: (place == Place::Local).then(|| wrap_up.clone()),
     };
     signals::listen(&sources)?;
+    // A run that goes on has the rest of its time, not all of it again.
     let left = state.plan.budget.max_active_ms.saturating_sub(state.active_ms);
     let waiting = Waiting::default();
     tokio::spawn(end_when_used_up(source, Arc::clone(clock), waiting.clone(), left));
@@ -60,11 +62,14 @@ async fn end_when_used_up(source: Arc<StopSource>, clock: Arc<dyn Clock>, waitin
     const LOOK_MS: u64 = 1_000;
     let began = clock.monotonic_ms();
     loop {
+        // The wall clock may jump, and a run must neither end early nor get time as a gift.
         let now = clock.monotonic_ms();
         let active = now.saturating_sub(began).saturating_sub(waiting.total_ms(now));
+        // Ending in the middle of a wait would lose what was waited for, though it costs nothing.
         if active >= left_ms && !waiting.is_under_way() {
             return source.raise(StopCause::TimeUp);
         }
+        // The sum of waiting grows meanwhile, so it is looked again instead of trusting one long sleep.
         tokio::time::sleep(Duration::from_millis(left_ms.saturating_sub(active).max(LOOK_MS))).await;
     }
 }

@@ -32,10 +32,12 @@ impl Terminal {
     /// Colour and a spinner on a terminal, groups in Actions, plain elsewhere. The events `before` are known and not shown again.
     pub(super) fn new(environment: &Environment, before: &[Event], redactor: Arc<Redactor>) -> Self {
         let in_actions = environment.in_actions();
+        // A runner's log shows each frame of a spinner as a line of its own.
         let is_terminal = console::is_terminal(Stream::Err) && !in_actions;
         let mut progress =
             Progress::new(if in_actions { Style::Actions } else { environment.console().style(Stream::Err) });
         for event in before {
+            // Hearing them brings the counts and the tier up to date.
             let _shown_then = progress.lines(event);
         }
         Self { progress, redactor, console: environment.console(), spinner: is_terminal.then(spinner) }
@@ -60,6 +62,7 @@ pub(super) fn show_change(patch: &str, environment: &Environment) {
 fn spinner() -> ProgressBar {
     let spinner = ProgressBar::new_spinner();
     let style = ProgressStyle::with_template("{spinner} {msg} ({elapsed})");
+    // The template is ours and sound. A fault in it must not end a run for its look.
     spinner.set_style(style.unwrap_or_else(|_template| ProgressStyle::default_spinner()));
     spinner.enable_steady_tick(TICK);
     spinner
@@ -91,12 +94,14 @@ impl EventSink for Terminal {
         let columns = self.console.columns(Stream::Err);
         let lines: Vec<_> = lines.iter().map(|line| wrap(&self.redactor.redact(line), columns)).collect();
         if let Some(spinner) = &self.spinner {
+            // Each line by itself, since the spinner puts them above its own.
             lines.iter().flat_map(|line| line.split('\n')).for_each(|line| spinner.println(line));
             if let Some(message) = waiting_for(event) {
                 spinner.set_message(message);
             }
             if matches!(event, Event::RunFinished(_)) {
                 spinner.finish_and_clear();
+                // The report begins after a gap, which a spinner that is cleared does not leave.
                 super::say("");
             }
             return;
@@ -112,6 +117,7 @@ impl EventSink for Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
+        // An open group of Actions would swallow the lines of the steps behind.
         for line in self.progress.finish() {
             let _closed = writeln!(std::io::stderr().lock(), "{line}");
         }

@@ -30,6 +30,7 @@ impl TestClock {
     pub(super) fn from(environment: &Environment) -> Option<Self> {
         let day = environment.get(VARIABLE)?;
         let machine = SystemClock::new();
+        // Any other word, such as `1`, only switches the leaping on.
         let moved_ms = days_until(day, machine.unix_ms()).unwrap_or(0) * DAY_MS;
         Some(Self { machine, moved_ms, leapt_ms: Arc::default() })
     }
@@ -47,7 +48,9 @@ impl Clock for TestClock {
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         let leapt = Arc::clone(&self.leapt_ms);
         Box::pin(async move {
+            // A real pause, however short, lets the process that a test waits for go on.
             tokio::time::sleep(duration.min(BEAT)).await;
+            // Behind the pause: the time must not have passed before somebody waited for it.
             leapt.fetch_add(u64::try_from(duration.as_millis()).unwrap_or(0), Ordering::Relaxed);
         })
     }

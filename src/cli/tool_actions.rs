@@ -66,6 +66,7 @@ fn of(action: &str) -> Option<&'static ToolAction> {
 
 /// Whether an action only puts tools there, if nothing else is asked of it.
 pub(super) fn is_one(action: &str) -> bool {
+    // GitHub's own actions of that name install a tool and nothing else, also those that are not listed.
     of(action).is_some() || action.starts_with("actions/setup-")
 }
 
@@ -77,6 +78,7 @@ pub(super) fn is_known(action: &str) -> bool {
 /// Whether an input only chooses a tool.
 pub(super) fn chooses(input: &str) -> bool {
     CHOICES.contains(&input)
+        // `python-version`, `node-version-file` and the like. `cache-version` is none.
         || (input.contains("version") && !input.contains("cache"))
         || ["package_json_file", "bundler"].contains(&input)
 }
@@ -85,6 +87,7 @@ pub(super) fn chooses(input: &str) -> bool {
 pub(super) fn installation_of(step: &Value) -> Option<String> {
     let (input, command) = INSTALLS.into_iter().find(|(input, _)| is_on(step, input))?;
     match text(step, input) {
+        // Its value is what pip is given.
         Some(what) if input == "pip-install" => Some(format!("{command} {what}")),
         _ => Some(command.to_owned()),
     }
@@ -103,6 +106,7 @@ pub(super) fn installs(step: &Value) -> bool {
 /// What a step must be told so that it keeps no cache. `None` where it keeps none.
 pub(super) fn remedy_of_cache(step: &Value) -> Option<String> {
     let action = action(step)?;
+    // They do nothing but keep a cache, so there is no input to switch it off.
     if ["actions/cache", "actions/cache/restore", "actions/cache/save", "Swatinem/rust-cache"].contains(&action) {
         return Some("take the step out".to_owned());
     }
@@ -111,6 +115,7 @@ pub(super) fn remedy_of_cache(step: &Value) -> Option<String> {
     if let Some((input, value)) = by_itself.filter(|unless| !told(unless)) {
         return Some(format!("give it `{input}: {value}`"));
     }
+    // `cache` of an unknown action may mean anything.
     let on = is_one(action).then(|| CACHES.into_iter().find(|input| is_on(step, input))).flatten()?;
     Some(format!("take `{on}` out of its `with`"))
 }
@@ -119,6 +124,7 @@ pub(super) fn remedy_of_cache(step: &Value) -> Option<String> {
 fn caches_by_itself(step: &Value) -> bool {
     let version = step.get("uses").and_then(Value::as_str).and_then(|uses| uses.split_once("@v"));
     let major = version.and_then(|(_, version)| version.split('.').next()?.parse::<u32>().ok());
+    // A version by commit has no such number, and is taken for a new one: the careful reading.
     !(action(step) == Some("actions/setup-node") && major.is_some_and(|major| major < 5))
 }
 
@@ -131,6 +137,7 @@ fn text(step: &Value, input: &str) -> Option<String> {
         Value::String(text) => Some(text.clone()),
         Value::Bool(is) => Some(is.to_string()),
         Value::Number(number) => Some(number.to_string()),
+        // No text of ours, but something is given there.
         Value::Sequence(_) | Value::Mapping(_) => Some("…".to_owned()),
         Value::Null | Value::Tagged(_) => None,
     }

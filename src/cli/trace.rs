@@ -41,9 +41,11 @@ pub(super) fn run(args: &Args, environment: &Environment) -> anyhow::Result<u8> 
     let loaded = reader.load_run(&run_id).map_err(|error| show::failure(&error))?;
     let times = reader.times(&run_id).map_err(|error| show::failure(&error))?;
     let mut fold = Fold::default();
+    // Older logs have events without a time.
     for (event, at) in loaded.events.iter().zip(times.iter().map(Option::as_ref).chain(std::iter::repeat(None))) {
         fold.hear(event, at);
     }
+    // Operations that were under way at a kill would otherwise be shown as if they went on.
     if loaded.status == RunStatus::Interrupted {
         fold.died();
     }

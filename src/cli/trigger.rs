@@ -32,6 +32,7 @@ pub(super) struct Order {
 /// Reads the comment that started this job, if one in a conversation did.
 pub(super) fn order(context: Option<&CiContext>) -> Order {
     let comment = context.and_then(|context| context.comment.as_ref());
+    // Somebody else may edit a comment, and its author would seem to have given the command.
     match comment.filter(|comment| comment.kind == CommentKind::Conversation && !comment.edited) {
         Some(comment) => Order {
             said: command::read(&comment.body),
@@ -48,6 +49,7 @@ pub(super) async fn not_a_start(order: &Order, context: Option<&CiContext>, envi
     let (comment, context) = (order.comment?, context?);
     let why = match order.said {
         Said::Nothing | Said::Command(Command::Fix | Command::Retry | Command::Escalate) => return None,
+        // Commands of a backlog, which no event starts.
         Said::Command(command @ (Command::Pause | Command::Resume | Command::Remove { .. })) => {
             format!("Nothing to do: this job works on no backlog, for `{command}`.")
         }
@@ -58,11 +60,13 @@ pub(super) async fn not_a_start(order: &Order, context: Option<&CiContext>, envi
     };
     let github = forge::token(environment)
         .and_then(|token| forge::client(environment, &context.api_url, &context.repository, token).ok());
+    // Without a token the answer stands in the job's log alone.
     let Some(github) = github else {
         super::say(&why);
         return Some(EXIT_SUCCESS);
     };
     let (said, reaction) = match heard(&github, order, context, environment).await {
+        // No reaction: the earlier run has given one.
         Ok(Heard::Before) => ("Nothing to do: an earlier run has answered this comment.".to_owned(), None),
         Ok(Heard::AtWork) => ("Nothing to do here: the run under way reads comments by itself.".to_owned(), None),
         Ok(Heard::Ended(0)) => (why, Some(Reaction::Confused)),
@@ -83,6 +87,7 @@ pub(super) async fn not_a_start(order: &Order, context: Option<&CiContext>, envi
     {
         super::say(&format!("⚠ the comment could not be answered: {error}"));
     }
+    // A comment that starts nothing is no failure of the job.
     Some(EXIT_SUCCESS)
 }
 
@@ -116,14 +121,17 @@ impl Order {
     /// From which comment on the run listens: what came after the one that started it, or after its beginning.
     pub(super) fn hearing(&self, state: &RunState, clock: &dyn Clock) -> Hearing {
         let heard = state.runs.as_ref().map_or(0, |runs| runs.heard);
+        // A job can wait behind another one for a day, and hears what was said in that time.
         let queued = if self.comment.is_some() { QUEUED_MS } else { 0 };
         let since = Timestamp::from_unix_ms(clock.unix_ms().saturating_sub(queued)).0;
+        // The API takes whole seconds.
         let since = since.split('.').next().unwrap_or_default().to_owned() + "Z";
         Hearing { since, last: heard.max(self.comment.unwrap_or(0)), added: 0 }
     }
 
     /// Begins on the second tier where the next one was asked for.
     pub(super) fn place(&self, state: &mut RunState) {
+        // With one tier there is none above it, and the run begins as ever.
         if self.is(Command::Escalate) && state.plan.tiers.len() > 1 {
             state.position = Position::at(1, &state.rules());
         }

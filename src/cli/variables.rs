@@ -52,6 +52,7 @@ impl Variables {
     #[must_use]
     pub(super) fn text(&self) -> BTreeMap<String, String> {
         let pairs = self.0.iter();
+        // A value that is no text configures nothing of ours, and is still handed on by `raw`.
         pairs.filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned()))).collect()
     }
 
@@ -59,6 +60,7 @@ impl Variables {
     #[must_use]
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let value = self.0.get(std::ffi::OsStr::new(name))?.to_str()?;
+        // An input of the action that nobody gave comes as an empty variable.
         (!value.trim().is_empty()).then_some(value)
     }
 
@@ -96,6 +98,7 @@ impl Variables {
     /// Whether this is a GitHub Actions job.
     #[must_use]
     pub(super) fn in_actions(&self) -> bool {
+        // Other values, such as of a tool that imitates a runner, are not believed.
         self.get("GITHUB_ACTIONS") == Some("true")
     }
 
@@ -103,6 +106,7 @@ impl Variables {
     /// folder (XDG Base Directory), else one in the system's temporary folder. The first of them that is outside the checkout is taken.
     #[must_use]
     pub(super) fn state_home(&self, checkout: &Path) -> PathBuf {
+        // The XDG specification has relative paths ignored.
         let absolute = |name: &str| self.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let runner = self.in_actions().then(|| absolute("RUNNER_TEMP")).flatten();
         let home = absolute("HOME").map(|home| home.join(".local/state"));
@@ -111,6 +115,7 @@ impl Variables {
         let homes =
             [runner, absolute("XDG_STATE_HOME"), windows, home].into_iter().flatten().map(|home| home.join("upshift"));
         let checkout = files::real_place(checkout).unwrap_or_else(|_gone| checkout.to_owned());
+        // The folder need not exist yet, and a part of its path may be a link.
         let outside = |home: &PathBuf| !files::settled(home).starts_with(&checkout);
         // Other users of the machine have a folder of their own there.
         let temporary = || std::env::temp_dir().join(files::name_for_user("upshift"));
@@ -126,6 +131,7 @@ fn spelled((name, value): (OsString, OsString)) -> (OsString, OsString) {
 /// Whether a variable of this name holds a secret.
 pub(super) fn is_secret_name(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
+    // A word anywhere counts: a name that is wrongly hidden harms less than a key that is shown.
     SECRET_WORDS.iter().any(|word| upper.contains(word))
         && !NOT_SECRET.contains(&name)
         && !looks_like_a_path_name(&upper)

@@ -30,6 +30,7 @@ pub(super) fn is_of_a_head(context: &CiContext) -> bool {
 
 /// Whether what is pushed starts CI.
 fn starts_ci(environment: &Environment) -> bool {
+    // A job's own token that is given once more as the push token starts no CI either.
     forge::push_token(environment).is_some_and(|token| !forge::is_jobs_own(environment, &token))
 }
 
@@ -39,6 +40,7 @@ fn is_commented(plan: &Plan, pull_request: Option<u64>) -> bool {
         Comment::Always | Comment::OnChange => true,
         Comment::OnFailure | Comment::Off => false,
     };
+    // The pull request that it opens gets the comment.
     is_made && (pull_request.is_some() || plan.github.push == Push::Pr)
 }
 
@@ -57,6 +59,7 @@ pub(super) fn settle(
         (false, _) if starts_ci(environment) => NOT_BELIEVED,
         (false, _) => NO_PUSH_TOKEN,
     };
+    // The wish itself is kept as far as it goes: it waits, in this job.
     plan.github.wait_for = WaitFor::Ci;
     plan.warnings.push(why.to_owned());
 }

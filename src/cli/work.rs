@@ -12,6 +12,7 @@ use crate::test_run;
 /// The beneficiary of the run. On somebody's own machine the folder stands for the repository.
 pub(super) fn beneficiary(context: Option<&CiContext>, folder: &Path) -> Beneficiary {
     let repository = context
+        // GitHub's names ignore case, and two spellings must not have two caps.
         .map_or_else(|| folder.display().to_string(), |context| context.repository.to_string().to_ascii_lowercase());
     Beneficiary { repository, pull_request: context.and_then(CiContext::pull_request_number) }
 }
@@ -23,6 +24,7 @@ pub(super) fn test_command(plan: &Plan, folder: &Path) -> anyhow::Result<(String
     }
     let detected = test_run::detect(folder).ok_or_else(|| {
         let name = "name it with --test-command, or as `test.command` in .github/upshift.yml";
+        // Asked only on the way to the error, for advice that fits this folder.
         let above = place::top(folder).filter(|top| *top != folder);
         let at_top = above.and_then(|top| Some((top, test_run::detect(top)?)));
         let fix = match &at_top {
@@ -38,6 +40,7 @@ pub(super) fn test_command(plan: &Plan, folder: &Path) -> anyhow::Result<(String
             folder.display()
         ))
     })?;
+    // A framework that is named beats the one that was found with the command.
     let framework = plan.test.framework.clone().or(Some(detected.framework));
     Ok((detected.command, framework))
 }

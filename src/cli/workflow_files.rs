@@ -30,6 +30,7 @@ impl Workflow {
     /// The name that `workflow_run` knows it by: its name, else its path.
     pub(super) fn name(&self) -> String {
         let named = self.text.get("name").and_then(Value::as_str).map(str::to_owned);
+        // GitHub calls a workflow without a name by its path.
         named.unwrap_or_else(|| format!("{FOLDER}/{}", self.file))
     }
 }
@@ -39,6 +40,7 @@ pub(super) fn all(checkout: &Path) -> Vec<Workflow> {
     let folder = checkout.join(FOLDER);
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    // A folder's order is the file system's, and findings must not change places.
     files.sort();
     files.iter().filter_map(|file| read(file)).collect()
 }
@@ -46,6 +48,7 @@ pub(super) fn all(checkout: &Path) -> Vec<Workflow> {
 /// A workflow from a file. `None` where the file cannot be read as YAML, which is no workflow to GitHub either, and GitHub says so itself.
 fn read(file: &Path) -> Option<Workflow> {
     let is_yaml = file.extension().is_some_and(|end| end == "yml" || end == "yaml");
+    // A pipe of that name would be waited for.
     let small = std::fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_BYTES);
     let text = (is_yaml && small).then(|| std::fs::read_to_string(file).ok()).flatten()?;
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -55,6 +58,7 @@ fn read(file: &Path) -> Option<Workflow> {
 /// Whether it runs upshift, or only tells it of reviews: neither runs the tests.
 pub(super) fn is_ours(workflow: &Value) -> bool {
     let triggers = workflow.get("on").and_then(Value::as_mapping);
+    // A workflow that also runs on pull requests runs tests, whatever else it hears of.
     let hears_reviews_only = triggers.is_some_and(|on| on.len() == 1 && on.contains_key(REVIEW));
     hears_reviews_only || jobs(workflow).any(|job| runs_upshift(job) || calls_upshift(job))
 }
@@ -63,6 +67,7 @@ pub(super) fn is_ours(workflow: &Value) -> bool {
 pub(super) fn judges_pulls(workflow: &Value) -> bool {
     let types = workflow.get("on").and_then(|on| on.get(PULL_REQUEST)?.get("types")).and_then(Value::as_sequence);
     let types: Vec<&str> = types.into_iter().flatten().filter_map(Value::as_str).collect();
+    // Without `types` a push to the pull request starts it. With them it has to be named.
     runs_on(workflow, PULL_REQUEST) && (types.is_empty() || types.contains(&"synchronize"))
 }
 
@@ -70,6 +75,7 @@ pub(super) fn judges_pulls(workflow: &Value) -> bool {
 pub(super) fn runs_on(workflow: &Value, event: &str) -> bool {
     let Some(on) = workflow.get("on") else { return false };
     let listed = on.as_sequence().into_iter().flatten().any(|listed| listed.as_str() == Some(event));
+    // The three forms that GitHub takes: a word, a list, a mapping.
     on.as_str() == Some(event) || listed || on.get(event).is_some()
 }
 
@@ -98,6 +104,7 @@ pub(super) fn mends_in(job: &Value) -> bool {
 /// The same of a step.
 pub(super) fn mends(step: &Value) -> bool {
     let judges = step.get("with").and_then(|with| with.get("mode")?.as_str()) == Some("judge");
+    // `resume` has other jobs run again, and changes nothing itself.
     !judges && command(step).is_some_and(|command| command != "gate" && command != "resume")
 }
 
@@ -123,7 +130,9 @@ fn steps(workflow: &Value) -> impl Iterator<Item = &Value> {
 /// The command of upshift that a step runs. `None` where the step does not use upshift.
 pub(super) fn command(step: &Value) -> Option<&str> {
     let action = action(step)?;
+    // The reusable workflow fetches the action into this folder, at the commit that its caller names.
     let ours = action.rsplit('/').next() == Some("upshift") || action == "./.upshift/action";
+    // The action's own default.
     ours.then(|| step.get("with").and_then(|with| with.get("command")?.as_str()).unwrap_or("run"))
 }
 
@@ -160,6 +169,7 @@ pub(super) fn steps_by_job(workflow: &Value) -> impl Iterator<Item = (&str, usiz
     let jobs = workflow.get("jobs").and_then(Value::as_mapping).into_iter().flatten();
     jobs.flat_map(|(id, job)| {
         let steps = job.get("steps").and_then(Value::as_sequence).into_iter().flatten();
+        // Steps are counted from one on GitHub's pages.
         steps.enumerate().map(move |(index, step)| (id.as_str().unwrap_or("?"), index + 1, step))
     })
 }

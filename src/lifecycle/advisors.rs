@@ -58,12 +58,14 @@ pub(super) async fn hear(table: &mut Table<'_, '_, '_>, material: &mut Material,
         seat.sources = sources;
         news.iter().for_each(|event| table.recorder.emit(event));
     }
+    // Sessions compare files of tests with the start, from which the tests judge.
     context.world.workspace.judged_from(climb.start());
     let at_once = at_once(table, &seats);
     let ends = {
         let book = RefCell::new(&mut *table.recorder.journal);
         let watched = commands::watch_for_stop(context, climb);
         let talks = seats.iter_mut().map(|seat| talk(context, climb, seat, Book::over(&book)));
+        // `buffered` keeps their order, so that the artisan reads the same material however fast each one is.
         let talks = stream::iter(talks).buffered(at_once).collect::<Vec<_>>();
         context.world.wrap_up.set_in_session(true);
         tokio::select! {
@@ -96,6 +98,7 @@ fn seat<'p>(
         spec_of(context, climb, (Role::Advisor, agent.clone()), prompt, (lineage, targets, Patience::default()));
     spec.limits.max_turns = advisor.max_turns;
     let replay = table.sessions.replay.of_agent(&agent);
+    // A copy of the memory each, since they talk at once. All of it is put together behind them.
     Seat { advisor, spec, sources: None, replay, memory: table.sessions.memory.clone() }
 }
 

@@ -28,6 +28,7 @@ impl Allowance {
 
     /// Puts it into the saved form.
     pub(super) fn save(&self, state: &mut RunState) {
+        // Saved within the plan, so that a resumed run begins with what comments have allowed.
         state.plan.budget = self.budget.clone();
         for (tier, cap) in state.plan.tiers.iter_mut().zip(&self.rules.tier_caps) {
             tier.max_iterations = *cap;

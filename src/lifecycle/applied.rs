@@ -82,6 +82,7 @@ pub fn claimed(run: &LoadedRun) -> Result<Claimed, String> {
     let failing = state.baseline.map(|baseline| baseline.failing).unwrap_or_default();
     let withheld = run.events.iter().find_map(|event| {
         let Event::TreeRecorded { tree: of, withheld: Some(why) } = event else { return None };
+        // A tree is told over its start, so that the change needs both.
         (*of == tree || Some(of) == state.start.as_ref()).then_some(why)
     });
     match withheld {
@@ -132,6 +133,7 @@ pub async fn apply(
             }
         }
     };
+    // Whatever came of it: the foreign change has run here, and may have left files that tools obey unasked.
     leftovers::sweep(&context, &mut recorder);
     leftovers::forget(&context);
     applied
@@ -172,6 +174,7 @@ async fn judged(
     match trial::explained(&judged.judgement.verdict, &judged.run.report) {
         Verdict::Green => {
             let tree = judged.candidate.tree;
+            // The experiments have left the files as the last one needed them.
             workspace.restore(&tree).await?;
             let files = workspace.changes(&start, &tree).await?.into_iter().map(|change| change.path).collect();
             Ok(Applied::Proven { tree, files })

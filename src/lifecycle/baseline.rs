@@ -45,6 +45,7 @@ pub(super) async fn run(
         let broken = (Outcome::Broken { reason: reason.clone() }, reason);
         return Ok(stopped_or(context, recorder, measuring, broken, Vec::new()));
     }
+    // Behind the setup command, whose files are the user's own, and before the tests.
     leftovers::note(context, recorder);
     let with_checks = measuring.setup.with_checks;
     let Some(seen) = look(context, recorder, &mut measuring).await? else {
@@ -57,6 +58,7 @@ pub(super) async fn run(
         return Ok(stopped_or(context, recorder, measuring, (Outcome::Budget, String::new()), events));
     }
     let red_ci = context.charter.red_ci.as_ref();
+    // Green here and red in CI: the checks that failed there are run here as well, before CI alone has to judge.
     if let Some(red) = red_ci.filter(|_| !with_checks && verdict == Verdict::Green)
         && measuring.setup.add_checks(context)
     {
@@ -103,6 +105,7 @@ async fn look(
 ) -> Result<Option<Seen>, LifecycleError> {
     let Origin { tree: start, base, .. } = record_start(context, recorder, measuring).await?;
     left_behind::note(context, recorder, &start);
+    // Before the tests run: whatever is there by now, ignored files too, is the user's own.
     context.world.workspace.remember_files(&start)?;
     let began = context.world.clock.monotonic_ms();
     let mut first = first_look(context, recorder, measuring).await?;
@@ -112,6 +115,7 @@ async fn look(
     let with_checks = measuring.setup.with_checks;
     let explicit = context.charter.plan.test.command.is_some();
     let verdict = verdict::judge_baseline(first.exit, &first.report, explicit);
+    // The second look may soften the verdict, and the result file is learnt from the first run alone.
     let first_verdict = verdict.clone();
     let (verdict, flaky, flaky_in_file) = match verdict {
         Verdict::Red { .. } if may_be_flaky(&first) => second_look(context, measuring, &first, verdict).await?,
@@ -119,6 +123,7 @@ async fn look(
             (other, Vec::new(), Vec::new())
         }
     };
+    // No model has been asked yet: what differs now is left by the tests themselves, and will never be called a change.
     let by_products = context.world.workspace.changed_since(&start).await?.into_iter().collect();
     let mut origin = Origin { tree: start, base, by_products, stirred: None };
     // Nobody's change has run yet: what these runs left may stay.
@@ -172,6 +177,7 @@ async fn before_any_money(
         return (red, Vec::new());
     }
     match proposed(context, &measured.failure).await {
+        // Counted last: a run that ends for another reason uses up none of the failure's runs.
         None => counted::failure(context, &measured.failure).await,
         proposed => (proposed, Vec::new()),
     }
@@ -280,6 +286,7 @@ async fn without_result_file(
     if first.filed == Filed::NotAsked || !(broken && ended) {
         return Ok(first);
     }
+    // For the whole run, or its later runs would break the same way.
     measuring.setup.no_result_files = true;
     measuring.setup.tests.results = ResultFiles::Unwanted;
     Ok(test_run::run(&measuring.setup.tests, None, &context.world.stop).await?)
@@ -291,6 +298,7 @@ fn places(context: &Context<'_>, measuring: &Measuring, report: &TestReport) -> 
     let place = |test: &TestCase| {
         let file = measuring.setup.tests.cwd.join(test.file.as_ref()?);
         let within = file.strip_prefix(root).ok()?;
+        // A printed `src/../../x` begins like a path of the checkout, and leaves it.
         let plain = within.components().all(|part| matches!(part, Component::Normal(_)));
         let named = (plain && file.is_file() && within.to_str().is_some()).then(|| files::slashed(within))?;
         Some(TestPlace { test: test.name.clone(), file: named, line: test.line })
@@ -302,6 +310,7 @@ fn places(context: &Context<'_>, measuring: &Measuring, report: &TestReport) -> 
 fn messages(context: &Context<'_>, report: &TestReport) -> Vec<TestMessage> {
     let message = |test: &TestCase| {
         let said = gist::gist(&context.beneath(&test.message));
+        // The name is shown beside the message already.
         let said = said.strip_prefix(&format!("{}: ", test.name)).unwrap_or(&said).chars().take(MOST_SAID).collect();
         TestMessage { test: test.name.clone(), said }
     };
@@ -366,6 +375,7 @@ async fn second_look(
     verdict: Verdict,
 ) -> Result<(Verdict, Vec<String>, Vec<String>), LifecycleError> {
     let second = test_run::run(&measuring.setup.tests, None, &context.world.stop).await?;
+    // A second run that never came to its tests acquits none of them.
     if second.stopped.is_some() || second.report.kind != RunKind::Tests {
         return Ok((verdict, Vec::new(), Vec::new()));
     }
@@ -386,6 +396,7 @@ fn differing(first: &TestReport, second: &TestReport) -> Vec<String> {
         one.failing().filter(|test| !others.contains(&test.name.as_str())).map(|test| test.name.clone()).collect()
     };
     let mut names = once(first, second);
+    // A test that passes first and fails then is as flaky as one the other way round.
     names.extend(once(second, first));
     names
 }
@@ -411,6 +422,7 @@ fn decide(
         count => format!("none of the named tests fails; {count} others do"),
     };
     match verdict {
+        // The failure is one that only CI sees, so green here ends nothing.
         Verdict::Green if climb.measured.judged_by_ci => Next::ready(climb, events),
         Verdict::Green => Next::end(climb, Outcome::AlreadyGreen, why, events),
         Verdict::Red { .. } => Next::ready(climb, events),

@@ -53,6 +53,7 @@ async fn one(github: &GitHub, commit: &CommitSha, blocker: &Blocker) -> Result<W
         (BlockerKind::PullRequest, Some(number)) => pull(github, blocker, number).await,
         (BlockerKind::Issue, Some(number)) => {
             let issue = github.issue(number).await?;
+            // GitHub numbers both together and answers for a pull request as for an issue: closed would pass for merged.
             if issue.is_pull {
                 return pull(github, blocker, number).await;
             }
@@ -77,6 +78,7 @@ async fn pull(github: &GitHub, blocker: &Blocker, number: u64) -> Result<Way, Gi
 async fn check(github: &GitHub, commit: &CommitSha, blocker: &Blocker) -> Result<Way, GithubError> {
     let name = blocker.reference.as_str();
     let runs = github.check_runs(commit).await?;
+    // A check that ran again has several runs of one name.
     let newest = runs.iter().filter(|run| run.name == name).max_by(|a, b| a.started_at.cmp(&b.started_at));
     let passed = match newest {
         Some(run) => has_passed(run),

@@ -62,6 +62,7 @@ pub(super) async fn run(
     let limit = limit_ms(context, wait.awaited);
     let before = if wait.awaited == Awaited::Ci { climb.delivered.ci_waited_ms } else { 0 };
     let mut is_woken = is_woken(context, wait.awaited);
+    // A process that takes the wait up compares with how an earlier one had left the files.
     climb.trees.left = match &wait.files {
         Some(files) => Some(files.clone()),
         None => left(context).await,
@@ -84,12 +85,14 @@ pub(super) async fn run(
             Ok(Seen::Work(..)) if world.only_hears.is_some() => break Ok(Seen::Later(None)),
             Ok(seen) => break Ok(seen),
             Err(GithubError::Stopped(StopCause::Signal(signal))) => break Err(signal),
+            // The next look may work. Only the limit of the wait makes an end of it.
             Err(error) if error.is_passing() => Some(error.to_string()),
             Err(error) => break Ok(Seen::Answer(Answer::Unreadable, error.to_string())),
         };
         if is_woken && !is_settling {
             break Ok(Seen::Later(trouble));
         }
+        // The runner kills a job at its limit without a word, so the wait is handed over before.
         if context.is_job_ending() {
             break Ok(Seen::Later(trouble));
         }
@@ -104,6 +107,7 @@ pub(super) async fn run(
         if let Follows::Stop(by) = commands::read(context, recorder, memory, &mut climb, At::Waiting(&wait)).await {
             break Ok(Seen::Answer(Answer::Stopped, format!("{by} {STOPPED_BY_COMMENT}")));
         }
+        // Answers that cost as much the next time stretch the pause, but never beyond the time that is left.
         let costly = self::blind(context).saturating_sub(blind).saturating_mul(BLIND_MS);
         let left = limit.saturating_sub(before.saturating_add(waited())).min(context.job_left_ms());
         if let Some(signal) = pause(context, wait.awaited, costly.min(left)).await {
@@ -133,6 +137,7 @@ async fn look(context: &Context<'_>, climb: &Climb, wait: &Wait, waited_ms: u64)
         return Ok(Seen::Answer(Answer::Unreadable, "there is no token for the API".to_owned()));
     };
     match look_with(context, (outside, github), climb, wait, waited_ms).await {
+        // An App's installation token lives an hour. The job's own lasts as long as the job.
         Err(error) if error.is_token_refused() && outside.fallback.is_some() => {
             let own = outside.fallback.as_ref().unwrap_or(github);
             look_with(context, (outside, own), climb, wait, waited_ms).await
@@ -193,6 +198,7 @@ async fn pause(context: &Context<'_>, awaited: Awaited, least_ms: u64) -> Option
         () = context.world.clock.sleep(length) => None,
         cause = outside.signals.wait() => match cause {
             StopCause::Signal(signal) => Some(signal),
+            // This stop is raised by signals alone: a delivery goes on when the active time is up.
             StopCause::TimeUp | StopCause::Asked | StopCause::OwnTime(_) => None,
         },
     }
@@ -238,6 +244,7 @@ async fn act(
         Answer::Green if charter.plan.github.wait_for == WaitFor::Merge && climb.pull_request(charter).is_some() => {
             reach(context, climb, wait.fix, Awaited::Merge, &wait.commit, vec![cleared]).await
         }
+        // CI may only be slow, and the fix is pushed: the wait is not given up with the process.
         Answer::TimedOut if wait.awaited == Awaited::Ci => {
             let stop_reason =
                 format!("CI of {} is not over yet: {detail}; `upshift resume` keeps waiting", wait.commit.short());

@@ -73,6 +73,7 @@ fn key(table: &Table<'_, '_, '_>, question: &Question<'_>) -> Option<String> {
     // Times and folders in what the tests print differ from job to job. What they mean follows from the tree, which is in the key.
     let root = context.world.workspace.root().display().to_string();
     let failures = Foreign::new(&without_numbers(&question.material.failures.as_str().replace(&root, ".")));
+    // With a fixed mark: sessions mark their blocks at random, and no two keys would be the same.
     let prompt = (question.compose)(&Material { failures, ..question.material.clone() }, &Mark::fixed(""));
     // Behind another address another model may answer to the same name.
     let endpoints = &context.charter.plan.endpoints;
@@ -94,6 +95,7 @@ fn key(table: &Table<'_, '_, '_>, question: &Question<'_>) -> Option<String> {
     ];
     let mut hash = Sha256::new();
     for part in parts {
+        // Each part is led by its length, so that two lists of parts never come to the same bytes.
         hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
         hash.update(part.as_bytes());
     }
@@ -135,6 +137,7 @@ fn find(table: &Table<'_, '_, '_>, role: Role, key: &str) -> Option<KeptReport> 
     // One that is taken up from a log which was found in the checkout may hold anybody's.
     let own = own(table, key).filter(|_| store.is_ours(run)).cloned();
     let found = own.or_else(|| store.kept_report(key, run).ok().flatten());
+    // The blocks of data that are asked for may be others than when it was kept.
     found.filter(|kept| kept.role == role && is_sound(kept, &table.context.charter.plan.agent.meta_of(role)))
 }
 
@@ -168,6 +171,7 @@ fn kept(table: &Table<'_, '_, '_>, role: Role, key: String, end: &SessionEnd) ->
         | FinalReport::Routed { .. }
         | FinalReport::Synthetic { .. } => return None,
     };
+    // A report that was forced, or that lacks a block, is no answer for the next time.
     if end.exit != SessionExit::FinalAnswer || own(table, &key).is_some() {
         return None;
     }

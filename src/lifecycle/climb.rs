@@ -95,6 +95,7 @@ impl Rows {
             attempts,
         };
         self.prior.push(result.clone());
+        // The next tier is told by the handover: its model did not do any of this.
         self.last = None;
         self.past.clear();
         result
@@ -237,11 +238,13 @@ impl Climb {
         }
         let SharedCaps { per_pull_request, per_day } = charter.plan.shared_caps;
         let Beneficiary { repository, pull_request } = &charter.beneficiary;
+        // Sums of runs that name no repository would run into one.
         if repository.is_empty() {
             return caps;
         }
         if let Some(number) = pull_request {
             let scope = Scope::PullRequest(format!("{repository}#{number}"));
+            // Only what other logs tell: the sums in this log count by themselves.
             let before = charter.runs.as_ref().map_or(MicroUsd::ZERO, |runs| runs.spent_before);
             caps.push(Cap { scope, max: per_pull_request.unwrap_or(NO_CAP).saturating_sub(before) });
         }

@@ -95,10 +95,12 @@ pub(super) async fn read(
             recorder.record(context, &events, climb.saved(&context.charter, at.phase()));
             return follows;
         }
+        // Our own end is no trouble of the host's: nobody is warned of it.
         Ok(Err(GithubError::Stopped(_))) => return Follows::Nothing,
         Ok(Err(error)) => error.to_string(),
         Err(_late) => "the Git host did not answer in time".to_owned(),
     };
+    // Without the pause a host that is down would cost two seconds before each iteration.
     climb.comments.not_before_ms = now.saturating_add(PAUSE_MS);
     if !std::mem::replace(&mut climb.comments.complained, true) {
         let trouble = context.redact(&trouble);
@@ -115,6 +117,7 @@ pub(super) fn watch_for_stop<'a>(context: &Context<'a>, climb: &Climb) -> impl F
     let wrap_up = context.world.wrap_up.clone();
     async move {
         let Some((github, number)) = place else { return std::future::pending().await };
+        // The comments were read just before the iteration began, so the first look can wait.
         let mut looked = clock.monotonic_ms();
         loop {
             // Not the run's own pause: a clock that leaps over pauses must not leap while a model works.
@@ -124,6 +127,7 @@ pub(super) fn watch_for_stop<'a>(context: &Context<'a>, climb: &Climb) -> impl F
             }
             looked = clock.monotonic_ms();
             let asked = tokio::time::timeout(PATIENCE, stop_asked(&github, number, &since, last)).await;
+            // A look that failed is silent here: the next one follows soon, and the read between iterations warns of a host that is down.
             if matches!(asked, Ok(Ok(true))) {
                 wrap_up.wish(StopCause::Asked);
                 return std::future::pending().await;
@@ -138,6 +142,7 @@ async fn stop_asked(github: &GitHub, number: u64, since: &str, last: u64) -> Res
     for comment in comments.iter().filter(|comment| comment.id.0 > last && comment.updated_at == comment.created_at) {
         let stops = command::read(&comment.body) == Said::Command(Command::Stop);
         let Some(user) = person(comment).filter(|_| stops) else { continue };
+        // The role costs a request, so it is asked only of somebody who says stop.
         if rank_of(github.role_of(&user.login).await?) > Rank::Stranger {
             return Ok(true);
         }
@@ -165,12 +170,14 @@ async fn look(
     // The same question again and again, so that "nothing new" costs nothing.
     let mut comments = github.issue_comments(number, Some(since)).await?;
     comments.retain(|comment| comment.id.0 > last);
+    // Ids rise with time, so that commands are obeyed in the order in which they were given.
     comments.sort_by_key(|comment| comment.id);
     let seen = comments.last().map_or(last, |comment| comment.id.0);
     let mut given = Vec::new();
     for comment in comments {
         let said = command::read(&comment.body);
         let (Some(user), false) = (person(&comment), said == Said::Nothing) else { continue };
+        // A role costs a request: each person's is asked once in this process, however much they write.
         let rank = match heard.ranks.get(&user.login) {
             Some(rank) => *rank,
             None => rank_of(github.role_of(&user.login).await?),
@@ -192,6 +199,7 @@ fn person(comment: &IssueComment) -> Option<&User> {
 #[must_use]
 pub fn rank_of(role: RepoRole) -> Rank {
     match role {
+        // Triage may label, and must not spend money or have code changed.
         RepoRole::None | RepoRole::Read | RepoRole::Triage => Rank::Stranger,
         RepoRole::Write => Rank::Writer,
         RepoRole::Maintain | RepoRole::Admin => Rank::Maintainer,
@@ -220,6 +228,7 @@ fn obey(
             Said::Command(command) if !command::may(given.rank, command) => {
                 (Some(command), refused("only people who may change settings may raise the budget"))
             }
+            // The loop goes on: the comments behind it get their answers, too.
             Said::Command(Command::Stop) => {
                 follows = Follows::Stop(given.by.clone());
                 (Some(Command::Stop), obeyed("the run ends"))
@@ -257,6 +266,7 @@ fn carry_out(
 ) -> Done {
     match command {
         Command::Fix | Command::Retry => (CommandAnswer::UnderWay, "this run is under way".to_owned()),
+        // The caller has answered it already, since only it can end the run.
         Command::Stop => obeyed("the run ends"),
         Command::Pause | Command::Resume | Command::Remove { .. } => {
             refused("comments can pause and shorten a backlog only")
@@ -275,6 +285,7 @@ fn carry_out(
         }
         Command::Budget { more } => {
             let budget = &mut climb.allowance.budget;
+            // The run's own cap alone: the others are shared with other runs, so no comment on one of them raises them.
             budget.max_cost.0 = budget.max_cost.0.saturating_add(more.0);
             let cap = budget.max_cost.exact();
             obeyed(format!("the run may cost {cap}; caps per pull request and per day stay as they are"))

@@ -197,6 +197,7 @@ impl Writer {
             tokio::time::sleep(HURRIED_PATIENCE).await;
         };
         let in_time = tokio::select! {
+            // In this order: a writer that ended in the same moment as the signal came was in time.
             biased;
             _ended = &mut self.work => true,
             () = tokio::time::sleep(LAST_PATIENCE) => false,
@@ -228,6 +229,7 @@ async fn work(queue: Arc<Queue>, assignment: Assignment) {
             let mut told = queue.told();
             (told.reactions.pop_front(), told.closing, told.news)
         };
+        // Before the last report, too: once this process is gone, nobody answers the command.
         if let Some((comment, reaction)) = reaction {
             writer.react(&queue, comment, reaction).await;
             continue;
@@ -269,6 +271,7 @@ impl Task {
     async fn write(&mut self, queue: &Queue, moment: Moment) {
         let (view, head, patch) = {
             let mut told = queue.told();
+            // Taken back before the write, so that whatever happens while it is under way is news again.
             told.news = News::None;
             let liveness = if moment == Moment::Last { Liveness::Ended } else { Liveness::Alive };
             let view = RunView::from_events(&told.events, liveness)
@@ -280,6 +283,7 @@ impl Task {
         let number = self.assignment.pull_request.or(view.delivery.pull_request.as_ref().map(|pull| pull.number));
         let (Some(number), false) = (number, self.pace.has_given_up()) else { return };
         let making = pace::making(self.assignment.wish, &view);
+        // Whether an earlier run has left a comment is asked once, at the end.
         let waits = making == Making::KeptTrue && self.known.is_none() && moment == Moment::UnderWay;
         if making == Making::Left || waits {
             return;
@@ -307,6 +311,7 @@ impl Task {
 
     fn text(&self, view: &RunView, head: String, patch: &str) -> String {
         let Assignment { key, job_url, artifact, attempt, heard, run, redactor, .. } = &self.assignment;
+        // Never less than before: this run may have heard no command at all.
         let heard = view.commands.iter().map(|given| given.comment).fold(*heard, u64::max);
         let stamp = Stamp {
             run: run.0.clone(),
@@ -337,6 +342,7 @@ impl Task {
     async fn post(&mut self, number: u64, text: &str, making: Making) -> Result<(), GithubError> {
         let Assignment { github, clock, key, token, .. } = &self.assignment;
         let github = github.with_deadline(clock.monotonic_ms().saturating_add(WRITE_PATIENCE_MS));
+        // Asked once: it costs a request, and a token does not change hands.
         let identity = match self.identity.take() {
             Some(identity) => identity,
             None => github.identity(*token).await?,
@@ -345,6 +351,7 @@ impl Task {
         let marker = markdown::marker(key);
         let slot = CommentSlot { number, marker: &marker, identity };
         let known = match (self.known, making) {
+            // One that an earlier run left is corrected. None is made.
             (None, Making::KeptTrue) => match github.find_comment(slot).await? {
                 Some(found) => Some(found.id),
                 None => return Ok(()),
@@ -358,6 +365,7 @@ impl Task {
     async fn react(&self, queue: &Queue, comment: u64, reaction: Reaction) {
         let Assignment { github, clock, redactor, .. } = &self.assignment;
         let github = github.with_deadline(clock.monotonic_ms().saturating_add(WRITE_PATIENCE_MS));
+        // A reaction that fails is not tried again: the report tells the command and its answer as well.
         if let Err(error) = github.react(comment, reaction).await {
             queue.told().trouble = Some(redactor.redact(&error.to_string()).into_owned());
         }

@@ -199,6 +199,7 @@ impl<'a> Context<'a> {
 
     /// Active milliseconds so far, over all invocations.
     pub(super) fn active_ms(&self) -> u64 {
+        // Waits for limits and for the outside are no work.
         let waited = self.world.waiting.total_ms(self.world.clock.monotonic_ms());
         self.active_before_ms + self.started.elapsed_ms(self.world.clock).saturating_sub(waited)
     }
@@ -210,6 +211,7 @@ impl<'a> Context<'a> {
 
     /// Milliseconds until the job has hardly any time left. Without end outside of a job.
     pub(super) fn job_left_ms(&self) -> u64 {
+        // Outside of a job nothing ends the process at a given time.
         if self.charter.comment_key.is_none() {
             return u64::MAX;
         }
@@ -230,6 +232,7 @@ impl<'a> Context<'a> {
         let of = |env: &BTreeMap<OsString, OsString>, (variable, name)| {
             Some((env.get(OsStr::new(variable))?.to_str()?.to_owned(), name))
         };
+        // The tests may have a home of their own.
         let folders = [&self.world.tests.env, self.world.environment].into_iter();
         let folders = folders.flat_map(|env| own.into_iter().filter_map(move |one| of(env, one)));
         Elsewhere::new(&root, folders.chain(of(self.world.environment, ("GITHUB_WORKSPACE", "$GITHUB_WORKSPACE"))))
@@ -258,6 +261,7 @@ impl<'a> Context<'a> {
 
     /// The signal that ends the run, if one came.
     pub(super) fn signal(&self) -> Option<i32> {
+        // A signal may only have asked for an end in good order so far: then it stands among the wishes.
         match self.world.stop.raised().or(self.world.wrap_up.wished()) {
             Some(StopCause::Signal(signal)) => Some(signal),
             Some(StopCause::TimeUp | StopCause::Asked | StopCause::OwnTime(_)) | None => None,

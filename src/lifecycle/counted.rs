@@ -19,6 +19,7 @@ pub(super) async fn failure(context: &Context<'_>, failure: &[String]) -> (Optio
         Ok(OfFailure { history, beyond, kept }) => {
             (Known::Counted(history), beyond.map(|seen| format!("it was not among {seen}")), kept)
         }
+        // Unreadable is not none: a run that nobody asked for is refused then.
         Err(why) => (Known::Unreadable(why.clone()), Some(why), Vec::new()),
     };
     let kept = kept.into_iter().filter(|_| context.charter.plan.agent.cache).map(Event::ReportKept);

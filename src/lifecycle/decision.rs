@@ -47,6 +47,7 @@ pub(super) fn act(
             Next::ready(climb, events)
         }
         Decision::End { outcome: Outcome::Fixed { .. }, .. } if publish::is_due(&context.charter) => {
+            // The tier stays open: red CI or a reviewer may send the run back into it.
             publish::begin(context, climb, events)
         }
         Decision::End { exit, outcome } => {
@@ -54,6 +55,7 @@ pub(super) fn act(
             let stop_reason = stop_reason(over, &outcome, exit, reason.clone());
             let result = climb.rows.close_tier(&context.charter, tier_index, exit);
             events.push(tier_finished(&result, reason));
+            // Behind a fix nobody asks why a higher tier was not used.
             if !matches!(outcome, Outcome::Fixed { .. }) {
                 events.extend(targets::skipped(context, memory, tier_index, None));
             }

@@ -57,6 +57,7 @@ pub(super) fn branch_for(failure: &[String], destination: &Destination) -> Strin
 /// Names a failure: the same names failing on the same branch.
 fn key(failure: &[String], destination: &Destination) -> String {
     let mut failure = failure.to_vec();
+    // Runners that work in parallel name the same failures in another order each time.
     failure.sort();
     let text = format!("{}\n{}", destination.branch, failure.join("\n"));
     let hex: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();

@@ -46,6 +46,7 @@ pub(super) async fn run(
         recorder.warn(yours::left_alone(&yours));
     }
     let best_patch = if fixed || diff.text.is_empty() { None } else { keep_patch(context, recorder, &diff.text) };
+    // Where it is the best change as well, it is kept once.
     let unjudged = unjudged(recorder, ending).filter(|patch| *patch != context.world.redactor.redact_diff(&diff.text));
     let unjudged_patch = unjudged.as_ref().and_then(|patch| keep(context, recorder, "unjudged.patch", patch));
     let last = if diff.text.is_empty() { unjudged.as_ref().unwrap_or(&diff.text) } else { &diff.text };

@@ -71,6 +71,7 @@ pub fn refusal(context: Option<&CiContext>) -> Option<Refusal> {
     }
     let head = match (&context.pull_request, &context.upstream) {
         (PullRequestRef::Known(pull), _) => Some(pull.head_repository.as_ref()),
+        // For forks the event lists no pull requests, so that the head's repository alone tells.
         (_, Some(upstream)) => Some(upstream.head_repository.as_ref()),
         (PullRequestRef::None | PullRequestRef::Number(_) | PullRequestRef::Head, None) => None,
     };
@@ -131,6 +132,7 @@ fn stranger(
         return bots::refusal(context, person, facts, rules.allowed_bots, delivered);
     }
     let login = person.login.clone();
+    // Whoever was not looked up has no rights.
     let role = facts.roles.get(&login).copied().unwrap_or(RepoRole::None);
     (role < RepoRole::Write).then(|| Refusal::Stranger { login, repository: context.repository.clone() })
 }
@@ -141,10 +143,12 @@ fn pull_request(context: &CiContext, facts: &Facts, skip_label: &str, stage: Sta
         PullRequestRef::None | PullRequestRef::Number(_) | PullRequestRef::Head => &[],
     };
     let now = facts.pull.as_ref().map(|pull| pull.labels.as_slice()).unwrap_or_default();
+    // By the event and by now: the label may have been put on while the job waited for its runner.
     if labels.iter().chain(now).any(|label| label.eq_ignore_ascii_case(skip_label)) {
         return Some(Refusal::SkipLabel { label: skip_label.to_owned() });
     }
     let pull = facts.pull.as_ref()?;
+    // An event that names the pull request only by its number could not be refused for this before.
     if let Some(why) = foreign_head(pull.head.repository.as_ref(), &context.repository) {
         return Some(why);
     }
@@ -192,6 +196,7 @@ fn is_ours(message: &str) -> bool {
 /// The run that made a commit, by the trailer in the last paragraph of its message.
 #[must_use]
 pub fn run_of(message: &str) -> Option<&str> {
+    // Git looks for trailers in the last paragraph alone: a quoted one further up makes no commit ours.
     let last = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
     let trailers = last.lines().filter_map(|line| line.split_once(':'));
     let mut ours = trailers.filter(|(key, _)| key.trim().eq_ignore_ascii_case(RUN_TRAILER));

@@ -59,6 +59,7 @@ pub async fn halt(
 /// Whether each job that may be at work on a run is over.
 async fn is_left(github: &GitHub, stamp: &Stamp, own_job: u64) -> Result<bool, GithubError> {
     for (job, attempt) in [history::job_of(&stamp.artifact), stamp.claimed].into_iter().flatten() {
+        // The job that carries the command out is not at work on the run.
         if job == own_job {
             continue;
         }
@@ -77,6 +78,7 @@ fn waits(stamp: &Stamp) -> bool {
     match stamp.standing {
         Standing::Waiting | Standing::Merging | Standing::Blocked => true,
         Standing::Working => false,
+        // A run at a rate limit ends as over. Only its `parked` says that a job will take it up again.
         Standing::Over => stamp.parked.is_some(),
     }
 }

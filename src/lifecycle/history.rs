@@ -35,6 +35,7 @@ const LOG_WAL: &str = "audit.db-wal";
 #[must_use]
 pub fn artifact_name(job: u64, attempt: u64, pull_request: Option<u64>, run: &RunId) -> String {
     let pull_request = pull_request.map(|number| format!("-pr{number}")).unwrap_or_default();
+    // A name is taken once for all attempts of a workflow run, so the attempt is a part of it.
     format!("{PREFIX}{job}-{attempt}{pull_request}-{}", run.short())
 }
 
@@ -107,6 +108,7 @@ async fn find(place: Place<'_>, looked: &mut Looked) -> Result<(), String> {
     let told = |error: GithubError| error.to_string();
     let comment = github.find_comment(slot).await.map_err(told)?;
     let stamp = comment.as_ref().and_then(|comment| Stamp::read(&comment.body));
+    // Read as a first run, a comment whose line is gone would give whoever edited it all runs anew.
     if comment.is_some() && stamp.is_none() {
         return Err(
             "the hidden line of upshift's comment is gone: somebody edited it, or an older version wrote it".to_owned()
@@ -114,6 +116,7 @@ async fn find(place: Place<'_>, looked: &mut Looked) -> Result<(), String> {
     }
     looked.heard = stamp.as_ref().map_or(0, |stamp| stamp.heard);
     let local = place.local.filter(|path| path.exists());
+    // The log on this machine costs no request. Where it does not fit the comment, the artifacts decide.
     let here = stamp.as_ref().zip(local).and_then(|(stamp, path)| judge(path, slot.number, Some(stamp)).ok());
     if let Some((history, run, _)) = here {
         (looked.known, looked.last) = (Known::Counted(history), Some(run));
@@ -136,6 +139,7 @@ async fn find(place: Place<'_>, looked: &mut Looked) -> Result<(), String> {
     }
     let mut counted: Vec<(History, RunId)> = Vec::new();
     if let Some(stamp) = &stamp {
+        // Mostly the quoted log is the newest as well: then it is fetched once.
         let quoted = match newest.take_if(|artifact| artifact.name == stamp.artifact) {
             Some(artifact) => artifact,
             None => named(place, &stamp.artifact).await?,
@@ -144,10 +148,12 @@ async fn find(place: Place<'_>, looked: &mut Looked) -> Result<(), String> {
         looked.kept = kept;
         counted.push((history, run));
     }
+    // A run that died before it wrote its comment has left a newer log than the quoted one.
     if let Some(artifact) = newest {
         let (history, run, _) = read(place, &artifact, None).await?;
         counted.push((history, run));
     }
+    // Whichever counted more: a comment that is behind its log gives no run back.
     if let Some((history, run)) = counted.into_iter().max_by_key(|(history, _)| history.attempts) {
         looked.known = Known::Counted(history);
         looked.last = Some(run);
@@ -173,6 +179,7 @@ async fn is_ours(place: Place<'_>, artifact: &Artifact) -> Result<bool, GithubEr
 
 async fn is_of_workflow(github: &GitHub, workflow: Option<&str>, artifact: &Artifact) -> Result<bool, GithubError> {
     let Some(run) = &artifact.workflow_run else { return Ok(false) };
+    // The run of a fork may keep anything under the name of our workflow.
     if run.repository_id != run.head_repository_id {
         return Ok(false);
     }
@@ -315,6 +322,7 @@ pub async fn of_failure(kept: Kept<'_>, key: &str) -> Result<OfFailure, String> 
             return Ok(OfFailure { history, beyond: None, kept: if believed { reports } else { Vec::new() } });
         }
     }
+    // Where all pages are full there may be more behind them.
     let is_cut = many >= pages * ARTIFACTS_PER_PAGE;
     Ok(OfFailure { beyond: is_cut.then(|| format!("the newest {many} artifacts")), ..OfFailure::default() })
 }
@@ -346,6 +354,7 @@ fn reports_in(events: &[Event], run: &RunId) -> Vec<KeptReport> {
     let kept = |event: &Event| if let Event::ReportKept(kept) = event { Some(kept.clone()) } else { None };
     let newest = events.iter().rev().filter_map(kept).take(MOST_CARRIED);
     let mut reports: Vec<KeptReport> = newest
+        // A report that was carried on keeps the name of the run that paid for it.
         .map(|kept| KeptReport { from: Some(kept.from.clone().unwrap_or_else(|| run.clone())), ..kept })
         .collect();
     reports.reverse();

@@ -26,6 +26,7 @@ use crate::session::Memory;
 pub(super) fn worth_waiting_for(context: &Context<'_>, climb: &Climb, on: &[Blocker]) -> Option<Vec<Blocker>> {
     let (github, _) = asked(context, climb)?;
     let repository = github.repository();
+    // In one spelling, or a blocker that is named in another way would count as new.
     let on: Vec<Blocker> = on.iter().map(|blocker| blocker.plain_in(repository)).collect();
     let is_new = on.iter().any(|blocker| !climb.settled.contains(blocker));
     (is_new && on.iter().all(|blocker| blocker.is_checkable(repository))).then_some(on)
@@ -48,6 +49,7 @@ pub(super) fn reach(
     let commit = asked(context, &climb).map(|(_, commit)| commit).unwrap_or_default();
     let spawn = climb.run_iterations;
     let (awaited, at) = (Awaited::Blockers, context.world.clock.timestamp());
+    // A run may be blocked several times at one commit: the iteration tells them apart.
     let key = format!("{}:{}:{spawn}", context.charter.run_id, awaited.as_str());
     let hold = Hold { reason, on, key, commit, since_ms: context.world.clock.unix_ms() };
     let (key, commit, on) = (hold.key.clone(), hold.commit.clone(), hold.on.clone());
@@ -83,12 +85,14 @@ pub(super) async fn run(
             Next::end(climb, Outcome::Blocked { reason: reason.clone() }, reason, events)
         }
         Ok(Way::Blocked(what)) => park(context, climb, hold, &format!("waiting for {what}")),
+        // Parked as well: what cannot be read now tells nothing against going on later.
         Err(error) => park(context, climb, hold, &format!("the state could not be read: {error}")),
     }
 }
 
 async fn look(context: &Context<'_>, github: &GitHub, hold: &Hold) -> Result<Way, GithubError> {
     match blockers::look(github, &hold.commit, &hold.on).await {
+        // An App's installation token lives an hour. The job's own lasts as long as the job.
         Err(error) if error.is_token_refused() => match context.world.outside.and_then(|out| out.fallback.as_ref()) {
             Some(own) => blockers::look(own, &hold.commit, &hold.on).await,
             None => Err(error),

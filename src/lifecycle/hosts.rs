@@ -42,6 +42,7 @@ fn groups(targets: &[ModelId]) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for target in targets {
         match (Backend::of(target), groups.last_mut()) {
+            // An agent holds the whole session, so it never shares a group.
             (Some(backend), _) => groups.push(Group::Agent(target.clone(), backend)),
             (None, Some(Group::Models(models))) => models.push(target.clone()),
             (None, Some(Group::Agent(..)) | None) => groups.push(Group::Models(vec![target.clone()])),
@@ -71,6 +72,7 @@ pub(super) async fn hold(
     }
     match fallback.end(table, &groups) {
         Some(end) => end,
+        // The role has no target: a session without any reports that as it does every other lack.
         None => with_models(table, (role, None), prompt, lineage, Vec::new()).await,
     }
 }
@@ -114,6 +116,7 @@ impl Fallback {
     fn end(self, table: &mut Table<'_, '_, '_>, groups: &[Group]) -> Option<SessionEnd> {
         let Self { role, limited, last } = self;
         if let Some(end) = &limited
+            // Sessions with models of ours alone have told their limits themselves.
             && groups.iter().any(|group| matches!(group, Group::Agent(..)))
         {
             let until = table.sessions.left.soonest();
@@ -137,6 +140,7 @@ async fn ask(
     let iteration = table.climb.run_iterations;
     let target = group.first();
     let left = table.sessions.left.of(&target, iteration, table.context.world.clock.unix_ms());
+    // The last one is asked all the same where nobody was: its refusal says why, and until when.
     if let Left::Still(until_ms) = left
         && (next.is_some() || !is_first)
     {
@@ -219,6 +223,7 @@ async fn with_agent(
         iteration: climb.iteration(),
         target: target.clone(),
         backend,
+        // Where no wire fits, the house finds no way to the provider and says so.
         spoken: spoken.unwrap_or(Spoken::Chat),
         side_model: plan.agent.side_model.clone(),
         prompt: world.redactor.redact(&told).into_owned(),
@@ -255,9 +260,11 @@ fn note(table: &mut Table<'_, '_, '_>, target: &ModelId, hosted: &HostedEnd) {
     let why = unusable(end).and_then(|(why, last)| match why {
         GiveUp::Limited => Some((Unavailability::RateLimited, last.to_owned())),
         GiveUp::Unreachable => Some((Unavailability::Outage, last.to_owned())),
+        // These may be the agent's own trouble, and say nothing of the account.
         GiveUp::Refused | GiveUp::Rejected | GiveUp::Garbled | GiveUp::Aborted => None,
     });
     let Some((why, said)) = why else {
+        // Only an answer shows that the account works.
         if end.turns > 0 {
             memory.standing.answered(&account);
         }

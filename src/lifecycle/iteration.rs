@@ -51,6 +51,7 @@ pub(super) async fn begin(
         let (outcome, reason) = interrupted(signal);
         return Next::end(climb, outcome, reason, Vec::new());
     }
+    // Read before the budget is looked at: a comment may have raised it.
     if let Follows::Stop(by) = commands::read(context, recorder, memory, &mut climb, At::Between).await {
         return commands::stop(context, climb, &by);
     }
@@ -80,6 +81,7 @@ pub(super) async fn begin(
 /// A tier starts from the best tree so far, with the history of the tiers below.
 fn enter_tier(climb: &mut Climb) -> Event {
     let trees = &mut climb.trees;
+    // The files stand as `current` does. Where `best` is another tree, they are put back before anybody works.
     trees.on_disk &= trees.current.tree == trees.best.tree;
     trees.current = trees.best.clone();
     let handover = handover::build(&climb.rows.prior);
@@ -127,6 +129,7 @@ async fn work(
     }
     let current = climb.trees.current.clone();
     let wrote = written(context, &current, &ends).await?;
+    // The paths of all iterations: restoring a tree would leave files behind that an earlier iteration made.
     climb.trees.touched.extend(wrote.iter().cloned());
     let climb = &*climb;
     let tree = if wrote.is_empty() {
@@ -147,11 +150,13 @@ async fn work(
         let mut table = Table { context, recorder, sessions, climb, tier };
         let end = roles::review(&mut table, &material, (&tree, &shown), &ends).await;
         halt = halt.or_else(|| {
+            // A critic that is blocked or never gets a call right costs its review alone: the tests still judge.
             roles::halt_of(&end.report).filter(|halt| !matches!(halt, Halt::Blocked { .. } | Halt::Unusable(_)))
         });
         critic = Some(end);
     }
     let stopped = matches!(halt, Some(Halt::Stopped(_)));
+    // Whoever asks for an end waits for the tests and their proof as well, not only for a session.
     let judging = context.world.wrap_up.judging();
     let judged = if due && !stopped {
         Some(judge::run(context, recorder, climb, tree.clone(), Author::Model).await?)
@@ -168,6 +173,7 @@ async fn work(
     let judged_tree = judged.as_ref().map_or(&tree, |judged| &judged.candidate.tree);
     let diff = if *judged_tree == tree { diff } else { workspace.diff(start, judged_tree).await? };
     if let Some(cause) = judged.as_ref().and_then(|judged| judged.run.stopped) {
+        // The verdict of tests that were cut short says nothing.
         halt = Some(Halt::Stopped(cause));
     }
     if halt.is_none() && approved && judged.as_ref().is_some_and(|one| one.judgement.verdict == Verdict::Green) {
@@ -214,6 +220,7 @@ fn conclude(
     let tier_index = climb.position.tier_index;
     let above = targets::above(context, &climb, memory);
     let step = escalation::step(&climb.allowance.rules, &mut climb.position, &observation, &above);
+    // Before there is a row: an iteration that parks is not over, and is done anew once a model can be asked again.
     if step.decision == Decision::Park {
         return targets::park(context, climb, memory, tier, row::tier_reason(work.halt.as_ref()));
     }
@@ -238,6 +245,7 @@ fn conclude(
     });
     events.extend(climb.budget_warnings(context, recorder));
     let reason = row::tier_reason(work.halt.as_ref()).or_else(|| no_progress(&step.decision, &work));
+    // Before the decision is carried out, which would end the run.
     if let Some(blocked) = waits_for(context, &climb, &step.decision, work.halt.as_ref()) {
         return hold::reach(context, climb, blocked, events);
     }
@@ -315,6 +323,7 @@ fn verdict_line(verdict: &Verdict, judged: &Judged) -> String {
 }
 
 fn observe(work: &Work, objections: &[Foreign], best: &Candidate) -> Observation {
+    // First: tests that a signal cut short have no verdict to go by.
     if let Some(Halt::Stopped(StopCause::Signal(signal))) = work.halt {
         return Observation::Interrupted { signal };
     }
@@ -331,6 +340,7 @@ fn observe(work: &Work, objections: &[Foreign], best: &Candidate) -> Observation
         Some(Halt::NoModel { why, .. }) => Observation::NoModel { why: *why },
         Some(Halt::Budget(Cap::Tier, _)) => Observation::TierBudget,
         Some(Halt::Budget(Cap::Run, _) | Halt::Stopped(StopCause::TimeUp)) => Observation::RunBudget,
+        // A stop that somebody asked for is no reason to lose this iteration's row: `begin` ends the run before the next one.
         Some(Halt::Stopped(StopCause::Signal(_) | StopCause::Asked | StopCause::OwnTime(_)) | Halt::Unusable(_))
         | None => not_green(work, best),
     }

@@ -99,6 +99,7 @@ pub(super) async fn run(
         Some(demand) => evidence::prove(&bench(context, climb), &mut judged, demand).await?,
         None => None,
     };
+    // Experiments that a signal cut short prove nothing: whoever goes on with the run has the change judged anew.
     if let (Some(_), Some(StopCause::Signal(signal)), Verdict::Green) =
         (&proven, context.world.stop.raised(), &judged.judgement.verdict)
     {
@@ -106,6 +107,7 @@ pub(super) async fn run(
         proven = None;
     }
     let witnessed = proven.as_ref().is_some_and(|proven| is_witnessed(&proven.evidence));
+    // Where no experiment has seen the tests fail, a remark may be the very reason why they pass.
     if (!witnessed && author == Author::Model) || context.charter.plan.safety.on_remark == OnRemark::Refuse {
         judged.refuse_remarked(context.world.workspace.root());
     }
@@ -189,12 +191,14 @@ pub(super) async fn minimise(
             let kept = found.parts.saturating_sub(dropped);
             recorder.emit(&Event::PatchMinimised { dropped, kept, runs, duration_ms });
             judged = found.smaller.unwrap_or(judged);
+            // They are dropped, so there is nothing for a reviewer to look at.
             not_needed.clear();
             added = added.in_files_of_tests();
         }
     }
     judged.added = added;
     judged = with_added_tests(context, recorder, climb, judged).await?;
+    // `PatchMinimised` has told them already.
     let runs = if keep == Some(Keep::Smaller) { 0 } else { runs };
     Ok(remarked(recorder, judged, not_needed, runs, duration_ms))
 }
@@ -216,6 +220,7 @@ pub(super) async fn with_added_tests(
 fn holds(part: &Remark, remark: &Remark) -> bool {
     match (part.lines, remark.lines) {
         (Some((first, last)), Some((line, _))) => (first..=last).contains(&line),
+        // A remark without lines is about the whole file.
         (None, _) | (_, None) => true,
     }
 }

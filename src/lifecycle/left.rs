@@ -37,6 +37,7 @@ impl LeftAtLimit {
     /// How a target stands.
     pub(super) fn of(&self, target: &str, iteration: u32, now_ms: i64) -> Left {
         let Some(leave) = self.0.get(target) else { return Left::Never };
+        // Where the vendor does not say how long, the limit is taken to last for the iteration.
         if leave.iteration == iteration || leave.until_ms.is_some_and(|until| until > now_ms) {
             return Left::Still(leave.until_ms);
         }

@@ -51,6 +51,7 @@ pub(super) async fn part(
     let (workspace, run) = (&context.world.workspace, &context.charter.run_id);
     let Some(left) = workspace.left_behind().await?.filter(|left| left.writer.run == *run) else { return Ok(stage) };
     let LeftBehind { writer, written, meanwhile, mut mixed, mut later } = left;
+    // Nobody noted what an agent wrote, so files that changed later may hold its edits as well as a person's.
     if had_agent_at_work(recorder.events()) {
         mixed.append(&mut later);
     }
@@ -61,6 +62,7 @@ pub(super) async fn part(
         return Ok(stage);
     }
     let back: Vec<String> = written.into_iter().chain(meanwhile.into_iter().filter(is_made)).collect();
+    // First the run's own edits go: whatever differs then is a person's.
     workspace.put_back_left(&writer, &back, &mixed).await?;
     let taken = workspace.take_theirs();
     if !taken.put_back.is_empty() {
@@ -83,6 +85,7 @@ pub fn had_agent_at_work(events: &[Event]) -> bool {
         } else if let Event::AgentSwitched(switch) = event {
             open.values_mut().for_each(|is_hosted| *is_hosted |= is_agent(&switch.to));
         } else if let Event::IterationFinished(_) = event {
+            // A session whose end was lost with an earlier process is over with its iteration.
             open.clear();
         }
     }
@@ -96,6 +99,7 @@ pub fn had_agent_at_work(events: &[Event]) -> bool {
 /// When the log cannot be read.
 pub fn discard(mut journal: Journal, run: &LoadedRun, clock: &dyn Clock) -> Result<Vec<String>, LifecycleError> {
     journal.remember(&run.events);
+    // Before the row is made: what the lost calls may have cost belongs into it.
     settle_lost(&mut journal, &run.run_id, clock)?;
     let outcome = Outcome::Interrupted { signal: SIGKILL };
     // The state of another version stays as it is: the end stands in the events.

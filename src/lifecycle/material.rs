@@ -132,6 +132,7 @@ fn ranked(files: &[String], pointers: &[String], read: &dyn Fn(&str) -> Option<S
         for path in files {
             let known = ranked.iter().any(|file| file.path == *path);
             let hidden = path.split('/').any(|part| part.starts_with('.'));
+            // Where nothing points anywhere every file is near, but those of tools: `.github/workflows/ci.yml`.
             if !known && (kinds.contains(&ending(path)) || (kinds.is_empty() && !hidden)) {
                 ranked.push(Ranked { path: path.clone(), distance: EXCERPT_DISTANCE });
             }
@@ -147,6 +148,7 @@ fn pointers(files: &[String], candidate: &Candidate, touched: &BTreeSet<String>,
     found.extend(touched.iter().filter(|path| files.contains(path)).cloned());
     let parts = |c: char| c.is_whitespace() || "()[]{}<>'\"`,;:=".contains(c);
     let words = candidate.failures.as_str().split(parts).take(MAX_WORDS).chain(command.split(parts));
+    // A path may end a sentence: the full stop is none of it.
     let paths = words.map(|word| word.trim_end_matches('.')).filter(|word| word.contains('.'));
     found.extend(paths.filter_map(|word| in_tree(word, files)));
     let mut seen = BTreeSet::new();
@@ -160,6 +162,7 @@ fn in_tree(path: &str, files: &[String]) -> Option<String> {
     if let Some(exact) = files.iter().find(|file| *file == path) {
         return Some(exact.clone());
     }
+    // Of several that fit, the longest has the most folders in common with the printed path.
     files.iter().filter(|file| printed_path::may_be_same(path, file)).max_by_key(|file| file.len()).cloned()
 }
 

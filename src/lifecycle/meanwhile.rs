@@ -78,6 +78,7 @@ async fn moved(
     let mut measured = (*climb.measured).clone();
     measured.origin.base = base;
     let run = test_run::run(&measured.setup.tests, None, &context.world.stop).await?;
+    // A look that is cut short shows nothing. The new start stays, or the user's files would be put back after all.
     if run.stopped.is_some() {
         climb.measured = Arc::new(measured);
         return Ok(ControlFlow::Continue((climb, events)));
@@ -114,6 +115,7 @@ async fn begin_from(
     let before: TreeId = climb.start().clone();
     let is_shared = climb.trees.touched.iter().any(|path| changed.contains(path));
     for candidate in [&mut climb.trees.best, &mut climb.trees.current] {
+        // Two hands in one file cannot be told apart. The user's edits win, and the run does its own anew.
         candidate.tree = if is_shared || candidate.tree == before {
             start.clone()
         } else {
@@ -122,6 +124,7 @@ async fn begin_from(
     }
     let origin = Origin { tree: start, ..climb.measured.origin.clone() };
     climb.measured = Arc::new(Measured { origin, ..(*climb.measured).clone() });
+    // The trees now lie over the new start, which the files may not show yet.
     climb.trees.on_disk = false;
     Ok(is_shared)
 }

@@ -40,9 +40,11 @@ impl TestSetup {
     pub(super) fn add_checks(&mut self, context: &Context<'_>) -> bool {
         let failed = context.charter.red_ci.as_ref().map(RedCi::checks).unwrap_or_default();
         for (job, run) in failed {
+            // The configuration may have the same command beside the tests already.
             if self.tests.checks.iter().any(|check| check.run == run) {
                 continue;
             }
+            // Checks are told apart by their names.
             let is_taken = self.tests.checks.iter().any(|check| check.name == job);
             let name = if is_taken { format!("{job} (CI)") } else { job.to_owned() };
             let cwd = context.world.workspace.root().to_owned();

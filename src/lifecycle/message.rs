@@ -19,6 +19,7 @@ pub const PLACEHOLDERS: [&str; 5] = ["{tests}", "{tier}", "{model}", "{run-id}",
 /// The message with its trailers, for what failed before the fix.
 pub(super) fn compose(charter: &Charter, measured: &Measured, fix: &Fix) -> String {
     let tests = match measured.baseline.failing.len() {
+        // The tests here pass then, and "the build" would be wrong.
         _ if measured.judged_by_ci => "CI".to_owned(),
         0 => "the build".to_owned(),
         1 => "1 failing test".to_owned(),
@@ -78,6 +79,7 @@ fn inert_line(line: &str) -> String {
 /// Whether a bracket that begins so may tell a CI to do nothing: `[skip ci]`, `[ci skip]`, `[no ci]`, `[skip-travis]`.
 fn silences(rest: &str) -> bool {
     let inside = rest.split(']').next().unwrap_or_default().to_ascii_lowercase();
+    // Every CI has spellings of its own, so one such word is enough: a bracket broken in vain reads the same.
     inside.split(|c: char| !c.is_alphanumeric()).any(|word| matches!(word, "skip" | "no" | "ci" | "actions"))
 }
 

@@ -136,6 +136,7 @@ pub async fn run(
         recorder.portable.look(&context, &base.0).await;
         recorder.record(&context, &[], state.clone());
     }
+    // Which files the tests touch by themselves only the baseline has seen.
     if let Some(stirred) = &state.stirred {
         context.world.workspace.recall_stirred(stirred);
     }
@@ -204,6 +205,7 @@ async fn carry(
 ) -> Result<Finished, LifecycleError> {
     if !matches!(stage, Stage::Measuring(_)) {
         leftovers::note(context, recorder);
+        // A run that ended left the files in order, so that what differs is somebody else's. After a kill both may be mixed.
         if stood_still {
             stage = meanwhile::take_in(context, recorder, stage).await?;
         } else {
@@ -213,6 +215,7 @@ async fn carry(
             left_behind::note(context, recorder, &start);
         }
     }
+    // A process that only hears what the outside says has no files to prepare.
     let mut is_unprepared = context.charter.moved_to.is_some() && context.world.only_hears.is_none();
     loop {
         if is_unprepared && stage.works_with_files() {
@@ -231,6 +234,7 @@ async fn carry(
             Stage::Ending(ending) => return end(context, recorder, *ending).await,
         };
         let Next { stage: follows, events, breakpoint } = next;
+        // Before the next phase is acted out: a process that is killed from here on goes on with it, and pays for nothing twice.
         recorder.record(context, &events, follows.saved(&context.charter));
         if let Some((key, body)) = breakpoint {
             recorder.keep(&Snapshot { kind: "breakpoint", session_id: &key, body: &body });
@@ -261,6 +265,7 @@ async fn end(context: &Context<'_>, recorder: &mut Recorder<'_>, ending: Ending)
     let event = finish::run(context, recorder, &ending).await?;
     let outcome = ending.outcome.clone();
     recorder.record(context, &[event], ending.saved(&context.charter, Phase::Ended { outcome: outcome.clone() }));
+    // Only once the end is durable: whoever takes up a killed run has to know them.
     leftovers::forget(context);
     context.world.workspace.forget_writes();
     Ok(Finished { outcome, change: ending.change() })

@@ -60,6 +60,7 @@ pub fn default_author() -> Author {
 pub fn author(text: &str) -> Option<Author> {
     let (name, rest) = text.split_once('<')?;
     let (name, email) = (name.trim(), rest.trim().strip_suffix('>')?.trim());
+    // In a commit object the author ends at these: one within a name would forge the rest of the line, or a header.
     let odd = |c: char| c.is_control() || matches!(c, '<' | '>');
     let good = |part: &str| !part.is_empty() && !part.contains(odd);
     (good(name) && good(email)).then(|| Author { name: name.to_owned(), email: email.to_owned() })

@@ -28,6 +28,7 @@ pub(super) fn of(run: &Stop, seconds: Option<u32>) -> (Stop, impl Future<Output 
     let watched = async move {
         if let Some(seconds) = seconds {
             let cause = tokio::select! {
+                // The run's own end first: where both come at once it says why everything ends.
                 biased;
                 cause = run.wait() => cause,
                 () = tokio::time::sleep(Duration::from_secs(u64::from(seconds))) => StopCause::OwnTime(seconds),

@@ -82,6 +82,7 @@ pub async fn take_up(queue: Queue<'_>) -> Result<Vec<(Due, Taken)>, GithubError>
 
 /// The runs that our comments say are due.
 fn due(comments: &[IssueComment], identity: &Identity, now: u64) -> Vec<Due> {
+    // Anybody may write what looks like our comment.
     let ours = comments.iter().filter(|comment| comment.user.as_ref().is_some_and(|user| identity.is(user)));
     let reports = ours.filter(|comment| comment.body.trim_start().starts_with(MARKER));
     let mut found: Vec<Due> = reports.filter_map(due_of).collect();
@@ -105,6 +106,7 @@ fn due_of(comment: &IssueComment) -> Option<Due> {
 /// Has a workflow run begin again, or says why not.
 async fn again(queue: Queue<'_>, due: &Due) -> Result<Option<&'static str>, GithubError> {
     let Queue { github, workflow, skip_label, .. } = queue;
+    // Everything is asked anew: weeks may lie between the comment and now.
     let pull = github.pull(due.pull_request).await?;
     let is_here = |repository: &RepoName| repository.is(github.repository());
     if pull.state != PullState::Open {
@@ -132,6 +134,7 @@ async fn again(queue: Queue<'_>, due: &Due) -> Result<Option<&'static str>, Gith
     if run.path.split('@').next() != Some(workflow) {
         return Ok(Some("the comment names a run of another workflow"));
     }
+    // The comment names the attempt as well: once the run began again the number no longer fits, so nobody takes it up twice.
     if run.progress != Progress::Completed || run.run_attempt != attempt {
         return Ok(Some("its workflow run was taken up already"));
     }

@@ -54,6 +54,7 @@ impl Portable {
         };
         match found {
             Ok(base) => self.base = Some(base),
+            // The run here does not need it, so nobody is warned.
             Err(error) => tracing::info!("the run can be continued only here: {error}"),
         }
         self.base.as_ref().map(|base| base.commit.clone())
@@ -65,6 +66,7 @@ impl Portable {
         let Some(start) = state.start.as_ref().filter(|_| self.wanted && state.phase != Phase::Baseline) else {
             return (trees, events);
         };
+        // The start comes first: all others are told as patches over it.
         let names = std::iter::once(start).chain(state.trees().into_iter().filter(|tree| *tree != start));
         for name in names {
             if self.recorded.contains(name) || self.withheld.contains(name) {
@@ -84,6 +86,7 @@ impl Portable {
                     trees.push(tree);
                 }
                 Err(why) => {
+                    // Remembered, or it would be tried and complained of again at each record.
                     self.withheld.insert(name.clone());
                     events.push(Event::TreeRecorded { tree: name.clone(), withheld: Some(why.to_string()) });
                 }
@@ -94,6 +97,7 @@ impl Portable {
 
     /// A tree without the contents that the log has, where the rest is not too much for one run.
     fn within_the_cap(&mut self, mut tree: RecordedTree) -> Result<RecordedTree, Unportable> {
+        // The trees of a run share most of their files: each content is written once.
         tree.contents.retain(|name, _| !self.contents.contains_key(name));
         let size = |bytes: &Vec<u8>| u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let new: u64 = tree.contents.values().map(size).sum();

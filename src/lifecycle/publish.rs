@@ -68,6 +68,7 @@ pub(super) async fn run(context: &Context<'_>, mut climb: Climb, fix: Fix) -> Ne
             let commit = fix.onto.clone().unwrap_or_else(|| destination.head.clone());
             Ok(Published { commit, files: Vec::new(), found: true })
         }
+        // Somebody works on that pull request. Their branch is left alone, and the fix gets one of its own.
         Err(PublishError::Conflict { .. } | PublishError::Moved { .. }) if is_shared(&fix) => {
             let branch = another(charter, &failure::branch(&climb, destination));
             return choose(climb, destination, Fix { branch: Some(branch), onto: None, ..fix });
@@ -81,6 +82,7 @@ pub(super) async fn run(context: &Context<'_>, mut climb: Climb, fix: Fix) -> Ne
         Ok(published) => {
             let parent = fix.onto.clone().unwrap_or_else(|| climb.delivered.parent(destination));
             let is_of_this_run = climb.delivered.commits.contains(&parent);
+            // Only behind the push: until then CI of the commit below may be the last word.
             let cancelled = superseded::cancel_below(context, &parent, is_of_this_run, &branch).await;
             climb.delivered.commit = Some(published.commit.clone());
             climb.delivered.commits.push(published.commit.clone());
@@ -105,6 +107,7 @@ pub(super) async fn run(context: &Context<'_>, mut climb: Climb, fix: Fix) -> Ne
 /// Whether a fix whose branch has moved may be put on top of what is there: not on a branch that is yet to be made.
 fn may_be_rebased(charter: &Charter, climb: &Climb, fix: &Fix) -> bool {
     let is_there = charter.plan.github.push == Push::Commit || climb.delivered.branch.is_some();
+    // Where CI alone judges, nothing here could judge the fix on top of another commit.
     is_there && fix.rebased < MOST_REBASED && !climb.measured.judged_by_ci
 }
 
@@ -131,6 +134,7 @@ async fn choose_branch(
     climb: &Climb,
     destination: &Destination,
 ) -> Result<Chosen, PublishError> {
+    // A later push of the same run goes where its first one went.
     if let Some(branch) = &climb.delivered.branch {
         return Ok(Chosen { branch: branch.clone(), onto: None });
     }
@@ -191,8 +195,10 @@ async fn push(
 ) -> Result<Published, PublishError> {
     let outside = outside_of(context)?;
     let (delivery, plan) = (&climb.delivered, &context.charter.plan);
+    // A later push carries only what came since the one before.
     let from = delivery.tree.as_ref().unwrap_or_else(|| climb.start());
     let author = plan.github.commit_author.as_deref().and_then(outside::author);
+    // Only a branch of our own is ever made, and only by the first push.
     let is_new = plan.github.push == Push::Pr && delivery.branch.is_none() && fix.onto.is_none();
     let parent = fix.onto.clone().unwrap_or_else(|| delivery.parent(destination));
     let order = Order {

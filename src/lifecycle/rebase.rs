@@ -91,12 +91,14 @@ async fn judged(
 ) -> Result<Judged, LifecycleError> {
     let workspace = &context.world.workspace;
     let mut files = paths(&climb.trees.touched);
+    // The files that somebody pushed are in the checkout only while the fix is judged over them.
     files.extend(pushed.iter().cloned());
     workspace.restore_paths(tree, &files).await?;
     let measured = Arc::clone(&climb.measured);
     let origin = Origin { tree: start.clone(), ..measured.origin.clone() };
     climb.measured = Arc::new(Measured { origin, ..(*measured).clone() });
     let judged = judge::run(context, recorder, climb, tree.clone(), Author::Model).await;
+    // Before an error of the judge is passed on: the climb and the files are as before in every case.
     climb.measured = measured;
     workspace.restore_paths(&fix.tree, &files).await?;
     judged

@@ -94,6 +94,7 @@ impl<'j> Recorder<'j> {
         let events = self.journal.events().iter().rev();
         let mut proofs = events
             .filter_map(|event| if let Event::EvidenceGathered { proof, .. } = event { Some(proof) } else { None });
+        // Only the last: an earlier one was of another tree.
         proofs.next().is_some_and(|proof| is_witnessed(proof))
     }
 

@@ -56,6 +56,7 @@ pub(super) async fn work(context: &Context<'_>, red: &RedCi) -> Result<Option<Wo
     let item = |job: &FailedJob| Item {
         name: job.name.clone(),
         url: String::new(),
+        // On GitHub a job and its check run have one number.
         kind: ItemKind::Job { run: red.run.0, job: job.job, check_run: job.job },
         conclusion: Some(Conclusion::Failure),
         said: String::new(),
@@ -72,6 +73,7 @@ async fn of_other_apps(outside: &Outside, github: &GitHub, red: &RedCi) -> Vec<I
         own_run: outside.own_run,
         own_workflows: &outside.own_workflows,
         required: &[],
+        // As if the time in which checks appear were over: only what is red by now is asked for.
         since_push_ms: checks::APPEAR_MS,
     };
     let Ok(facts) = github.ci_facts(&red.commit).await else { return Vec::new() };
@@ -95,6 +97,7 @@ async fn of_other_apps(outside: &Outside, github: &GitHub, red: &RedCi) -> Vec<I
 /// asked). `None` where they have run again, or the token does not allow it.
 pub(super) async fn once_more(context: &Context<'_>, red: &RedCi) -> Option<(Outcome, String)> {
     let (run, attempt) = red.run;
+    // A later attempt has run again already.
     let github = context.world.outside.and_then(|outside| outside.github.as_ref()).filter(|_| attempt == 1)?;
     if github.run_failed_again(run).await.is_err() {
         let now = github.workflow_run(run).await.ok()?;
@@ -123,6 +126,7 @@ pub(super) fn end(red: &RedCi, verdict: &Verdict, with_checks: bool) -> Option<(
         Verdict::Broken { reason } | Verdict::Tampered { reason } if with_checks => {
             reason.strip_prefix(NO_WORK).unwrap_or(reason).to_owned()
         }
+        // Without the checks it is the test command itself that does not work, and the baseline's own verdict says so.
         Verdict::Broken { .. } | Verdict::Tampered { .. } => return None,
     };
     let reason = format!("{}, and {rest}", what_failed(red));

@@ -86,6 +86,7 @@ pub async fn find(query: HeadQuery<'_>) -> Result<Found, GithubError> {
             return Ok(Found::StillWaiting(format!("the workflow run {} is working on it", job.0)));
         }
     }
+    // Read once more: the job that was waited for may have written its last word into the comment meanwhile.
     let Some((comment, stamp)) = stamped(query).await? else { return Ok(Found::Nothing("its comment is gone")) };
     if let Some(why) = refusal(&stamp, query) {
         return Ok(Found::Nothing(why));
@@ -95,6 +96,7 @@ pub async fn find(query: HeadQuery<'_>) -> Result<Found, GithubError> {
         Standing::Blocked => return unblocked(query, comment, stamp).await,
         Standing::Over | Standing::Working | Standing::Waiting => {}
     }
+    // Its jobs are over, and yet the comment says that it works: the process died before it could say more.
     let died = stamp.standing == Standing::Working;
     Ok(match answer(query, patience).await? {
         CiState::Pending { unfinished, .. } if !unfinished.is_empty() => Found::StillWaiting(named(&unfinished)),
@@ -145,6 +147,7 @@ impl Whose {
 /// Any [`GithubError`].
 pub async fn find_unpushed(query: HeadQuery<'_>, whose: Whose) -> Result<Found, GithubError> {
     const NONE: Found = Found::Nothing("none is blocked at this commit");
+    // The newest report alone: where a later run has one, an older run is not to come back.
     let newest = |comments: Vec<IssueComment>| {
         comments.into_iter().rev().find_map(|comment| Stamp::read(&comment.body).map(|stamp| (comment, stamp)))
     };
@@ -178,6 +181,7 @@ async fn unblocked(query: HeadQuery<'_>, comment: IssueComment, stamp: Stamp) ->
 async fn merged(query: HeadQuery<'_>, comment: IssueComment, stamp: Stamp) -> Result<Found, GithubError> {
     let pull = query.github.pull(query.slot.number).await?;
     let answered = |is_red| Ok(Found::Answered(Box::new(Answered { comment, stamp, is_red })));
+    // Merged, closed or moved on: there is nothing left to wait for.
     if pull.state != PullState::Open || pull.head.sha != *query.head {
         return answered(false);
     }
@@ -221,11 +225,13 @@ async fn stamped(query: HeadQuery<'_>) -> Result<Option<(IssueComment, Stamp)>, 
 
 /// Whether a job is over, by the end of our patience. Our own counts as if it were.
 async fn is_over(query: HeadQuery<'_>, (run, attempt): (u64, u64), patience: u64) -> Result<bool, GithubError> {
+    // An earlier attempt of this very workflow run: it has ended, or GitHub had not begun ours.
     if run == query.own_job.0 {
         return Ok(true);
     }
     loop {
         match query.github.workflow_run(run).await {
+            // Where a later attempt has begun, the one that is asked about has ended.
             Ok(found) if found.progress == Progress::Completed || found.run_attempt > attempt => return Ok(true),
             Ok(_) => {}
             // It was deleted.
@@ -244,6 +250,7 @@ async fn answer(query: HeadQuery<'_>, patience: u64) -> Result<CiState, GithubEr
     let outsiders = query.clock.monotonic_ms().saturating_add(OUTSIDERS_MS);
     loop {
         let facts = query.github.ci_facts(query.head).await?;
+        // The host does not tell when the commit was pushed. Its first workflow run began about then.
         let began = facts.runs.iter().filter_map(|run| Timestamp(run.created_at.clone()).unix_ms()).min();
         let now = u64::try_from(query.clock.unix_ms()).unwrap_or(0);
         let question = Question {
@@ -257,6 +264,7 @@ async fn answer(query: HeadQuery<'_>, patience: u64) -> Result<CiState, GithubEr
         let is_settling = match &state {
             CiState::NotYet => true,
             CiState::Pending { unfinished, .. } => {
+                // Nothing wakes us by the end of these, so this job itself waits for them for a while.
                 let is_outsider = |item: &Item| matches!(item.kind, ItemKind::Check { .. } | ItemKind::Status);
                 let waits = query.clock.monotonic_ms() < outsiders && unfinished.iter().all(is_outsider);
                 unfinished.is_empty() || waits

@@ -53,6 +53,7 @@ pub fn load(run: &LoadedRun) -> Result<RunState, LifecycleError> {
             }
         }
         Phase::Ended { outcome: Outcome::Interrupted { .. } } => reopen(&mut state),
+        // The job may have died before anybody was told: the end is told once more.
         Phase::Ended { .. } if state.comment_key.is_some() => {}
         Phase::Ended { outcome } => {
             let name = outcome.as_str();
@@ -93,6 +94,7 @@ fn reopen(state: &mut RunState) {
     let has_iterations_left = state.tier().is_some_and(|tier| state.position.iterations < tier.max_iterations);
     let is_last_tier = state.prior.len() >= state.plan.tiers.len();
     if has_iterations_left {
+        // The tier goes on with its rows, as if nobody had left it.
         if let Some(tier) = state.prior.pop() {
             state.attempts = tier.attempts;
         }
@@ -126,6 +128,7 @@ fn lost(call: &CallReservation, clock: &dyn Clock) -> Receipt {
         status: CallStatus::Lost,
         usage: None,
         reserved: call.reserved,
+        // The vendor may have billed all of it: it counts as spent, and none of it as known.
         cost: MicroUsd::ZERO,
         unknown_cost: call.reserved,
         latency_ms: 0,

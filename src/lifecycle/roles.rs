@@ -165,6 +165,7 @@ pub(super) fn halt_of(report: &FinalReport) -> Option<Halt> {
         FinalReport::Routed { .. } => Some(Halt::Unusable(report.summary())),
         FinalReport::Synthetic { reason } => Some(match reason {
             FailureReason::Budget { scope: Scope::Tier(..), detail } => Halt::Budget(Cap::Tier, detail.clone()),
+            // Any other cap is the run's, or one that it shares with other runs: no other tier has more.
             FailureReason::Budget { detail, .. } => Halt::Budget(Cap::Run, detail.clone()),
             FailureReason::NoUsableTarget { why, last } => Halt::NoModel { why: *why, last: last.clone() },
             FailureReason::Stopped { cause } => Halt::Stopped(*cause),

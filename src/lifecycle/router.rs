@@ -42,6 +42,7 @@ pub(super) async fn hold(
         material.advice.push(Beside { label, text: Foreign::new(&message) });
     }
     let prompt = compose(&material, &Mark::random()).with_part(&specialist.instructions);
+    // Below the session that handed over, so that the tree of sessions shows who sent it.
     let lineage = Lineage {
         parent: first.session_id.clone(),
         root: lineage.map_or_else(|| first.session_id.clone(), |lineage| lineage.root),
@@ -65,7 +66,9 @@ pub(super) async fn hold(
 fn settled(role: Role, report: &FinalReport, message: &str) -> FinalReport {
     let is_lost = match report {
         FinalReport::Synthetic { reason } => match reason {
+            // The signal or the clock is the whole run's.
             FailureReason::Stopped { .. } => false,
+            // A cap of its own costs the specialist alone. One of the tier or of the run would have stopped the role as well.
             FailureReason::Budget { scope, .. } => matches!(scope, Scope::Agent(..)),
             FailureReason::NoUsableTarget { .. }
             | FailureReason::UnusableReplies { .. }
@@ -73,6 +76,7 @@ fn settled(role: Role, report: &FinalReport, message: &str) -> FinalReport {
             | FailureReason::NoReport
             | FailureReason::ToolFailed { .. } => true,
         },
+        // An iteration can do without a brief. An artisan who is blocked has to be heard.
         FinalReport::Blocked { .. } => role == Role::Librarian,
         FinalReport::Routed { .. } => true,
         FinalReport::Done { .. }

@@ -71,6 +71,7 @@ fn kept_for_others(plan: &Plan, climb: &Climb, role: Role) -> MicroUsd {
     let after: &[Role] = match (tier.mode, role) {
         (Mode::Full, Role::Librarian) => &[Role::Artisan, Role::Critic],
         (Mode::Full, Role::Artisan) => &[Role::Critic],
+        // A simple tier has an artisan alone, and a critic is the last of a full one.
         (Mode::Full | Mode::Simple, _) => &[],
     };
     let of_target = |target: &ModelId| {

@@ -133,6 +133,7 @@ impl Stage {
     pub(super) fn works_with_files(&self) -> bool {
         match self {
             Self::Ready(_) | Self::Iterating(_) => true,
+            // A push takes the recorded tree. Only judging once more needs the files.
             Self::Delivering(delivering) => matches!(delivering.leg, Leg::Rebase(_)),
             Self::Measuring(_) | Self::Held(_) | Self::Ending(_) => false,
         }
@@ -174,6 +175,7 @@ impl Stage {
             Phase::Waiting { wait } => delivering(Leg::Wait(wait))?,
             Phase::Held { hold } => Self::held(climb()?, hold),
             Phase::Ending { outcome, stop_reason } => {
+                // A run that ends before its baseline is over has no climb.
                 let climb = Climb::of(setup, state).map(Reached::from);
                 let reached = climb.unwrap_or_else(|| Reached::from(Measuring::of(setup, state)));
                 let (limited, resume_at) = (state.limited.clone(), state.resume_at.as_deref().cloned());

@@ -52,6 +52,7 @@ pub async fn judge(
     let world = World { guards: world.guards.without(Guard::TestRegions), ..world };
     let context = Context::new(world, state);
     let mut recorder = Recorder::new(journal, state);
+    // Made anew for each look, since the baseline takes it with it.
     let measure = || Measuring::of(&TestSetup::of(&context, state), state);
     let measuring = measure();
     let none = BTreeSet::new();
@@ -167,6 +168,7 @@ async fn measured(
         return Ok(broken(finding, cannot_run(&format!("there, and at the head, too, {why}"))));
     }
     let changes = workspace.changes(climb.start(), &ends.head.0).await?;
+    // The court restores and records the paths of the change, as it does those that models wrote.
     climb.trees.touched = changes.into_iter().map(|change| change.path).collect();
     workspace.restore(&ends.head.0).await?;
     let author = Author::Person { was_green };
@@ -238,6 +240,7 @@ async fn failing_all_along(
     if !is_red || failing.is_empty() || !is_known || before.failing.iter().all(|name| failing.contains(name)) {
         return Ok(BTreeSet::new());
     }
+    // The change brings no tests: over the base the base itself was measured.
     if ends.base.0 == *over {
         return Ok(failing);
     }
@@ -288,6 +291,7 @@ async fn measure_by_names(
         }
         ends_of.push((Baseline::from_report(&run.report, Vec::new(), true), run.report.framework, run.exit));
     }
+    // The head was run last.
     let (Some((at_head, framework, exit)), Some((at_base, ..))) = (ends_of.pop(), ends_of.pop()) else {
         return Ok(Names::Told);
     };

@@ -386,6 +386,7 @@ impl RunState {
     #[must_use]
     pub fn trees(&self) -> BTreeSet<&TreeId> {
         let candidates = [&self.best, &self.current].into_iter().flatten().map(|candidate| &candidate.tree);
+        // The fix of a parked run stands in the phase that a resume goes on at.
         let phases = std::iter::once(&self.phase).chain(self.resume_at.as_deref());
         let fixes = phases.filter_map(Phase::fix).map(|fix| &fix.tree);
         candidates.chain(fixes).chain(&self.start).chain(&self.delivery.tree).collect()

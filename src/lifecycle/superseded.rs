@@ -26,6 +26,7 @@ pub(super) async fn cancel(context: &Context<'_>, commit: &CommitSha, branch: &s
         match github.cancel_run(run.id).await {
             Ok(()) => cancelled += 1,
             Err(error) if error.is_forbidden() => break,
+            // It may have ended meanwhile. Cancelling saves minutes, and nothing depends on it.
             Err(_) => {}
         }
     }

@@ -97,6 +97,7 @@ pub(super) async fn with_models(
         never = timed => match never {},
     };
     wrap_up.set_in_session(false);
+    // Replies that this session has not used are those of the next role in the same iteration.
     let rest = std::mem::replace(&mut ports.replay, Replay::none());
     drop(ports);
     match own {
@@ -130,8 +131,10 @@ fn tests_for_a_model<'t>(context: &Context<'_>, climb: &Climb) -> session::RunTe
             let mut run = run.map_err(|error: ProcessError| ToolError::Fatal(error.to_string()))?;
             let failed = run.report.failing().count();
             trial::leave_out(&mut run.report, &aside);
+            // The exit may be red for the sake of tests that are set aside.
             let only_aside = failed > 0 && run.report.problems.is_empty() && !run.exit.is_success();
             let passed = trial::passed(&run.report);
+            // A filter that fits no test often ends well: without `passed` that would read as a success.
             if (run.exit.is_success() || only_aside) && run.report.failing().next().is_none() && passed > 0 {
                 let objection = foresight.objection().await;
                 let objection = objection.map_err(|error| ToolError::Fatal(error.to_string()))?;

@@ -102,6 +102,7 @@ pub(super) fn given_to(agent: &AgentPlan, role: Role) -> Vec<String> {
 /// The same with what sub-agents among them are given.
 fn with_sub_agents(agent: &AgentPlan, given: &[String]) -> Vec<String> {
     let mut needed = given.to_vec();
+    // Each level may name agents of the next one. The bound also ends a circle of them.
     for _level in 0..offer::DEEPEST {
         let below = agent.sub_agents.iter().filter(|sub| needed.contains(&name_of(sub)));
         let more: Vec<String> = below.flat_map(|sub| sub.tools.iter().cloned()).collect();
@@ -129,9 +130,11 @@ async fn serve(context: &Context<'_>, found: &mut Found, wanted: Vec<&McpServer>
             Err(why) => tell_no_server(context, found, (server, &why)),
         }
     }
+    // All at once: the session waits for the slowest server, and not for the sum of them.
     let opening = join_all(started.iter().map(|(_, client, ..)| client.open()));
     let opened = tokio::select! {
         opened = opening => opened,
+        // Their processes are driven here, or none of them could answer.
         never = keep_all(&mut lives) => match never {},
         _stopped = context.world.stop.wait() => return None,
     };
@@ -158,6 +161,7 @@ async fn serve(context: &Context<'_>, found: &mut Found, wanted: Vec<&McpServer>
 fn clean(context: &Context<'_>, spec: &mut ToolSpec) {
     spec.description = context.redact(&spec.description);
     let parameters = serde_json::from_str(&context.redact(&spec.parameters.to_string()));
+    // A masked secret may have broken the JSON. The tool stays, without a description of its arguments.
     spec.parameters = parameters.unwrap_or_else(|_masked| json!({"type": "object"}));
 }
 
@@ -212,6 +216,7 @@ fn requests(context: &Context<'_>, found: &mut Found, needed: &[String]) -> Vec<
 }
 
 async fn keep_all(lives: &mut [Life]) -> Infallible {
+    // `select_all` panics over an empty list.
     if lives.is_empty() {
         return std::future::pending().await;
     }

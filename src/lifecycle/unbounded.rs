@@ -26,5 +26,6 @@ pub(super) async fn tried(
     let more = TestCommand { memory_mb: Some(limit_mb.saturating_mul(MORE)), ..measuring.setup.tests.clone() };
     let second = test_run::run(&more, None, &context.world.stop).await?;
     let is_endless = matches!(second.exit, Exit::Memory { .. });
+    // A second run that is cut short acquits nobody. It ends the measuring.
     Ok(if is_endless || second.stopped.is_some() { second } else { test_run::without_blame(first) })
 }

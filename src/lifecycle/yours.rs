@@ -68,6 +68,7 @@ pub fn kept(keep: &Path, run: &RunId, put_back: &BTreeMap<String, Option<Vec<u8>
 }
 
 fn write(keep: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    // First, so that git never sees the copies.
     ignore(keep)?;
     path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
     std::fs::write(path, bytes)

@@ -56,6 +56,7 @@ pub struct ProxySettings {
 impl fmt::Debug for ProxySettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ProxySettings")
+            // Only whether there is one: the address may hold a password.
             .field("http", &self.http.is_some())
             .field("https", &self.https.is_some())
             .field("all", &self.all.is_some())
@@ -130,6 +131,7 @@ impl Http {
     /// [`HttpError`] when the settings cannot be used.
     pub fn client_for(&self, url: &Url) -> Result<Client, HttpError> {
         let settings = &self.0.settings;
+        // Loading the system's certificates takes milliseconds, which a local model does not need.
         if url.scheme() == "http" && !settings.proxy.is_secure_for_plain() {
             kept(&self.0.plain, || build(settings, Certificates::None, None))
         } else {
@@ -184,10 +186,13 @@ fn build(settings: &HttpSettings, certificates: Certificates, guard: Option<Guar
     let builder = Client::builder()
         .user_agent(USER_AGENT)
         .connect_timeout(settings.connect_timeout.unwrap_or(CONNECT_TIMEOUT))
+        // No limit for the whole request: a reply that still streams is no silent one.
         .read_timeout(IDLE_TIMEOUT)
         .pool_idle_timeout(POOL_IDLE_TIMEOUT)
         .redirect(redirect::Policy::custom(stay_at_origin))
+        // A call that is sent twice is paid twice, so that trying again is decided where calls are booked.
         .retry(reqwest::retry::never())
+        // An address may hold a key, and would be told to the next host.
         .referer(false);
     let builder = with_proxies(builder, &settings.proxy)?;
     let builder = match guard {
@@ -203,6 +208,7 @@ fn build(settings: &HttpSettings, certificates: Certificates, guard: Option<Guar
 
 /// Follows redirects inside one origin only: a key must not travel to another host.
 fn stay_at_origin(attempt: redirect::Attempt<'_>) -> redirect::Action {
+    // The origin is scheme, host and port, so that a step from https to http is none of it.
     let same_origin = attempt.previous().last().is_some_and(|before| before.origin() == attempt.url().origin());
     if same_origin && attempt.previous().len() <= MAX_REDIRECTS { attempt.follow() } else { attempt.stop() }
 }
@@ -222,7 +228,9 @@ fn with_extra_ca(builder: ClientBuilder, settings: &HttpSettings) -> Result<Clie
 fn with_proxies(builder: ClientBuilder, settings: &ProxySettings) -> Result<ClientBuilder, HttpError> {
     let exempt = settings.no_proxy.as_deref().unwrap_or_default();
     let exempt = NoProxy::from_string(&format!("{LOOPBACK},{exempt}"));
+    // Without it the library would read the environment itself.
     let mut builder = builder.no_proxy();
+    // The special one beats the general one, as curl has it.
     let http = settings.http.as_ref().or(settings.all.as_ref());
     let https = settings.https.as_ref().or(settings.all.as_ref());
     for (variable, address) in [("HTTP_PROXY", http), ("HTTPS_PROXY", https)] {
@@ -240,6 +248,7 @@ fn with_proxies(builder: ClientBuilder, settings: &ProxySettings) -> Result<Clie
 }
 
 fn proxy_url(address: &str) -> Result<Url, url::ParseError> {
+    // `proxy:3128` without a scheme is how many write it.
     if address.contains("://") { Url::parse(address) } else { Url::parse(&format!("http://{address}")) }
 }
 

@@ -101,7 +101,9 @@ impl Rest {
 
     fn request(&self, arguments: &Value) -> Result<Request<Vec<u8>>, RestError> {
         let none = Value::Object(Map::new());
+        // Models send `null` or an empty text for no arguments.
         let arguments = if arguments.is_object() { arguments } else { &none };
+        // Checked here, since a service may take wrong arguments for others that do harm.
         if let Some(why) = misfit(&self.tool.params, arguments) {
             return Err(RestError::Arguments(why));
         }
@@ -113,6 +115,7 @@ impl Rest {
         let mut body = Vec::new();
         if matches!(self.tool.method, RestMethod::Get | RestMethod::Delete) {
             for (name, value) in left {
+                // The address may have a query of its own.
                 url.push(if url.contains('?') { '&' } else { '?' });
                 url.push_str(&format!("{}={}", encoded(name), encoded(&text_of(value))));
             }
@@ -143,6 +146,7 @@ fn filled(template: &str, left: &mut BTreeMap<&str, &Value>) -> Result<String, R
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('{') {
         let (name, after) = after.split_once('}').unwrap_or((after, ""));
+        // Taken out, so that a value in the path does not stand in the query as well.
         let value = left.remove(name).map(text_of).unwrap_or_default();
         // An empty segment or one of dots would name another place.
         if matches!(value.as_str(), "" | "." | "..") {
@@ -176,11 +180,13 @@ async fn told(answer: &mut Incoming) -> Result<String, RestError> {
     let lower = kind.to_ascii_lowercase();
     let is_text = TEXTS.iter().any(|text| lower.contains(text));
     if !status.is_success() {
+        // A failure is read by a model, and its beginning says what was wrong.
         let (body, _) = answer.body(MAX_FAILURE).await.map_err(unreachable)?;
         let elsewhere = if status.is_redirection() { " (to another place, where it is not followed)" } else { "" };
         let said = if is_text { String::from_utf8_lossy(&body).into_owned() } else { String::new() };
         return Err(RestError::Refused(format!("{status}{elsewhere} {said}").trim_end().to_owned()));
     }
+    // Bytes of a picture would only cost tokens.
     if !is_text {
         let kind = if kind.len() > MAX_KIND { "content of another kind" } else { &kind };
         return Ok(format!("[{kind}: not shown]"));

@@ -62,6 +62,7 @@ impl Streams {
     pub fn of_run(run_folder: &Path, redactor: Arc<Redactor>) -> Self {
         let folder = folder_of(run_folder);
         let there = kept(&folder);
+        // Behind the last number and not behind the count, since streams may have been removed.
         let next = there.iter().filter_map(|path| number_of(path)).max().map_or(1, |last| last.saturating_add(1));
         let bytes = |is_before: bool| {
             let of_kind = there.iter().filter(|path| is_before == path.to_string_lossy().ends_with(NAME_BEFORE));
@@ -99,8 +100,10 @@ impl Streams {
     fn opened(self: &Arc<Self>, what: &'static str, is_whole: bool) -> Stream {
         let (stream, is_written) = self.with(|state| {
             let stream = Arc::new(UnderWay::new(state.place.clone(), what, is_whole));
+            // Streams that have ended are let go here, since nothing else looks through the list.
             state.under_way.retain(|one| one.strong_count() > 0);
             state.under_way.push(Arc::downgrade(&stream));
+            // One thread for all streams, begun with the first: most commands open none.
             (stream, std::mem::replace(&mut state.is_written, true))
         });
         if !is_written {
@@ -129,6 +132,7 @@ impl Streams {
         let name = self.name(place, what, file);
         match gzip::member(text).and_then(|member| self.replace(&name, &member, file.bytes)) {
             Ok(bytes) => file.bytes = bytes,
+            // A stream is a help for finding causes. That it is not kept must not end a run.
             Err(error) => self.tell(&error),
         }
     }
@@ -148,6 +152,7 @@ impl Streams {
     fn name(&self, place: &str, what: &str, file: &mut Kept) -> String {
         let named = || {
             let number = self.with(|state| {
+                // The number is given at the first write, so that empty streams leave no gap.
                 let next = state.next.saturating_add(1);
                 std::mem::replace(&mut state.next, next)
             });
@@ -159,6 +164,7 @@ impl Streams {
     fn tell(&self, error: &io::Error) {
         self.with(|state| {
             let why = format!("a raw stream was not kept in {}: {error}", self.folder.display());
+            // The first reason is the cause, and the others follow from it.
             state.trouble.get_or_insert(why);
         });
     }
@@ -175,6 +181,7 @@ impl Streams {
     }
 
     fn append(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        // Taken before the write, so that two streams cannot both have the last bytes.
         self.with(|state| state.room_before.take(u64::try_from(content.len()).unwrap_or(u64::MAX)))?;
         let file = self.folder.join(name);
         self.in_the_folder(|| fs::OpenOptions::new().create(true).append(true).open(&file))?.write_all(content)
@@ -185,11 +192,13 @@ impl Streams {
         let bytes = u64::try_from(content.len()).unwrap_or(u64::MAX);
         self.with(|state| state.room.take(bytes))?;
         let written = self.write(name, content);
+        // The older file is gone now, or the new one never came.
         self.with(|state| state.room.give_back(if written.is_ok() { older } else { bytes }));
         written.map(|()| bytes)
     }
 
     fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        // Such a name has no number, so that a part which a crash leaves is no stream.
         let mut part = self.in_the_folder(|| tempfile::Builder::new().prefix(".").tempfile_in(&self.folder))?;
         part.write_all(content)?;
         part.persist(self.folder.join(name)).map_err(|error| error.error)?;
@@ -203,6 +212,7 @@ fn write_as_it_goes(streams: Weak<Streams>) {
     let work = move || {
         loop {
             std::thread::sleep(PACE);
+            // The run holds the streams. Once it is over this thread ends by itself.
             let Some(streams) = streams.upgrade() else { return };
             streams.write_what_is_new();
         }
@@ -260,6 +270,7 @@ pub fn prune(home: &Path) {
     let folders = runs.map(|run| folder_of(&run.path()));
     let mut dated: Vec<_> =
         folders.filter_map(|folder| Some((fs::metadata(&folder).ok()?.modified().ok()?, folder))).collect();
+    // By the time of the last change: a run that still goes on is the newest.
     dated.sort();
     let old = dated.len().saturating_sub(MAX_RUNS);
     for (_, folder) in dated.into_iter().take(old) {

@@ -150,6 +150,7 @@ impl JsonDocument {
             if !(line == "{" || line.starts_with("{\"")) {
                 return false;
             }
+            // A log may hold many documents, so the buffers are used again.
             *self = Self {
                 text: std::mem::take(&mut self.text),
                 levels: std::mem::take(&mut self.levels),
@@ -170,7 +171,9 @@ impl JsonDocument {
             self.open = false;
             return false;
         };
+        // An object with more behind its brace is a line of JSON and ends in it, unless it is a piece of a longer one.
         self.open = !ended && (!first || line == "{" || self.was_cut);
+        // One large document must not hold its memory for the rest of the log.
         if !self.open && self.text.capacity() > PIECE {
             self.text = String::new();
         }
@@ -189,6 +192,7 @@ impl JsonDocument {
                 continue;
             }
             if byte.is_ascii_whitespace() {
+                // Indentation is a large part of a printed document, and is not kept.
                 self.flush(line, at);
                 at += bytes.get(at..)?.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
                 self.from = at;
@@ -282,6 +286,7 @@ impl JsonDocument {
             return None;
         }
         let named = self.named.take();
+        // Only a member of the object that is taken apart, not one of the same name further inside.
         let list = named.filter(|_| {
             byte == b'[' && !self.skips && self.levels.last().is_some_and(|level| level.depth == self.depth)
         });
@@ -326,6 +331,7 @@ impl JsonDocument {
         } else if let Some(level) = self.levels.pop_if(|level| level.depth == depth) {
             match self.levels.last_mut() {
                 Some(outer) => {
+                    // An element that lost a member is not whole.
                     outer.torn |= level.lost;
                     outer.done = true;
                 }

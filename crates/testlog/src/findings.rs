@@ -44,6 +44,7 @@ impl Budget {
     #[must_use]
     fn take_for(&self, status: TestStatus, bytes: usize) -> bool {
         let fails = matches!(status, TestStatus::Failed | TestStatus::Error);
+        // Failures are what a log is read for, and may use the last third.
         (fails || self.left.load(Ordering::Relaxed) >= self.reserved) && self.take(bytes)
     }
 
@@ -203,11 +204,13 @@ impl Cases {
 
     /// The place of the last test of that name.
     pub(super) fn find(&mut self, name: &str) -> Option<usize> {
+        // Indexed only when somebody asks, as many readers only add.
         for (at, test) in self.list.iter().enumerate().skip(self.indexed) {
             self.index.insert(self.hasher.hash_one(&test.name), at);
         }
         self.indexed = self.list.len();
         let at = *self.index.get(&self.hasher.hash_one(name))?;
+        // Two names may have one hash.
         self.list.get(at).filter(|test| test.name == name).map(|_| at)
     }
 
@@ -244,6 +247,7 @@ impl Cases {
         let Some(test) = at.and_then(|at| self.list.get_mut(at)) else { return };
         let message = message.trim_matches('\n').trim_end();
         if !message.is_empty()
+            // A test that is explained again and again must not use up the memory of all.
             && test.message.len() + message.len() <= 2 * (MESSAGE_HEAD + MESSAGE_TAIL)
             && self.budget.take(message.len())
         {
@@ -331,6 +335,7 @@ impl Problems {
         let message = message.trim_matches('\n').trim_end();
         if message.is_empty()
             || self.list.len() >= MOST_PROBLEMS
+            // One error is often printed more than once.
             || self.list.iter().any(|problem| problem.message == message)
             || !self.budget.take(message.len() + ENTRY_COST)
         {
@@ -367,6 +372,7 @@ impl Block {
     /// Adds a line.
     pub(super) fn push(&mut self, line: &str) {
         let line = line.get(..line.floor_char_boundary(MESSAGE_HEAD)).unwrap_or(line);
+        // Once the tail has begun nothing goes to the head, or lines would change places.
         if self.tail.is_empty() && self.head.len() + line.len() < MESSAGE_HEAD {
             self.head.push_str(line);
             self.head.push('\n');
@@ -374,8 +380,10 @@ impl Block {
         }
         self.tail.push_str(line);
         self.tail.push('\n');
+        // Cut at double the size, so that a byte is not moved with each line.
         if self.tail.len() > 2 * MESSAGE_TAIL {
             let cut = self.tail.floor_char_boundary(self.tail.len() - MESSAGE_TAIL);
+            // To the next line, so that none begins in its middle.
             let cut = self.tail.get(cut..).and_then(|rest| rest.find('\n')).map_or(cut, |end| cut + end + 1);
             self.left_out += cut;
             self.tail.drain(..cut);

@@ -111,6 +111,7 @@ impl Frames {
         if name_only.len() == name.len() || !is_name(name_only) {
             return None;
         }
+        // `shop-1  | ` is of compose. A name without a number has to come twice in a row, as a line of a table may look the same.
         let numbered = name_only.rsplit_once(['-', '_']).is_some_and(|(_, number)| {
             !number.is_empty() && number.len() < 4 && number.bytes().all(|byte| byte.is_ascii_digit())
         });

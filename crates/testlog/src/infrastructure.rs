@@ -76,6 +76,7 @@ pub(super) fn name_infrastructure(report: &mut Report) {
     if report.status != RunStatus::Failed || report.kind != RunKind::Tests || report.failing().next().is_none() {
         return;
     }
+    // With one test that fails for another reason the code may be at fault.
     let Some(lines) = report.failing().map(|test| blaming_line(&test.message)).collect::<Option<Vec<_>>>() else {
         return;
     };
@@ -99,12 +100,14 @@ fn blaming_line(message: &str) -> Option<&str> {
             || (line.contains("dial tcp ") && says(line, ": i/o timeout") && is_elsewhere(line))
             || (REFUSED_SOMEWHERE.iter().any(|mark| line.contains(mark)) && is_elsewhere(message))
     };
+    // pytest marks the lines of the error, and the others are source.
     let marked = message.lines().any(|line| line.starts_with("E  "));
     message.lines().filter(|line| !marked || line.starts_with("E  ")).filter(|line| !compares(line)).find(blames)
 }
 
 /// Whether a line holds these words and not the beginning of a longer one.
 fn says(line: &str, words: &str) -> bool {
+    // Not the beginning of a longer word, such as a name that a test gave.
     line.match_indices(words).any(|(at, _)| {
         let after = line.get(at + words.len()..).unwrap_or_default();
         !after.starts_with(|next: char| next.is_alphanumeric())
@@ -116,12 +119,14 @@ fn compares(line: &str) -> bool {
     let text = line.trim_start_matches("E  ").trim_start();
     let lower = text.to_lowercase();
     let expects =
+        // `unexpected` expects nothing.
         lower.match_indices("expected").any(|(at, _)| !lower.get(..at).is_some_and(|head| head.ends_with("un")));
     expects
         || lower.contains("assert")
         || ["+", "-", ">", "received:", "actual:", "left:", "right:", "got:", "want:", "at "]
             .iter()
             .any(|start| lower.starts_with(start))
+        // `12 | connect(url)` is a quoted line of source.
         || text.split_once('|').is_some_and(|(number, _)| !number.is_empty() && number.trim().parse::<u32>().is_ok())
 }
 

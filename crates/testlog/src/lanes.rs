@@ -91,6 +91,7 @@ impl Lanes {
             self.lane(name);
             return Some(line);
         }
+        // Such as `packages/cart test: 3 passing`.
         let named = |lane: &Lane| line.strip_prefix(lane.name.as_str())?.strip_prefix(':');
         let Some((at, rest)) = self.open.iter().enumerate().find_map(|(at, lane)| Some((at, named(lane)?))) else {
             return Some(line);
@@ -111,6 +112,7 @@ impl Lanes {
             Some((at, label, text))
         });
         let Some((at, label, text)) = found else { return Some(line) };
+        // concurrently says so at the end of each command: `[api] npm run test exited with code 1`.
         if text.contains(" exited with code ") {
             self.end(at);
         } else {
@@ -134,12 +136,14 @@ impl Lanes {
     fn hold(&mut self, name: &str, text: &str) {
         let kept = match self.lane(name).and_then(|at| self.open.get_mut(at)) {
             Some(lane) => &mut lane.text,
+            // Too many packages to tell apart: its lines are given out as they come.
             None => &mut self.ready,
         };
         kept.push_str(text);
         kept.push('\n');
         self.held += text.len() + 1;
         if self.held > MOST_HELD {
+            // Better a package in parts than memory without end.
             let all: Vec<String> = self.open.iter_mut().map(|lane| std::mem::take(&mut lane.text)).collect();
             self.ready.extend(all);
             self.held = 0;

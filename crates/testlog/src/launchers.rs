@@ -12,10 +12,12 @@ pub(super) fn is_launcher(line: &str) -> bool {
     ];
     let Some((first, rest)) = line.trim_start().cut(": ") else { return false };
     let program = first.rsplit('/').next().unwrap_or(first);
+    // Such as `make[1]: `.
     let program = program.split('[').next().unwrap_or(program);
     if LAUNCHERS.contains(&program) || program.starts_with("python") || program.starts_with("pypy") {
         return true;
     }
+    // A script says its name and the number of a line.
     let counted = rest.strip_prefix("line ").unwrap_or(rest);
     !first.contains(' ')
         && place::leading_number::<u32>(counted).is_some()

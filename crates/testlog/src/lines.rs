@@ -122,6 +122,7 @@ impl Lines {
             .map(|pair| if little { u16::from_le_bytes(pair) } else { u16::from_be_bytes(pair) })
             .collect();
         let mut keep = joined.len() % 2;
+        // The first half of a surrogate pair waits for its second.
         if units.last().is_some_and(|unit| (0xD800..0xDC00).contains(unit)) {
             units.pop();
             keep += 2;
@@ -155,12 +156,14 @@ impl Lines {
             return;
         };
         let (whole, tail) = rest.split_at(last);
+        // All whole lines at once, which costs less than one by one.
         self.emit(whole, Held::Lines, sink);
         self.extend_carry(tail.get(1..).unwrap_or_default(), sink);
     }
 
     /// Emits a run of whole lines. A run without control characters needs no cleaning.
     fn emit(&mut self, whole: &[u8], held: Held, sink: &mut Sink<'_>) {
+        // Most logs need no cleaning, and are given out without a copy.
         let found = Controls::of(whole);
         if !found.any()
             && let Ok(text) = std::str::from_utf8(whole)
@@ -182,6 +185,7 @@ impl Lines {
     }
 
     fn extend_carry(&mut self, bytes: &[u8], sink: &mut Sink<'_>) {
+        // How a line begins says whether it may be a document.
         let begins = line_limit(if self.carry.is_empty() { bytes } else { &self.carry });
         if self.in_pieces || begins == MAX_DOCUMENT_LINE {
             self.extend_document(bytes, sink);
@@ -197,6 +201,7 @@ impl Lines {
         if room < bytes.len()
             && let Some(cut) = memchr::memrchr(b'\r', bytes)
         {
+            // All that came before was drawn over.
             self.carry.clear();
             let tail = bytes.get(cut + 1..).unwrap_or_default();
             self.carry.extend_from_slice(tail.get(..MAX_LINE).unwrap_or(tail));
@@ -234,6 +239,7 @@ fn piece_end(piece: &[u8]) -> usize {
     {
         return at + CASE_ENDS.len();
     }
+    // The second and later bytes of a character.
     let is_inside = |at: &usize| piece.get(*at).is_some_and(|byte| byte & 0xC0 == 0x80);
     let end = piece.len();
     (end.saturating_sub(3)..end).rev().find(|at| !is_inside(at)).unwrap_or(end)

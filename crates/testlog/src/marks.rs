@@ -161,8 +161,10 @@ impl Filter {
             let mut now = u64::from_le_bytes(*first);
             for step in rest {
                 let next = u64::from_le_bytes(*step);
+                // The four even places of this step, the last of which reaches into the next step.
                 let found = [low(now), low(now >> 16), low(now >> 32), low(now >> 48 | next << 16)]
                     .map(|piece| self.test(piece));
+                // One branch for four pieces, as nearly always there is nothing.
                 if found.iter().fold(0, |all, one| all | one) != 0 {
                     return at + 2 * found.iter().position(|one| *one != 0).unwrap_or(0);
                 }
@@ -170,6 +172,7 @@ impl Filter {
                 now = next;
             }
         }
+        // The rest is too short for a step.
         while let Some(piece) = text.get(at..).and_then(|rest| rest.first_chunk::<PIECE>()) {
             if self.test(u32::from_le_bytes(*piece)) != 0 {
                 return at;
@@ -314,6 +317,7 @@ impl Marks {
                     found |= mark.wakes;
                 }
             }
+            // To the next character: the other bytes of this one are beyond ASCII too.
             let inside = text.iter().take(LONGEST_CHARACTER).skip(1).take_while(|byte| **byte & 0xC0 == 0x80).count();
             at = beyond_ascii(window, at + 1 + inside);
         }

@@ -83,6 +83,7 @@ pub(super) fn merge(
         // What a second framework only complains about belongs to the report; what it has nothing to say on does not.
         kept.retain(|one| one.has_tests() || !one.problems.is_empty());
     }
+    // Failing tests say why the run failed, so a checker's complaints beside them are left out.
     if kept.iter().any(Findings::has_failures) {
         kept.retain(|one| one.framework != crate::readers::static_checks::FRAMEWORK);
     }
@@ -94,6 +95,7 @@ pub(super) fn merge(
         wrapper_words(generic, &mut kept);
     }
     let ended = how_ended(exit);
+    // A run that was ended from outside may not have come to its summary.
     if ended.is_none() {
         drop_printed(&mut kept, exit);
     }
@@ -101,6 +103,7 @@ pub(super) fn merge(
     let (status, kind) = judge(&kept, exit, ended);
     report.status = status;
     report.kind = if kind == RunKind::Unreadable && is_usage_error(exit, hint) { RunKind::BadCommand } else { kind };
+    // Numbers of several frameworks are not added up: one may have run the other.
     let mut with_tests = kept.iter().filter(|one| one.has_tests());
     // A run that was killed did not end, so its numbers are not those of the whole.
     let killed = status == RunStatus::Error && ended.is_some();
@@ -131,6 +134,7 @@ fn is_usage_error(exit: Option<Exit>, hint: Option<&str>) -> bool {
 /// Drops what tests printed and looked like the results of a framework: it never got to its own summary, complains
 /// about nothing else and names fewer tests than another one that did, and that explains how the command ended.
 fn drop_printed(kept: &mut Vec<Findings>, exit: Option<Exit>) {
+    // Some name no passing tests, and print how many there were.
     let size = |one: &Findings| one.counts.total.and_then(|total| total.try_into().ok()).unwrap_or(one.tests.len());
     let explains = |one: &&Findings| one.finished && exit.is_none_or(|exit| exit.is_success() != one.has_failures());
     let Some(most) = kept.iter().filter(explains).map(size).max() else { return };
@@ -185,6 +189,7 @@ fn name_of(kept: &[Findings], hint: Option<&str>) -> String {
     match (names.as_slice(), hint) {
         ([only], _) => (*only).to_owned(),
         ([], Some(hint)) => hint.to_owned(),
+        // Of several, the one that was asked for.
         (several, Some(hint)) if several.contains(&hint) => hint.to_owned(),
         _ => GENERIC.to_owned(),
     }
@@ -209,6 +214,7 @@ fn judge(kept: &[Findings], exit: Option<Exit>, ended: Option<RunKind>) -> (RunS
     let finished = !ran.is_empty() && ran.iter().all(|one| one.finished);
     let own_kind = kept.iter().find_map(|one| one.kind);
     let trouble = own_kind.or_else(|| kept.iter().flat_map(|one| &one.problems).map(|problem| problem.kind).next());
+    // With whole summaries the failures in them come first.
     if let Some(kind) = ended
         && !finished
     {
@@ -225,6 +231,7 @@ fn judge(kept: &[Findings], exit: Option<Exit>, ended: Option<RunKind>) -> (RunS
         Some(Exit::Code { code: EXIT_NOT_EXECUTABLE }) if ran.is_empty() => Some(RunKind::BadCommand),
         _ => None,
     };
+    // Trouble that the run got over is none.
     if own.contains(&RunStatus::Error) || (trouble.is_some() && !(success && finished)) {
         return (RunStatus::Error, by_code.or(trouble).unwrap_or(RunKind::Unreadable));
     }

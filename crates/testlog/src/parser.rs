@@ -63,6 +63,7 @@ impl Parser {
                 junit: Junit::new(&budget),
                 generic: Generic::new(&budget),
                 readers: Readers::new(&budget),
+                // A framework that was named does not wait for its marks.
                 awake: hinted,
                 filter: Filter::of(!hinted),
                 recent: Recent::default(),
@@ -87,6 +88,7 @@ impl Parser {
     pub fn finish_reading(mut self, exit: Option<Exit>) -> Reading {
         let shown = &mut self.shown;
         self.lines.finish(&mut |text, held| shown.text(text, held));
+        // The lines of packages whose end was not announced.
         let rest = shown.frames.rest();
         shown.plain(&rest);
         let Shown { junit, generic, readers, awake, recent, .. } = self.shown;
@@ -175,6 +177,7 @@ impl Shown {
         if self.junit.is_open() && self.junit.wants(line) {
             return;
         }
+        // While the fallback collects a message, this line may be a part of it.
         if self.awake & EXPRESS != 0 && !self.generic.wants_more() && self.readers.express(self.awake, line) {
             self.recent.push(place);
             return;
@@ -183,6 +186,7 @@ impl Shown {
             self.recent.push(place);
             return;
         }
+        // Not before the quotations, since a test may print XML.
         if first == b'<' && !self.junit.is_open() && self.junit.wants(line) {
             return;
         }
@@ -195,11 +199,13 @@ impl Shown {
         }
         let woken = hits & !self.awake & !GENERIC;
         if woken != 0 {
+            // A mark may stand late in what belongs together, so the lines before it are shown too.
             for earlier in self.recent.lines(text) {
                 self.readers.line(woken, earlier);
             }
             self.frames.framework_speaks();
             self.awake |= woken;
+            // Marks of readers that are awake need not be found again.
             self.filter = Filter::of(!self.awake);
         }
         if self.awake != 0 {

@@ -48,6 +48,7 @@ pub fn places(text: &str) -> impl Iterator<Item = (String, u32)> + '_ {
 fn at_colon(text: &str, colon: usize) -> Option<(String, u32)> {
     let (before, after) = text.split_at_checked(colon)?;
     let line = leading_number(after.get(1..)?)?;
+    // A boundary may have several bytes.
     let start = before.rfind(is_boundary).map_or(0, |at| at + before.get(at..).map_or(1, first_char_len));
     let path = before.get(start..)?;
     // `C:\x\y.ts:3`: the drive's colon is a part of the path.

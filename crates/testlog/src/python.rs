@@ -14,6 +14,7 @@ pub(super) fn place_of(text: &str) -> Option<(String, u32)> {
     let mut found = None;
     let mut fallback = None;
     for line in text.lines() {
+        // The output of a test may hold tracebacks of its own.
         if line.starts_with("---") && line.holds(" Captured ") {
             break;
         }
@@ -38,7 +39,9 @@ pub(super) fn test_frame(text: &str) -> Option<(String, u32)> {
 
 /// The place that one line of a traceback names.
 fn frame(line: &str) -> Option<(String, u32)> {
+    // Such as `INTERNALERROR>   File "/w/conftest.py", line 3, in pytest_configure`.
     let text = line.strip_prefix("INTERNALERROR>").unwrap_or(line);
+    // `E` is the margin of pytest's errors, `|` and `+` are those of exception groups.
     let text = text.trim_start_matches(['E', ' ', '|', '+', '\t']);
     if let Some(rest) = text.strip_prefix("File \"") {
         let (file, rest) = rest.split_once('"')?;
@@ -49,6 +52,7 @@ fn frame(line: &str) -> Option<(String, u32)> {
     if *first == b' ' || *first == b'>' || line.starts_with("E ") {
         return None;
     }
+    // Of a fixture that is not found: `file /w/test_cart.py, line 4`.
     if let Some(rest) = line.strip_prefix("file ") {
         let (file, rest) = rest.cut(", line ")?;
         return Some((file.to_owned(), place::leading_number(rest)?));

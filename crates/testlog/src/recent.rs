@@ -36,6 +36,7 @@ impl Recent {
     /// Keeps the last lines of a text that is over.
     pub(super) fn text_ends(&mut self, text: &str) {
         let mut before = std::mem::take(&mut self.before);
+        // This text alone has as many lines as are looked back at.
         if self.count >= LOOK_BACK {
             before.clear();
         } else if before.len() > KEPT_RECENT {
@@ -57,6 +58,7 @@ impl Recent {
     }
 
     fn lines_here<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
+        // A ring: behind the newest line stands the oldest.
         let (newer, older) = self.here.split_at(self.count % LOOK_BACK);
         let older = if self.count < LOOK_BACK { &[] } else { older };
         older.iter().chain(newer).map(|place| {

@@ -160,6 +160,7 @@ fn document<'a>(
             command: plan.test.command.as_deref().or(detected.map(|found| found.command.as_str())),
             detected: plan.test.command.is_none() && detected.is_some(),
             framework: plan.test.framework.as_deref().or(detected.map(|found| found.framework.as_str())),
+            // Where the configuration names the framework, no sign was looked for.
             recognised_by: detected.map(|found| found.why.as_str()).filter(|_| plan.test.framework.is_none()),
             setup_command: plan.test.setup_command.as_deref(),
             timeout_seconds: plan.test.timeout_seconds,
@@ -202,6 +203,7 @@ fn tier<'a>(plan: &Plan, index: usize, tier: &'a Tier) -> TierDocument<'a> {
                 let facts = plan.facts.of(id);
                 ModelDocument {
                     model: id.to_string(),
+                    // Null and zero differ: an unknown price cannot be reserved for, a free model needs nothing.
                     input_per_1m: facts.price.map(|price| MicroUsd(price.input).into()),
                     output_per_1m: facts.price.map(|price| MicroUsd(price.output).into()),
                     context_window: facts.context_window,

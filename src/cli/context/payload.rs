@@ -34,6 +34,7 @@ impl<'a> Payload<'a> {
     }
 
     fn get(&self, path: &str) -> Option<&'a Value> {
+        // GitHub sends `null` for what is gone, such as the repository of a deleted fork.
         path.split('.').try_fold(self.value, |value, key| value.get(key)).filter(|value| !value.is_null())
     }
 
@@ -79,6 +80,7 @@ impl<'a> Payload<'a> {
         let kind = match user.text("type") {
             Some("User") => AccountKind::User,
             Some("Bot") => AccountKind::Bot,
+            // A kind that is new to us gets the rights of none that we know.
             Some(_) | None => AccountKind::Unknown,
         };
         account(user.text("login")?, kind)
@@ -100,6 +102,7 @@ pub(super) struct Said {
 pub(super) fn said(event: &EventKind, payload: &Payload<'_>, environment: &Environment) -> Result<Said, ContextError> {
     match event {
         EventKind::PullRequest | EventKind::PullRequestTarget => of_pull_request(payload, None),
+        // The text of a review is a comment that may hold a command, just as a line comment may.
         EventKind::PullRequestReview => of_pull_request(payload, comment(payload, "review", CommentKind::Review)?),
         EventKind::PullRequestReviewComment => {
             of_pull_request(payload, comment(payload, "comment", CommentKind::Line)?)
@@ -147,6 +150,7 @@ fn pull_request(pull: &Payload<'_>) -> Result<PullRequest, ContextError> {
 /// A comment on a pull request has its number and nothing of its head (GITHUB 35).
 fn of_issue_comment(payload: &Payload<'_>, environment: &Environment) -> Result<Said, ContextError> {
     let comment = comment(payload, "comment", CommentKind::Conversation)?;
+    // GitHub sends the same event for issues. One without this key is about no pull request.
     if payload.get("issue.pull_request").is_none() {
         return Ok(Said { comment, ..of_checkout(environment) });
     }
@@ -169,7 +173,9 @@ fn of_workflow_run(payload: &Payload<'_>) -> Result<Said, ContextError> {
         head_repository: run.repository("head_repository")?,
     };
     let pull_request = match listed(&run) {
+        // A pull request from a fork is not listed in its run, so it is found by its head.
         None if upstream.event.starts_with("pull_request") => PullRequestRef::Head,
+        // A push without a pull request, on a branch that a nightly run may mend.
         None => PullRequestRef::None,
         Some(listed) => listed,
     };
@@ -187,12 +193,14 @@ fn of_workflow_run(payload: &Payload<'_>) -> Result<Said, ContextError> {
 /// business.
 fn listed(payload: &Payload<'_>) -> Option<PullRequestRef> {
     let first = payload.get("pull_requests").and_then(Value::as_array)?.first()?;
+    // A list with an odd number still says that there is one. The head tells which.
     Some(first.get("number").and_then(Value::as_u64).map_or(PullRequestRef::Head, PullRequestRef::Number))
 }
 
 fn of_check_suite(payload: &Payload<'_>) -> Result<Said, ContextError> {
     let suite = payload.child("check_suite").ok_or_else(|| payload.missing("check_suite", "a suite of checks"))?;
     Ok(Said {
+        // Suites of a fork's pull request list none either.
         pull_request: listed(&suite).unwrap_or(PullRequestRef::Head),
         upstream: None,
         head_sha: Some(suite.sha("head_sha")?),
@@ -206,6 +214,7 @@ fn of_check_suite(payload: &Payload<'_>) -> Result<Said, ContextError> {
 fn of_status(payload: &Payload<'_>) -> Result<Said, ContextError> {
     let head = payload.sha("sha")?;
     let branches = payload.get("branches").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    // Branches that merely contain the commit have a newer head, which this status is not about.
     let mut at_head = branches.iter().map(Payload::new).filter(|one| one.text("commit.sha") == Some(head.0.as_str()));
     Ok(Said {
         pull_request: PullRequestRef::Head,
@@ -218,6 +227,7 @@ fn of_status(payload: &Payload<'_>) -> Result<Said, ContextError> {
 }
 
 fn of_push(payload: &Payload<'_>, environment: &Environment) -> Said {
+    // A deleted branch is pushed as zeros: no commit of that name exists.
     let after = payload.text("after").and_then(sha).filter(|sha| sha.0.bytes().any(|byte| byte != b'0'));
     let mut said = of_checkout(environment);
     said.head_sha = after.or(said.head_sha);
@@ -242,10 +252,12 @@ fn of_checkout(environment: &Environment) -> Said {
 fn comment(payload: &Payload<'_>, at: &str, kind: CommentKind) -> Result<Option<Comment>, ContextError> {
     let said = payload.child(at).ok_or_else(|| payload.missing(at, "a comment"))?;
     Ok(Some(Comment {
+        // Without its number the comment could not be answered, so a missing one is an error.
         id: said.number("id")?,
         kind,
         body: cut(said.text("body").unwrap_or_default(), MAX_BODY_CHARS),
         author: said.account("user"),
+        // An edit may put words in that nobody saw when the comment was approved or answered.
         edited: payload.text("action") == Some("edited"),
     }))
 }
@@ -255,6 +267,7 @@ pub(super) fn account(login: &str, kind: AccountKind) -> Option<Account> {
     let name = login.strip_suffix("[bot]");
     let plain = name.unwrap_or(login);
     let good = plain.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    // The suffix cannot be registered by a person, so it beats the payload's `type`.
     let kind = if name.is_some() { AccountKind::Bot } else { kind };
     (good && !plain.is_empty() && login.len() <= MAX_NAME_CHARS).then(|| Account { login: login.to_owned(), kind })
 }
@@ -262,11 +275,14 @@ pub(super) fn account(login: &str, kind: AccountKind) -> Option<Account> {
 /// A commit's id: 40 or 64 hexadecimal digits.
 pub(in crate::cli) fn sha(text: &str) -> Option<CommitSha> {
     let hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    // Commits are compared as texts later, and git prints them in lower case.
     (hex && matches!(text.len(), 40 | 64)).then(|| CommitSha(text.to_ascii_lowercase()))
 }
 
 /// A branch's name as git allows it: no option, no refspec, no range, nothing that leaves `refs/heads/` (git-check-ref-format).
 pub(super) fn branch(name: &str) -> Option<String> {
+    // `git push` takes such a name as its argument: `-x` would be an option, `a..b` a range, `a:b` a refspec, and `a@{1}`
+    // an entry of the reflog.
     let banned = |c: char| c.is_control() || " ~^:?*[\\".contains(c);
     let bad_part = |part: &str| part.is_empty() || part.starts_with('.') || part.ends_with(".lock");
     let bad = name.is_empty()
@@ -282,5 +298,6 @@ pub(super) fn branch(name: &str) -> Option<String> {
 }
 
 fn cut(text: &str, max_chars: usize) -> String {
+    // Bytes could cut a character in two. The limits of forges count characters, too.
     text.chars().take(max_chars).collect()
 }

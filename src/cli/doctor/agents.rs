@@ -50,6 +50,7 @@ pub(super) async fn examine(resolved: &Resolved, environment: &Environment) -> V
     let mut findings = Vec::new();
     let mut tried = BTreeSet::new();
     for target in named {
+        // An agent is tried once, whichever of its models the ladder names.
         let Some(backend) = Backend::of(target).filter(|backend| tried.insert(*backend)) else { continue };
         findings.push(match try_out(plan, &setup, target, backend).await {
             Ok(said) => Finding::ok(ABOUT, said),
@@ -60,16 +61,20 @@ pub(super) async fn examine(resolved: &Resolved, environment: &Environment) -> V
 }
 
 async fn try_out(plan: &Plan, setup: &Setup<'_>, target: &ModelId, backend: Backend) -> anyhow::Result<String> {
+    // In a tree of its own an agent that edits regardless breaks nothing.
     let folder = tempfile::Builder::new().prefix("upshift-doctor-").tempdir()?;
     let (checkout, trees) = (folder.path().join("checkout"), folder.path().join("trees"));
     std::fs::create_dir(&checkout)?;
     std::fs::write(checkout.join("README.md"), "A trial.\n")?;
+    // The sandbox grants real paths. On macOS a temporary folder lies behind a link.
     let checkout = checkout.canonicalize()?;
     let hosting = setup.bare_hosting(plan, None)?;
     let (program, before) = hosting.program(backend).map_err(anyhow::Error::msg)?;
+    // It fails before the agent is started, with a message that says what the sandbox lacks.
     hosting.room(&program, false)?;
     let version = version_of(&program, &before, &hosting.env, &checkout).await;
     let version = version.unwrap_or_else(|| "it does not print its version".to_owned());
+    // Port 0 lets the kernel choose, so that two doctors do not meet.
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     let (relays, spoken) = relays(plan, setup, (target, backend), &listener)?;
     let hosting = Hosting { relays, checkout: checkout.clone(), ..hosting };
@@ -89,6 +94,7 @@ async fn try_out(plan: &Plan, setup: &Setup<'_>, target: &ModelId, backend: Back
         by_products: BTreeSet::new(),
     };
     let (end, stop) = StopSource::new();
+    // The gateway books every call, so even a trial needs a ledger.
     let (mut journal, caps) = journal(setup, &checkout)?;
     let mut ports = HostedPorts {
         hosting: &hosting,
@@ -103,6 +109,7 @@ async fn try_out(plan: &Plan, setup: &Setup<'_>, target: &ModelId, backend: Back
     let late = async {
         tokio::time::sleep(PATIENCE).await;
         end.raise(StopCause::TimeUp);
+        // Raising the stop ends the session in an orderly way. This arm must not win the race against that.
         std::future::pending::<std::convert::Infallible>().await
     };
     let began = std::time::Instant::now();
@@ -112,6 +119,7 @@ async fn try_out(plan: &Plan, setup: &Setup<'_>, target: &ModelId, backend: Back
         never = inner_model::serve(listener, WORDS) => match never {},
     };
     let name = backend.as_str();
+    // An agent that says it is done without a call has not reached the gateway.
     if matches!(ended.report, FinalReport::Done { .. }) && ended.turns > 0 {
         let seconds = began.elapsed().as_secs_f32();
         return Ok(format!(
@@ -139,12 +147,14 @@ fn relays(
     listener: &TcpListener,
 ) -> anyhow::Result<Ways> {
     let provider = answering(target).provider;
+    // The wire is that of the ladder's provider: an agent may speak another one with another vendor.
     let endpoint = plan.endpoints.get(&provider);
     let wires = endpoint.and_then(|endpoint| Some((endpoint, wire_of(endpoint)?, spoken_by(backend, endpoint.wire)?)));
     let (endpoint, wire, usual) =
         wires.ok_or_else(|| anyhow::anyhow!("provider `{provider}` cannot be reached this way"))?;
     let own = Endpoint::new(&provider, wire, format!("http://{}", listener.local_addr()?));
     let mut relays = BTreeMap::new();
+    // An agent may ask on several wires, and a missing one would look like a broken agent.
     for spoken in all_spoken_by(backend, endpoint.wire) {
         let relay = Relay::new(&own, spoken, &http(setup.environment), Arc::clone(&setup.clock))?;
         relays.insert((provider.clone(), spoken), Arc::new(relay));
@@ -162,6 +172,7 @@ fn journal(setup: &Setup<'_>, checkout: &Path) -> anyhow::Result<(Journal, Vec<C
         test_command: String::new(),
         tier_config_path: "(doctor)".to_owned(),
         tiers: Vec::new(),
+        // No time limit of the ledger: the patience of the trial ends it.
         budget: Budget { max_cost: CAP, max_iterations: 1, max_active_ms: 0 },
         audit_db: None,
         started_at: setup.clock().timestamp(),

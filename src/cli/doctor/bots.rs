@@ -23,6 +23,7 @@ async fn look_up(name: &str, github: &GitHub) -> Finding {
         Ok(account) => account,
         Err(error) => return Finding::told(ABOUT, &error.to_string()),
     };
+    // Logins are found in any case, and the gate compares exactly.
     if !account.is_some_and(|account| account.login == name && account.kind == BOT) {
         let said = format!("no bot is called `{name}` here");
         return Finding::problem(
@@ -40,6 +41,7 @@ async fn look_up(name: &str, github: &GitHub) -> Finding {
             };
             Finding::ok(ABOUT, format!("`{name}` is the App {}{owner}", app.name))
         }
+        // Only the App's owner may look it up. Its name is taken, which is enough here.
         Ok(None) => Finding::ok(ABOUT, format!("`{name}` is a bot; its App is private")),
         Err(error) => Finding::told(ABOUT, &error.to_string()),
     }

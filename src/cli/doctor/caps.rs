@@ -19,6 +19,7 @@ pub(super) fn examine(workflows: &[Workflow], plan: &Plan) -> Vec<Finding> {
     for workflow in workflows {
         let ours = steps_by_job(&workflow.text).filter(|(_, _, step)| mends(step));
         for (input, key, cap) in ours.flat_map(|(_, _, step)| replaced(step, plan)) {
+            // A default that an input replaces surprises nobody. A number that somebody wrote into the file does.
             if is_of_file(key) {
                 findings.push(Finding::open(
                     ABOUT,
@@ -35,6 +36,7 @@ pub(super) fn examine(workflows: &[Workflow], plan: &Plan) -> Vec<Finding> {
 
 /// The inputs of a step that differ from the plan's caps, each with its key and the plan's own.
 fn replaced(step: &Value, plan: &Plan) -> Vec<(&'static str, &'static str, String)> {
+    // An input with the same value changes nothing, so it is no finding.
     let cost = number(step, "max-cost-usd").and_then(MicroUsd::from_usd).filter(|cost| *cost != plan.budget.max_cost);
     let time = number(step, "max-duration-minutes")
         .and_then(|minutes| Duration::try_from_secs_f64(minutes * 60.0).ok())
@@ -48,6 +50,7 @@ fn replaced(step: &Value, plan: &Plan) -> Vec<(&'static str, &'static str, Strin
 fn number(step: &Value, input: &str) -> Option<f64> {
     match step.get("with")?.get(input)? {
         Value::Number(number) => number.as_f64(),
+        // Inputs are texts to GitHub, so `"5"` and `5` are the same.
         Value::String(text) => text.trim().parse().ok(),
         Value::Null | Value::Bool(_) | Value::Sequence(_) | Value::Mapping(_) | Value::Tagged(_) => None,
     }

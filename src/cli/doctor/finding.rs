@@ -50,8 +50,10 @@ impl Finding {
     pub(super) fn each_told(about: &'static str, message: &str) -> Vec<Self> {
         const COUNTED: &str = "\n  Error ";
         let mut errors = message.split(COUNTED);
+        // The heading only counts the errors, and is left out where they follow.
         let heading = errors.next().unwrap_or_default();
         let findings: Vec<Self> = errors
+            // The number of an error says nothing once each has its own line.
             .map(|error| error.split_once(": ").map_or(error, |(_number, error)| error))
             .map(|error| Self::told(about, error))
             .collect();
@@ -64,6 +66,7 @@ impl Finding {
             None => format!("✔ {}: {}", self.about, self.said),
             Some(fix) => format!("✖ {}: {} → Fix: {fix}", self.about, self.said),
         };
+        // A line may hold an answer of a server, so no word in it can be a command of the runner.
         plain::inert(&plain::clip(&plain::line(&line), MAX_LINE))
     }
 }

@@ -35,6 +35,7 @@ pub(super) async fn examine(
     environment: &Environment,
 ) -> Vec<Finding> {
     let Some(place) = place(context, &checked_out(checkout), environment) else {
+        // A laptop without a remote is an honest place to run, as long as nothing is to be pushed.
         let said = "neither the job nor the remote `origin` names a repository on GitHub";
         return if plan.github.push == Push::None {
             vec![Finding::open("Git host", format!("{said}: nothing was checked there, and nothing will be pushed"))]
@@ -131,6 +132,7 @@ async fn reads(plan: &Plan, checkout: &Path, github: &GitHub, branch: &str) -> V
         Ok(found) => match github.ci_facts(&found.sha).await {
             Ok(facts) => {
                 findings.push(access("checks", Ok(())));
+                // A check outside of Actions matters only to a run that waits for CI.
                 if plan.github.push != Push::None && plan.github.wait_for != WaitFor::None {
                     let outsiders: Vec<&str> = checks::outsiders(&facts).into_iter().collect();
                     findings.extend(workflows::deaf_to(checkout, &outsiders));
@@ -155,12 +157,14 @@ async fn proposals(github: &GitHub, environment: &Environment) -> Option<Finding
     const ABOUT: &str = "pull requests by jobs";
     match github.jobs_may_propose().await {
         Ok(Some(true)) => Some(Finding::ok(ABOUT, "may be opened")),
+        // The setting binds the job's own token alone. A token that was given opens pull requests regardless.
         Ok(Some(false)) if forge::push_token(environment).is_some() => None,
         Ok(Some(false)) => Some(Finding::problem(
             ABOUT,
             "are not allowed: with `push: pr` a fix would be pushed and not proposed",
             "tick \"Allow GitHub Actions to create and approve pull requests\" under Settings → Actions → General",
         )),
+        // Most tokens may not read this setting, which is no fault of theirs.
         Ok(None) => None,
         Err(error) => Some(Finding::told(ABOUT, &error.to_string())),
     }
@@ -168,6 +172,7 @@ async fn proposals(github: &GitHub, environment: &Environment) -> Option<Finding
 
 async fn rules(plan: &Plan, github: &GitHub, branch: &str) -> Finding {
     const ABOUT: &str = "rules";
+    // With `push: pr` branches begin with `upshift/`, so a rule of the base does not matter.
     let to = if plan.github.push == Push::Pr { "upshift/fix" } else { branch };
     let kinds = match github.branch_rules(to).await {
         Ok(rules) => rules.kinds,
@@ -192,6 +197,7 @@ fn ci(plan: &Plan, checkout: &Path, environment: &Environment) -> Finding {
     if plan.github.wait_for == WaitFor::None {
         return Finding::ok(ABOUT, "is not waited for");
     }
+    // On a laptop the token is a person's, and their pushes start CI.
     if forge::push_token(environment).is_some() || !environment.in_actions() {
         return Finding::ok(ABOUT, "starts, since the token is not the job's own");
     }
@@ -209,6 +215,7 @@ fn lifetime(plan: &Plan, environment: &Environment, github: &GitHub) -> Finding 
     const ABOUT: &str = "token's lifetime";
     let needed = waits::Waits::of(plan).minutes;
     let is_an_apps =
+        // Only an App's token has a lifetime that can be told by its look.
         forge::push_token(environment).is_some_and(|token| token.expose_secret().starts_with(INSTALLATION));
     if is_an_apps && needed > INSTALLATION_MINUTES {
         return Finding::problem(

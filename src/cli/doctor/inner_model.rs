@@ -22,6 +22,7 @@ pub(super) async fn serve(listener: TcpListener, words: &'static str) -> std::co
                     asked.spawn(answer(stream, words));
                 }
             }
+            // Answers that are done are taken out, so that they do not pile up during a trial.
             Some(_) = asked.join_next(), if !asked.is_empty() => {}
         }
     }
@@ -35,6 +36,7 @@ async fn answer(mut stream: TcpStream, words: &'static str) {
         "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
         text.len()
     );
+    // An agent may close the connection once it has read enough, which is no fault.
     drop(stream.write_all(format!("{head}{text}").as_bytes()).await);
     drop(stream.shutdown().await);
 }
@@ -47,12 +49,14 @@ async fn read(stream: &mut TcpStream) -> Option<(String, Value)> {
         if let Some(end) = end {
             let head = String::from_utf8_lossy(bytes.get(..end)?).into_owned();
             let length = head.lines().filter_map(|line| line.split_once(':'));
+            // Header names come in any case, by RFC 9110.
             let mut length = length.filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
             let length: usize = length.next().and_then(|(_, value)| value.trim().parse().ok()).unwrap_or(0);
             let body = end.checked_add(4)?;
             let whole = body.checked_add(length).filter(|whole| *whole <= MAX_REQUEST)?;
             if let Some(body) = bytes.get(body..whole) {
                 let path = head.split_whitespace().nth(1)?.to_owned();
+                // Counting calls come without a body that matters, so one that is no JSON is answered, too.
                 return Some((path, serde_json::from_slice(body).unwrap_or_default()));
             }
         }
@@ -66,6 +70,7 @@ async fn read(stream: &mut TcpStream) -> Option<(String, Value)> {
 fn reply(path: &str, body: &Value, words: &str) -> (&'static str, String) {
     const JSON: &str = "application/json";
     let (input, _) = TOKENS;
+    // Some agents count before they ask.
     if path.contains("count_tokens") {
         return (JSON, json!({ "input_tokens": input }).to_string());
     }
@@ -73,6 +78,7 @@ fn reply(path: &str, body: &Value, words: &str) -> (&'static str, String) {
         return (JSON, json!({ "totalTokens": input }).to_string());
     }
     let model = body.get("model").cloned().unwrap_or_default();
+    // Gemini asks for a stream by its address, the others by a field.
     let streams = body.get("stream") == Some(&Value::Bool(true)) || path.contains(":streamGenerate");
     let (whole, pieces) = if path.contains("/messages") {
         messages(&model, words)
@@ -156,6 +162,7 @@ fn chat(model: &Value, words: &str) -> (Value, String) {
     let pieces = [
         piece(json!([{"index": 0, "delta": {"role": "assistant", "content": words}, "finish_reason": null}])),
         piece(json!([{"index": 0, "delta": {}, "finish_reason": "stop"}])),
+        // The usage comes in a chunk without choices, as OpenAI sends it with `include_usage`.
         with(&piece(json!([])), &json!({ "usage": usage })),
     ];
     (whole, pieces.iter().map(event).chain(["data: [DONE]\n\n".to_owned()]).collect())

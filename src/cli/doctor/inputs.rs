@@ -31,6 +31,7 @@ pub(super) fn examine(workflow: &Workflow, checkout: &Path) -> Vec<Finding> {
 
 /// The problem with the name of the input in place of the flag, which nobody wrote there.
 fn sentence(problem: &Problem) -> String {
+    // A path such as `--tiers line 3` holds the flag, then the place within its value.
     let (input, place) = problem.path.split_once(' ').unwrap_or((&problem.path, ""));
     let place = if place.is_empty() { String::new() } else { format!(", {place}") };
     format!("input `{}`{place}: {}", shown(input.trim_start_matches("--")), problem.message)
@@ -68,6 +69,7 @@ fn problems(step: &Value, checkout: &Path) -> Vec<Problem> {
                 "Use one of them, or leave it out.",
             ));
         }
+        // Inputs are called like the flags, without their dashes.
         if let Some(setting) = Setting::ALL.iter().find(|setting| setting.flag().trim_start_matches("--") == input) {
             settings.set(*setting, Some(text));
         }

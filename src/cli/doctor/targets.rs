@@ -24,10 +24,12 @@ pub(super) async fn examine(resolved: &Resolved, environment: &Environment) -> a
     let setup = Setup::new(checkout, environment, Some(plan), context.as_ref());
     let mut findings = Vec::new();
     for (target, tiers) in targets(plan) {
+        // A provider without an endpoint was reported when the plan was resolved.
         let Some(endpoint) = plan.endpoints.get(&target.provider) else { continue };
         let which = format!("{target} ({tiers})");
         findings.push(match asked(&target, endpoint, environment).await {
             Ok(said) => Finding::ok(ABOUT, format!("{which}: {said}")),
+            // A vendor's refusal may quote the key that it was sent.
             Err(said) => Finding::told(ABOUT, &setup.redactor.redact(&format!("{which}: {said}"))),
         });
     }
@@ -68,5 +70,6 @@ fn targets(plan: &Plan) -> Vec<(ModelId, String)> {
             }
         }
     }
+    // The order of the ladder, not of the alphabet: a person reads it from the cheapest tier up.
     order.into_iter().map(|target| (target.clone(), tiers.remove(&target).unwrap_or_default().join(", "))).collect()
 }

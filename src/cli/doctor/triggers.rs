@@ -17,10 +17,12 @@ const MOST_NAMED: usize = 8;
 
 /// The problems of a workflow that runs upshift. Empty where it follows no other workflow.
 pub(super) fn examine(ours: &Workflow, all: &[Workflow]) -> Vec<Finding> {
+    // One that a comment or a schedule starts need not follow anything.
     let Some(trigger) = ours.text.get("on").and_then(|on| on.get("workflow_run")) else { return Vec::new() };
     let followed: Vec<&str> =
         trigger.get("workflows").and_then(Value::as_sequence).into_iter().flatten().filter_map(Value::as_str).collect();
     let mut findings = strangers(ours, &followed, all);
+    // A workflow of upshift's own never judges its fix, so it need not be followed.
     let unheard = all.iter().filter(|other| judges_pulls(&other.text) && !uses_upshift(&other.text));
     let unheard: Vec<String> = unheard
         .map(Workflow::name)
@@ -37,6 +39,7 @@ pub(super) fn examine(ours: &Workflow, all: &[Workflow]) -> Vec<Finding> {
         );
         findings.push(Finding::problem(ABOUT, said, "add them to `workflows:` under `workflow_run`"));
     }
+    // A push of a given token starts CI, and only the end of that CI can wake the run that waits for it.
     if pushes(&ours.text) && !is_woken(&ours.text) {
         findings.push(Finding::problem(
             ABOUT,
@@ -67,9 +70,11 @@ fn strangers(ours: &Workflow, followed: &[&str], all: &[Workflow]) -> Vec<Findin
             ours.file,
             shown(wanted)
         );
+        // This one is ours to write, so the fix is a command instead of a name to look up.
         let is_reviews = wanted == REVIEWS_NAME;
         Finding::problem(ABOUT, said, if is_reviews { format!("`{WRITE_REVIEW}` writes it") } else { fix.clone() })
     });
+    // A workflow that follows upshift's own alone would never hear of a red test.
     let own_only =
         !followed.is_empty() && followed.iter().all(|wanted| named(wanted).is_some_and(|other| is_ours(&other.text)));
     let own_only = own_only.then(|| {
@@ -85,6 +90,7 @@ pub(super) fn deaf_to(ours: &Workflow, outsiders: &[&str]) -> Option<Finding> {
     if outsiders.is_empty()
         || !pushes(&ours.text)
         || !uses_upshift(&ours.text)
+        // Both are needed: Apps end in `check_suite`, and older services only write a `status`.
         || (hears("check_suite") && hears("status"))
     {
         return None;
@@ -112,6 +118,7 @@ pub(super) fn secrets_of_upshift(workflow: &Value) -> impl Iterator<Item = &str>
     });
     of_jobs.filter_map(|holder| holder.get("env")?.as_mapping()).flatten().filter_map(|(name, value)| {
         let is_secret =
+            // `${{ secrets.GITHUB_TOKEN }}` and `${{ github.token }}` are the job's own, and no model's key.
             value.as_str().is_some_and(|value| value.contains("secrets.") && !value.contains("GITHUB_TOKEN"));
         name.as_str().filter(|name| is_secret && name.ends_with("_API_KEY"))
     })
@@ -130,5 +137,6 @@ pub(super) fn pushes(workflow: &Value) -> bool {
 /// Whether one of its jobs asks for our trailer, or for nothing at all.
 fn is_woken(workflow: &Value) -> bool {
     jobs(workflow)
+        // A job without a condition starts at every event, so it wakes as well.
         .any(|job| job.get("if").and_then(Value::as_str).is_none_or(|condition| condition.contains(RUN_TRAILER)))
 }

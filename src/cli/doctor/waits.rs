@@ -31,6 +31,7 @@ impl Waits {
     /// As the plan has them.
     pub(super) fn of(plan: &Plan) -> Self {
         let waits = match plan.github.wait_for {
+            // A run that waits for an event does so without a job.
             WaitFor::None | WaitFor::Event => 0,
             WaitFor::Ci => plan.github.ci_timeout_minutes,
             WaitFor::Merge => plan.github.ci_timeout_minutes.saturating_add(plan.github.merge_timeout_minutes),
@@ -56,7 +57,9 @@ pub(super) fn examine(ours: &Workflow, all: &[Workflow], waits: Waits) -> Vec<Fi
 
 /// A run that waits for a merge without a job is woken by these events alone.
 fn merge(ours: &Workflow, all: &[Workflow], waits: Waits) -> Option<Finding> {
+    // The input of the step is looked at too: here the workflow's own plan may differ from this checkout's.
     let is_for_merge = waits.is_for_merge || files::inputs(&ours.text, "wait-for").any(|value| value == "merge");
+    // Without a token that starts CI nothing is waited for this way.
     if !is_for_merge || !triggers::pushes(&ours.text) {
         return None;
     }
@@ -81,13 +84,16 @@ fn merge(ours: &Workflow, all: &[Workflow], waits: Waits) -> Option<Finding> {
 fn starts_at(workflow: &Value, event: &str, kind: &str) -> bool {
     let Some(trigger) = workflow.get("on").and_then(|on| on.get(event)) else { return false };
     let types = trigger.get("types").and_then(Value::as_sequence);
+    // Without `types`, `pull_request` means opened, synchronize and reopened, none of which is a merge.
     types.is_some_and(|types| types.iter().any(|one| one.as_str() == Some(kind)))
 }
 
 /// A job that the runner ends in the middle of a wait keeps no log.
 fn deadline(ours: &Workflow, job: &Value, waits: Waits) -> Option<Finding> {
+    // A time that is an expression is not known here, and then nothing is said.
     let lasts = job.get("timeout-minutes").map_or(Some(JOB_MINUTES), Value::as_u64)?;
     let parks = waits.job_minutes.saturating_sub(REST_MINUTES);
+    // The configured time ends the wait early, though the runner would give more.
     if waits.job_minutes < lasts && waits.minutes > parks {
         let said = format!(
             "{}: a run may take {} minutes, and one that waits is parked after {parks}, though its job lasts {lasts}",

@@ -33,6 +33,7 @@ const MAX_NAME: usize = 60;
 pub(super) fn examine(checkout: &Path, waits: Waits) -> Vec<Finding> {
     let workflows = all(checkout);
     let of_inputs = workflows.iter().flat_map(|workflow| inputs::examine(workflow, checkout));
+    // The whole list goes along: whether a trigger's name is right depends on the other files.
     let of_workflows = workflows.iter().flat_map(|workflow| look(workflow, &workflows, waits));
     of_workflows.chain(of_inputs).collect()
 }
@@ -49,6 +50,7 @@ pub(super) fn keys(checkout: &Path) -> Option<String> {
         let names: BTreeSet<String> = triggers::secrets_of_upshift(&workflow.text).map(str::to_owned).collect();
         (!names.is_empty()).then(|| (workflow.file.clone(), names.into_iter().collect::<Vec<_>>().join(", ")))
     };
+    // One file is enough to say where the key is. The others would only repeat it.
     if let Some((file, names)) = workflows.iter().find_map(secrets) {
         return Some(format!(
             "no model's key is set here, so the ladder was not checked; {file} passes {names} to its job"
@@ -108,6 +110,7 @@ fn unreleased(workflow: &Workflow) -> Option<Finding> {
 
 /// Whether it is upshift, or a workflow of it, at its first release.
 fn is_released(uses: &str) -> bool {
+    // Only `@v1` is looked at: a commit or a tag of one's own is there, or GitHub says so by itself.
     let Some((action, "v1")) = uses.split_once('@') else { return false };
     let mut parts = action.split('/');
     parts.next().is_some_and(|owner| owner != PLACEHOLDER) && parts.next() == Some("upshift")
@@ -116,6 +119,7 @@ fn is_released(uses: &str) -> bool {
 /// Whether one of its events may bring a pull request's code.
 fn meets_foreign_code(workflow: &Value) -> bool {
     let Some(on) = workflow.get("on") else { return false };
+    // GitHub takes three forms: `on: push`, `on: [push]` and `on: {push: …}`.
     let named = on.as_str().into_iter();
     let listed = on.as_sequence().into_iter().flatten().filter_map(Value::as_str);
     let keyed = on.as_mapping().into_iter().flatten().filter_map(|(key, _)| key.as_str());
@@ -123,10 +127,12 @@ fn meets_foreign_code(workflow: &Value) -> bool {
 }
 
 fn job(file: &str, steps: &[Value]) -> Vec<Finding> {
+    // Steps behind the mending one run when the run is over, and are not looked at.
     let Some(run) = steps.iter().position(files::mends) else {
         return Vec::new();
     };
     let mut findings = Vec::new();
+    // A secret that an earlier step leaks is gone before upshift can confine anything.
     let (before, rest) = steps.split_at(run);
     let takes = |input: &str| rest.first().and_then(|step| step.get("with")?.get(input)).is_some();
     let gate = before.iter().position(|step| command(step) == Some("gate"));
@@ -136,6 +142,7 @@ fn job(file: &str, steps: &[Value]) -> Vec<Finding> {
             format!("{file}: upshift runs after the checkout, without a gate before it"),
             "put a step with `command: gate` before the checkout, as in the workflow that `upshift init` writes",
         )),
+        // Without the checksum a step between could have replaced the program that is given the keys.
         Some(_) if !(takes("binary") && takes("sha256")) => findings.push(Finding::problem(
             ABOUT,
             format!("{file}: upshift does not start the program that the gate's step installed"),
@@ -170,7 +177,9 @@ fn runs_foreign_code(step: &Value) -> bool {
         // It asks GitHub for a token and runs nothing of the repository.
         Some("actions/checkout" | "actions/create-github-app-token") => false,
         Some(action) => {
+            // A step with a cache is reported by that, and not once more as foreign code.
             let is_seen = tools::remedy_of_cache(step).is_some();
+            // A tool's set-up that also installs packages runs their scripts, which a pull request chooses.
             command(step).is_none() && !is_seen && (!tools::is_one(action) || tools::installs(step))
         }
     }
@@ -179,13 +188,16 @@ fn runs_foreign_code(step: &Value) -> bool {
 /// Whether a script only starts containers of published images, which are given nothing of the checkout.
 fn starts_images_alone(script: &str) -> bool {
     let is_one = |line: &str| {
+        // Each of these hands a part of the runner to an image, or reads a file that the checkout may hold.
         let shares = ["-v", "--volume", "--mount", "--volumes-from", "--env-file", "--privileged", "--label-file"];
         let takes = |word: &str| shares.iter().any(|share| word == *share || word.starts_with(&format!("{share}=")));
         line.strip_prefix("docker run ").is_some_and(|rest| {
+            // A sign of the shell could start a second command behind the harmless one.
             !rest.contains(['$', '`', '&', ';', '|', '<', '>', '(']) && !rest.split_whitespace().any(takes)
         })
     };
     let mut lines = script.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).peekable();
+    // An empty script starts nothing. It still counts as unknown, since `all` would be true of it.
     lines.peek().is_some() && lines.all(is_one)
 }
 

@@ -56,8 +56,10 @@ impl FromStr for ActionRef {
         let is_name = |part: &str| {
             !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
         };
+        // A tag may have slashes. Every part is a plain word, so that nothing in it can end the YAML value.
         let is_ref = version.split('/').all(is_name);
         match repository.split('/').collect::<Vec<_>>().as_slice() {
+            // `./local` and `docker://image` are forms of GitHub's, too, and neither is a repository with a version.
             [owner, name] if is_name(owner) && is_name(name) && is_ref => {
                 Ok(Self { repository: repository.to_owned(), version: version.to_owned() })
             }

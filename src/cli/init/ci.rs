@@ -47,18 +47,22 @@ pub(super) struct Ci {
 
 /// What is taken over from these workflows.
 pub(super) fn read(all: &[Workflow]) -> Ci {
+    // A second `init` reads its own workflows again, and must not have upshift follow itself.
     let theirs = || all.iter().filter(|workflow| !files::is_ours(&workflow.text));
     let of_pulls: Vec<&Workflow> = theirs().filter(|workflow| files::judges_pulls(&workflow.text)).collect();
     let of_pushes = || theirs().filter(|workflow| files::runs_on(&workflow.text, "push")).collect();
+    // A workflow on pull requests beats one on pushes: upshift mends the former's branch.
     let followed: Vec<&Workflow> = if of_pulls.is_empty() { of_pushes() } else { of_pulls };
     let mut ci = Ci { names: followed.iter().map(|workflow| workflow.name()).collect(), ..Ci::default() };
     let mut best: Option<Candidate<'_>> = None;
     for workflow in &followed {
+        // A workflow that calls itself would otherwise be followed for ever.
         let found = candidates(workflow, all, DEEPEST);
         if !found.is_empty() {
             ci.tested.push(workflow.name());
         }
         for candidate in found {
+            // The first of equals stays, which is the order of the files.
             if best.as_ref().is_none_or(|best| candidate.likely > best.likely) {
                 best = Some(candidate);
             }
@@ -87,6 +91,7 @@ fn candidates<'w>(workflow: &'w Workflow, all: &'w [Workflow], deep: usize) -> V
         if let Some((test, likely)) = test_step::in_job(id, job, steps(job)) {
             found.push(Candidate { workflow, job, test, likely });
         }
+        // Only workflows of this checkout can be read. Others are at another repository's commit.
         let called = job.get("uses").and_then(Value::as_str).and_then(|uses| uses.strip_prefix("./.github/workflows/"));
         let called = called.and_then(|file| all.iter().find(|other| other.file == file));
         if let (Some(called), Some(deeper)) = (called, deep.checked_sub(1)) {
@@ -121,8 +126,10 @@ fn default_folder(holder: &Value) -> Option<String> {
 
 fn folder_of(step: &Value, default: Option<&str>) -> Folder {
     let own = step.get("working-directory").and_then(Value::as_str);
+    // A step's own folder replaces the default, it is not put below it.
     let path = own.or(default).unwrap_or_default().trim_start_matches("./").trim_end_matches('/');
     let is_plain = path.split('/').all(|part| {
+        // The folder becomes a part of a command line, so it may hold nothing that the shell would read.
         part != ".." && !part.starts_with('-') && part.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
     });
     match path {
@@ -139,6 +146,7 @@ fn from(started_in: &Folder, runs_in: &Folder, command: &str) -> Option<String> 
         (started, runs) if started == runs => Some(command.to_owned()),
         (started, runs) => {
             let up = started.path().map_or(0, |path| path.split('/').count());
+            // Out of the folder where the setup starts, then down to where the step ran.
             let way: Vec<&str> = std::iter::repeat_n("..", up).chain(runs.path()).collect();
             Some(format!("(cd {} && {command})", way.join("/")))
         }
@@ -155,12 +163,14 @@ fn take(ci: &mut Ci, candidate: &Candidate<'_>) {
     let leg = Leg::of(job);
     ci.file = Some(workflow.file.clone());
     let holders = [job, &workflow.text];
+    // The job's default comes before the workflow's, as GitHub has it.
     let default = holders.into_iter().find_map(default_folder);
     let tests = steps(job).get(test).map_or(Folder::Top, |step| folder_of(step, default.as_deref()));
     ci.folder = tests.path().map(str::to_owned);
     if tests == Folder::Unknown {
         ci.left.push("the folder of the tests".to_owned());
     }
+    // These would have to be copied word for word, and may hold secrets or images nobody wants twice.
     for (key, holder) in [("services", "job"), ("container", "job"), ("env", "job"), ("env", "workflow")] {
         let place = if holder == "job" { job } else { &workflow.text };
         if place.get(key).is_some() {
@@ -172,14 +182,17 @@ fn take(ci: &mut Ci, candidate: &Candidate<'_>) {
         literal_variables(holder, &leg, &mut variables);
     }
     let mut commands: Vec<String> = Vec::new();
+    // The step with the tests counts, too: many install and test in one script.
     for step in steps(job).iter().take(test + 1) {
         if let Some(uses) = step.get("uses").and_then(Value::as_str) {
             use_tool(ci, (uses, step), &leg);
             let installed = tools::installation_of(step).and_then(|command| leg.fill(&command));
+            // An action installs at the top, whatever the default folder of scripts is.
             commands.extend(installed.and_then(|command| from(&tests, &Folder::Top, &command)));
         } else if let Some(script) = step.get("run").and_then(Value::as_str) {
             let folder = folder_of(step, default.as_deref());
             let (taken, whole) = installations(script, step, &leg);
+            // One folder that is unknown leaves the whole step out: half an installation misleads more than none.
             let places: Option<Vec<String>> = taken.iter().map(|line| from(&tests, &folder, line)).collect();
             if places.is_none() || !whole {
                 ci.left.push(format!("the step `{}`", shown(&name_of(step, script))));
@@ -190,6 +203,7 @@ fn take(ci: &mut Ci, candidate: &Candidate<'_>) {
     ci.left.dedup();
     if !commands.is_empty() && !variables.is_empty() {
         let set = variables.iter().map(|(name, value)| format!("{name}={}", quote(value)));
+        // In front of all, since each command may need them, and one shell runs the whole line.
         commands.insert(0, format!("export {}", set.collect::<Vec<_>>().join(" ")));
     }
     ci.setup = (!commands.is_empty()).then(|| commands.join(" && "));
@@ -198,9 +212,11 @@ fn take(ci: &mut Ci, candidate: &Candidate<'_>) {
 /// The variables that are set to plain values, which an installation may need.
 fn literal_variables(holder: &Value, leg: &Leg, into: &mut Vec<(String, String)>) {
     for (name, value) in holder.get("env").and_then(Value::as_mapping).into_iter().flatten() {
+        // Such a name needs no quotes in a shell.
         let name = name.as_str().filter(|name| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'));
         let value = scalar(value).and_then(|value| leg.fill(&value));
         if let Some((name, value)) = name.zip(value) {
+            // A job's variable replaces the workflow's of the same name.
             into.retain(|(other, _)| other != name);
             into.push((name.to_owned(), value));
         }
@@ -210,12 +226,14 @@ fn literal_variables(holder: &Value, leg: &Leg, into: &mut Vec<(String, String)>
 /// The name of a step, else its first line.
 fn name_of(step: &Value, script: &str) -> String {
     let named = step.get("name").and_then(Value::as_str).map(str::to_owned);
+    // A first line such as `set -e` names nothing.
     named.or_else(|| lines_of(script).into_iter().find(|line| !only_prints(line))).unwrap_or_default()
 }
 
 /// The installations of a script up to its tests, and whether nothing else that matters stands there.
 fn installations(script: &str, step: &Value, leg: &Leg) -> (Vec<String>, bool) {
     let lines: Vec<String> = lines_of(script).into_iter().filter(|line| !only_prints(line)).collect();
+    // Behind the first test stands what tests do, such as an upload of reports.
     let before = lines.iter().position(|line| is_test(line)).unwrap_or(lines.len());
     let before: Vec<&String> = lines.iter().take(before).collect();
     let is_conditional = ["if", "env", "shell"].into_iter().any(|key| step.get(key).is_some());
@@ -224,6 +242,7 @@ fn installations(script: &str, step: &Value, leg: &Leg) -> (Vec<String>, bool) {
     }
     // A line behind one that is not taken may mean something else without it.
     let known = |line: &&String| leg.fill(line).filter(|line| is_installation(line));
+    // A step under a condition, with variables or in another shell may mean something else in one line.
     if is_conditional || before.iter().any(|line| is_bound(line)) {
         return (Vec::new(), false);
     }
@@ -249,6 +268,7 @@ fn use_tool(ci: &mut Ci, (uses, step): (&str, &Value), leg: &Leg) {
                 ci.tools.push(tool);
             }
         }
+        // Nothing is lost with these, so they are not told as left out.
         None if DONE_OTHERWISE.contains(&action) || is_elsewhere(step) => {}
         None => ci.left.push(format!("the step `{}`", shown(uses))),
     }
@@ -263,9 +283,11 @@ fn tool(uses: &str, step: &Value, leg: &Leg) -> Option<Tool> {
     let inputs = step.get("with").and_then(Value::as_mapping).into_iter().flatten();
     let inputs = inputs.filter_map(|(name, value)| Some((name.as_str()?, scalar(value)?)));
     let mut with = Vec::new();
+    // Inputs that choose a version are taken. Others may be tokens or a cache.
     for (name, value) in inputs.filter(|(name, _)| tools::chooses(name)) {
         with.push((name.to_owned(), leg.fill(&value)?));
     }
+    // A job with a pull request's code must write no cache that others read.
     with.extend(tools::without_cache(action).map(|(name, value)| (name.to_owned(), value.to_owned())));
     Some(Tool { uses: uses.to_owned(), with })
 }

@@ -21,8 +21,11 @@ pub(super) fn fill(text: &str, (ci, action): (&Ci, Option<&ActionRef>), last: &s
     let mut text = text.to_owned();
     if !ci.names.is_empty() {
         let names: Vec<String> = ci.names.iter().map(|name| plain_or_quoted(name)).collect();
+        // The workflow of reviews is followed in any case, since it wakes runs that wait for a merge.
         text = text.replacen(FOLLOWED, &format!("workflows: [{}, upshift-review]", names.join(", ")), 1);
+        // Where some of the workflows run no tests, their red must not start a run that mends tests.
         if !ci.tested.is_empty() && ci.tested.len() < ci.names.len() {
+            // The list stands in a text of the expression, where a quote is written twice.
             let tested = serde_json::Value::from(ci.tested.clone()).to_string().replace('\'', "''");
             let of_tests =
                 format!("{FAILED} &&\n          contains(fromJSON('{tested}'), github.event.workflow_run.name)");
@@ -32,6 +35,7 @@ pub(super) fn fill(text: &str, (ci, action): (&Ci, Option<&ActionRef>), last: &s
     }
     if !ci.tools.is_empty() {
         let steps = tools(&ci.tools, ci.file.as_deref().unwrap_or_default(), condition);
+        // Behind the checkout, since a tool may read its version from a file of it.
         text = text.replacen(CHECKED_OUT, &format!("{CHECKED_OUT}{steps}"), 1);
     }
     let inputs = [("working-directory", &ci.folder), ("setup-command", &ci.setup)];
@@ -58,6 +62,7 @@ fn named(text: &str, action: &ActionRef) -> String {
             _ => line,
         };
         let line = line.replace(&ActionRef::advice(), "");
+        // A comment whose only sentence is gone would leave a bare sign.
         if line != "#" {
             lines += &format!("{}\n", line.trim_end());
         }
@@ -88,8 +93,10 @@ fn tools(tools: &[Tool], file: &str, condition: Option<&str>) -> String {
 
 /// A YAML scalar that is read as this text everywhere, between brackets too.
 fn plain_or_quoted(text: &str) -> String {
+    // `3.10` would be read as a number, and `-x` as the item of a list.
     let is_word = |text: &str| text.starts_with(|c: char| c.is_ascii_alphabetic());
     let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || " ._/@+-&=".contains(c));
+    // YAML 1.1 reads these as booleans, and GitHub's parser is not the only one that reads the file.
     let is_other =
         ["true", "false", "null", "yes", "no", "on", "off", "y", "n"].contains(&text.to_lowercase().as_str());
     if is_word(text) && is_plain && !is_other && !text.ends_with(' ') { text.to_owned() } else { quoted(text) }

@@ -21,6 +21,7 @@ const PRINTS: [&str; 5] = ["echo", "printf", "set", "true", "go env"];
 
 /// The commands of a script: continued lines are one, comments and empty lines are none.
 pub(super) fn lines_of(script: &str) -> Vec<String> {
+    // A backslash before a line end continues the line, also within quotes as far as we can tell.
     let joined = script.replace("\\\n", " ");
     let lines = joined.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
     let lines = lines.map(|line| uncommented(&line).to_owned());
@@ -33,6 +34,7 @@ fn uncommented(line: &str) -> &str {
         return "";
     }
     match line.split_once(" #") {
+        // A `#` between quotes begins no comment: `grep " #" file`.
         Some((before, _)) if !has_quote(before) => before.trim_end(),
         _ => line,
     }
@@ -45,12 +47,14 @@ fn has_quote(text: &str) -> bool {
 /// Whether a line means something only with the others of its script.
 pub(super) fn is_bound(line: &str) -> bool {
     let first = line.split([' ', ';', '(']).next().unwrap_or_default();
+    // The lines behind a here-document are its text and no commands.
     (BOUND.contains(&first) && !is_installation(line)) || line.contains("<<")
 }
 
 /// Whether a line only prints, or sets how the shell works: nothing is lost without it.
 pub(super) fn only_prints(line: &str) -> bool {
     let begins = |start: &str| line.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
+    // An `echo` into a file makes a file, which the tests may need.
     (line == "env" || PRINTS.into_iter().any(begins)) && !line.contains(['>', '|', '&', ';'])
 }
 
@@ -58,6 +62,7 @@ pub(super) fn only_prints(line: &str) -> bool {
 /// (`if [ -f requirements.txt ]; then pip install -r requirements.txt; fi`, as GitHub's starter workflow has it).
 pub(super) fn is_installation(line: &str) -> bool {
     if let Some((condition, then)) = line.strip_prefix("if [ ").and_then(|rest| rest.split_once(" ]; then ")) {
+        // Only a test of files: `[` with a command within would run that command.
         return !has_more(condition) && then.strip_suffix("; fi").is_some_and(is_one);
     }
     line.split(" && ").all(is_one)
@@ -93,12 +98,14 @@ fn has_more(command: &str) -> bool {
     for sign in command.chars() {
         match quote {
             Some(open) if sign == open => quote = None,
+            // Between double quotes the shell still replaces `$` and backticks.
             Some('"') if matches!(sign, '$' | '`') => bare.push(sign),
             Some(_) => {}
             None if matches!(sign, '"' | '\'') => quote = Some(sign),
             None => bare.push(sign),
         }
     }
+    // A quote that stays open means that the line goes on elsewhere.
     quote.is_some() || ELSE.into_iter().any(|sign| bare.contains(sign))
 }
 

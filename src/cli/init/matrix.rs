@@ -33,6 +33,7 @@ impl Leg {
         let Some(matrix) = matrix else { return Self::default() };
         let mut leg = BTreeMap::new();
         for (name, values) in matrix.iter().filter_map(|(name, values)| Some((name.as_str()?, values.as_sequence()?))) {
+            // Both are lists of legs, and no axis of their own.
             if name != "include" && name != "exclude" {
                 let texts: Vec<String> = values.iter().filter_map(scalar).collect();
                 leg.extend(best(&texts).map(|value| (name.to_owned(), value.clone())));
@@ -43,12 +44,14 @@ impl Leg {
         if leg.is_empty() {
             let described: Vec<String> =
                 included.iter().map(|entry| entry.values().cloned().collect::<Vec<_>>().join(" ")).collect();
+            // The descriptions are only for choosing, the values are taken from the entry itself.
             let chosen = best(&described).and_then(|text| described.iter().position(|other| other == text));
             leg.extend(chosen.and_then(|at| included.get(at).cloned()).unwrap_or_default());
         } else {
             // One that fits what was chosen adds what it has beside it.
             for entry in included {
                 let fits = entry.iter().all(|(name, value)| leg.get(name).is_none_or(|own| own == value));
+                // An entry with nothing in common is a leg of its own, by GitHub's rule.
                 if fits && entry.keys().any(|name| leg.contains_key(name)) {
                     leg.extend(entry);
                 }
@@ -64,6 +67,7 @@ impl Leg {
         while let Some((before, after)) = rest.split_once("${{") {
             let (expression, after) = after.split_once("}}")?;
             known.push_str(before);
+            // Any other expression, such as a secret, has no value here, and the text is not taken.
             known.push_str(self.0.get(expression.trim().strip_prefix("matrix.")?)?);
             rest = after;
         }
@@ -84,7 +88,9 @@ fn best(values: &[String]) -> Option<&String> {
         is_free_threaded || OTHERS.iter().any(|word| lower.contains(word))
     };
     let plain: Vec<&String> = values.iter().filter(|value| !is_other(value)).collect();
+    // A project for one other system only still gets a leg.
     let from = if plain.is_empty() { values.iter().collect() } else { plain };
+    // These names follow the newest release, so they need no comparing.
     if let Some(stable) = from.iter().find(|value| ["stable", "ubuntu-latest"].contains(&value.as_str())) {
         return Some(stable);
     }
@@ -95,9 +101,11 @@ fn best(values: &[String]) -> Option<&String> {
 fn by_version(a: &str, b: &str) -> Ordering {
     let numbers = |text: &str| -> Vec<u64> {
         let parts = text.split(|c: char| !c.is_ascii_digit());
+        // `3.10` is newer than `3.9`, which an order of texts would turn round.
         parts.filter_map(|part| part.parse().ok()).collect()
     };
     let (a, b) = (numbers(a), numbers(b));
+    // Then the first one stays, which the author put first.
     if a.is_empty() || b.is_empty() { Ordering::Equal } else { a.cmp(&b) }
 }
 

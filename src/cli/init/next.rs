@@ -97,6 +97,7 @@ fn installation(ci: &Ci) -> String {
     let folder = ci.folder.as_ref().map(|folder| format!("`working-directory: {}`", shown(folder)));
     let taken: Vec<String> = tools.into_iter().chain(folder).chain(setup).collect();
     let file = ci.file.as_deref().map(shown).unwrap_or_default();
+    // Nothing recognised is told apart from nothing needed: the first may be our fault.
     let mut said = if taken.is_empty() && ci.file.is_none() && !ci.names.is_empty() {
         "No job of them was recognised as the one that runs the tests, so nothing was taken over. If the tests need something installed (`npm ci`, say), name the command as `setup-command`.".to_owned()
     } else if taken.is_empty() {

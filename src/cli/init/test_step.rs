@@ -100,8 +100,10 @@ pub(super) fn in_job(id: &str, job: &Value, all: &[Value]) -> Option<(usize, i32
     let named = |step: &Value| step.get("name").and_then(Value::as_str).is_some_and(|name| says(name, &FOR));
     let by_name = || all.iter().zip(&scripts).position(|(step, script)| script.is_some() && named(step));
     let name = job.get("name").and_then(Value::as_str).unwrap_or(id);
+    // In a job that is called `test` its last script is most likely the tests, after the preparations.
     let by_job = || says(name, &FOR).then(|| scripts.iter().rposition(Option::is_some)).flatten();
     let (step, sure) = match by_command {
+        // A command that is known weighs more than all that names can say for a job.
         Some(step) => (step, 4),
         None => (by_name().or_else(by_job)?, 0),
     };
@@ -110,6 +112,7 @@ pub(super) fn in_job(id: &str, job: &Value, all: &[Value]) -> Option<(usize, i32
     let points = [
         (says(id, &FOR) || says(name, &FOR), 2),
         (says(id, &AGAINST) || says(name, &AGAINST), -3),
+        // A job on another system cannot run here at all, so even a sure command does not save it.
         (elsewhere, -4),
         (job.get("container").is_some(), -2),
         (job.get("if").is_some(), -1),
@@ -126,7 +129,9 @@ fn says(name: &str, words: &[&str]) -> bool {
 pub(super) fn is_test(line: &str) -> bool {
     line.split("&&").any(|command| {
         let words: Vec<&str> = command.split_whitespace().filter(|word| !is_variable(word)).collect();
+        // `pip install pytest` names a runner and runs none.
         !is_installation(command.trim())
+            // The shell's own `test -f x` looks at a file.
             && words.first() != Some(&"test")
             && (calls_tests(&words) || is_framework(command, &words))
     })
@@ -140,10 +145,12 @@ fn is_framework(command: &str, words: &[&str]) -> bool {
 
 fn calls_tests(words: &[&str]) -> bool {
     let base = |word: &str| {
+        // `./scripts/test.sh` and `scripts\test.cmd` are both scripts called `test`.
         let name = word.rsplit(['/', '\\']).next().unwrap_or(word).to_lowercase();
         name.split('.').next().unwrap_or_default().to_owned()
     };
     let mut rest =
+        // Programs that only start others are passed over: `poetry run pytest` is `pytest`.
         words.iter().map(|word| base(word)).filter(|word| !THROUGH.contains(&word.as_str()) && !word.starts_with('-'));
     let Some(program) = rest.next() else { return false };
     let behind: Vec<String> = rest.collect();
@@ -162,9 +169,11 @@ fn calls_tests(words: &[&str]) -> bool {
     let is_through = words.first().is_some_and(|first| THROUGH.contains(first));
     is_named(&program)
         || runner(&program)
+        // Alone it runs the default task, which is the tests in most projects.
         || (program == "rake" && behind.is_empty())
         || (is_through && behind.iter().take(2).any(runner))
         || builds.is_some_and(|(_, words)| behind.iter().any(|word| words.contains(&word.as_str())))
+        // A word such as `test` is a target only right behind a program that has targets.
         || (target.contains(&program.as_str()) && behind.first().is_some_and(|word| is_named(word)))
 }
 

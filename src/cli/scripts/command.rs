@@ -63,6 +63,7 @@ pub(super) struct Reading {
 /// Reads a command, or several, that run in a folder.
 pub(super) fn read(command: &str, folder: &Path) -> Reading {
     let mut reading = Reading { folder: folder.to_owned(), ..Reading::default() };
+    // Not a shell's grammar, but enough: a command in quotes or in `$(…)` is read as one of its own.
     for simple in command.split(['&', '|', ';', '\n', '(', ')', '{', '}', '`']) {
         let words: Vec<&str> = simple.split_whitespace().map(|word| word.trim_matches(['"', '\''])).collect();
         reading.simple(&words);
@@ -73,6 +74,7 @@ pub(super) fn read(command: &str, folder: &Path) -> Reading {
 impl Reading {
     /// Takes one command without operators. `cd` changes the folder of the commands after it.
     fn simple(&mut self, words: &[&str]) {
+        // `CI=1 pytest`: a setting stands before the program. A flag such as `--x=1` is none, since `--x` is no name.
         let is_setting = |word: &str| word.split_once('=').is_some_and(|(name, _)| is_name(name));
         let own = words.iter().take_while(|word| is_setting(word)).count();
         let (settings, words) = words.split_at(own);
@@ -81,6 +83,7 @@ impl Reading {
         let name = program.rsplit('/').next().unwrap_or(program);
         if name == "cd" {
             self.folder.push(rest.first().copied().unwrap_or_default());
+            // `cd ../other` must not leave the folder as `tests/../other`, or files would have two names.
             self.folder = below(&self.folder, "").into();
             self.folders.push(self.folder.clone());
         } else if name == "export" {
@@ -93,6 +96,7 @@ impl Reading {
             self.paths(own);
             self.simple(rest);
         } else if lists(RUNNING_WRAPPERS, name) && rest.first() == Some(&"run") {
+            // `uv run --frozen pytest`: flags of the wrapper stand before the program.
             let own = rest.iter().skip(1).take_while(|word| word.starts_with('-')).count();
             self.simple(rest.get(own + 1..).unwrap_or_default());
         } else if matches!(name, "make" | "gmake" | "just") {
@@ -113,9 +117,11 @@ impl Reading {
         }
         if name.starts_with("python") || lists(PYTHON_RUNNERS, name) {
             let before = std::iter::once(&"").chain(rest);
+            // Behind `-m` stands the name of a module, and no path.
             let folders = rest.iter().zip(before).filter(|(word, before)| !word.starts_with('-') && **before != "-m");
             self.given.extend(folders.map(|(word, _)| PathBuf::from(below(&self.folder, word))));
         }
+        // Versions such as `python3.12` stand in no list.
         if lists(INTERPRETERS, name) || name.starts_with("python3.") {
             if let Some(file) = first_file(rest) {
                 let file = below(&self.folder, file);
@@ -132,6 +138,7 @@ impl Reading {
     /// Takes what settings before a command say of where modules are looked for.
     fn paths(&mut self, settings: &[&str]) {
         for value in settings.iter().filter_map(|word| word.strip_prefix("PYTHONPATH=")) {
+            // A part with a variable has a value that nobody knows here.
             let parts = value.trim_matches(['"', '\'']).split(':').filter(|part| !part.contains('$'));
             self.folders.extend(parts.map(|part| PathBuf::from(below(&self.folder, part))));
         }
@@ -148,6 +155,7 @@ impl Reading {
             &["Makefile", "makefile", "GNUmakefile"]
         };
         let named = values(words, &FILES).next();
+        // The usual names count beside a named file: it may include them, and protecting more does no harm.
         let files = looked_for.iter().copied().chain(named).map(|file| below(&folder, file)).collect();
         let is_value = |at: usize| {
             at.checked_sub(1)
@@ -157,6 +165,7 @@ impl Reading {
         let goals = words
             .iter()
             .enumerate()
+            // `make CI=1 test` sets a variable. Its goal is `test`.
             .filter(|(at, word)| !word.starts_with('-') && !word.contains('=') && !is_value(*at));
         let goals = goals.map(|(_, word)| (*word).to_owned()).collect();
         let folder = PathBuf::from(below(&folder, ""));
@@ -168,9 +177,11 @@ impl Reading {
     fn package(&mut self, words: &[&str]) {
         let to = values(words, &["--prefix", "--cwd", "-C", "--dir"]).next();
         let folder = PathBuf::from(below(&self.folder, to.unwrap_or_default()));
+        // The value of `--prefix` would otherwise be taken for the script.
         let mut words = words.iter().filter(|word| !word.starts_with('-') && Some(**word) != to);
         let script = words.next().and_then(|word| match *word {
             "run" | "run-script" => words.next().copied(),
+            // npm's short forms of `test`.
             "t" | "tst" => Some("test"),
             other => Some(other),
         });
@@ -189,9 +200,11 @@ fn text_of_shell<'w>(name: &str, words: &'w [&'w str]) -> Option<&'w [&'w str]> 
     // Behind the first word that is no flag everything is the script's own.
     while let Some((flag, more)) = rest.split_first().filter(|(word, _)| word.starts_with(['-', '+'])) {
         let is_short = !flag.starts_with("--");
+        // Short flags may be joined: `-ec` is `-e -c`.
         if is_short && flag.ends_with('c') {
             return Some(more);
         }
+        // `-o pipefail` takes a word, and `-eo pipefail` does, too.
         let takes_value = is_short && flag.ends_with('o');
         rest = more.get(usize::from(takes_value)..).unwrap_or_default();
     }
@@ -219,9 +232,11 @@ fn values<'w>(words: &'w [&'w str], flags: &'w [&'w str]) -> impl Iterator<Item 
     words.iter().enumerate().filter_map(move |(at, word)| {
         let glued = flags.iter().filter_map(|flag| {
             let rest = word.strip_prefix(flag)?;
+            // `-fMakefile` is glued without a sign, and `--file=x` with one.
             let is_short = flag.len() == 2;
             (rest.is_empty() || rest.starts_with('=') || is_short).then(|| rest.trim_start_matches('='))
         });
+        // A flag that fits exactly has its value in the next word, also where a shorter one fits its beginning.
         let glued = glued.max_by_key(|rest| rest.is_empty())?;
         if glued.is_empty() { words.get(at + 1).copied() } else { Some(glued) }
     })
@@ -233,6 +248,7 @@ pub(super) fn below(folder: &Path, file: &str) -> String {
     for part in folder.join(file).components() {
         match part {
             Component::CurDir => {}
+            // `..` at the very top is kept, so that a path out of the checkout stays one.
             Component::ParentDir if path.file_name().is_some() => {
                 path.pop();
             }
@@ -247,5 +263,6 @@ fn is_name(word: &str) -> bool {
 }
 
 fn is_duration(word: &str) -> bool {
+    // `10`, `1.5h` and `30s` are times. `inf`, which parses as a number, is not.
     word.starts_with(|c: char| c.is_ascii_digit()) && word.trim_end_matches(['s', 'm', 'h', 'd']).parse::<f64>().is_ok()
 }

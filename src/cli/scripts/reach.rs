@@ -43,6 +43,7 @@ pub(super) fn reach(command: &str, folder: &str, text_of: &dyn Fn(&str) -> Optio
         by: None,
         runs: runs_tests(command),
     });
+    // A list instead of recursion: scripts can call each other in a circle.
     while let Some(command) = following.waiting.pop() {
         following.command(&command);
     }
@@ -90,11 +91,13 @@ impl Default for Following<'_> {
 impl Following<'_> {
     fn command(&mut self, command: &Command) {
         self.commands += 1;
+        // A hostile repository can make scripts without end. Whatever is found by then is protected.
         if self.commands > MOST_COMMANDS {
             return;
         }
         let reading = read(&command.text, &command.folder);
         self.folders.extend(reading.folders);
+        // A word such as `tests/test_a.py` is a file. Its folders are where modules are looked for.
         for folder in reading.given.iter().flat_map(|path| path.ancestors()).filter(|path| path.extension().is_none()) {
             // A package is imported by its name from the folder above.
             if self.folders.len() < MOST_FILES && (self.text_of)(&below(folder, "__init__.py")).is_none() {
@@ -106,6 +109,7 @@ impl Following<'_> {
                 Called::Script(file) => self.script(&file, command),
                 Called::Module(stem) => {
                     self.script(&format!("{stem}.py"), command);
+                    // `python -m name` runs either file.
                     self.script(&format!("{stem}/__main__.py"), command);
                 }
                 Called::Sourced(file) => self.sourced(&file, command),
@@ -117,6 +121,7 @@ impl Following<'_> {
 
     /// A file's text, the first time that it is asked for.
     fn new_text(&mut self, file: &str) -> Option<String> {
+        // Reading it once is enough, and a file that calls itself ends here.
         if self.files.contains_key(file) || self.files.len() >= MOST_FILES {
             return None;
         }
@@ -126,15 +131,18 @@ impl Following<'_> {
     /// A script: one of a shell is followed, in the folder that it is called in.
     fn script(&mut self, file: &str, caller: &Command) {
         if let Some(by) = &caller.by {
+            // Noted before the file is read: it may have been read already, for another caller.
             self.calls.insert((by.clone(), file.to_owned()));
         }
         let Some(text) = self.new_text(file) else { return };
         let runs = runs_tests(&text);
         self.files.insert(file.to_owned(), runs);
         let is_shell = [".sh", ".bash", ".zsh", ".ksh"].iter().any(|ending| file.ends_with(ending))
+            // A script without an ending tells its shell in the first line.
             || text.lines().next().is_some_and(|line| line.starts_with("#!") && line.contains("sh"));
         if is_shell {
             let text = beside(&text, file);
+            // A script runs where its caller stands, not where it lies.
             self.waiting.push(Command { text, folder: caller.folder.clone(), by: Some(file.to_owned()), runs });
         }
     }
@@ -144,8 +152,10 @@ impl Following<'_> {
         if let Some(by) = &caller.by {
             self.calls.insert((by.clone(), file.to_owned()));
         }
+        // A file of the product that a test command sources is the product, which a fix may change.
         let is_product = ["src/", "lib/", "app/"].iter().any(|folder| file.starts_with(folder));
         let Some(text) = self.new_text(file) else { return };
+        // A sourced file with functions is mostly a library under test, and no settings.
         let defines = text.lines().any(|line| line.contains("()") || line.trim_start().starts_with("function "));
         let is_settings = caller.runs && !is_product && (!defines || file.ends_with("js"));
         self.files.insert(file.to_owned(), is_settings || runs_tests(&text));
@@ -163,6 +173,7 @@ impl Following<'_> {
             }
             let Some(text) = (self.text_of)(&file) else { continue };
             if !is_compared(&file) {
+                // A file of rules with an unusual name is protected whole, since its parts are not compared.
                 self.files.insert(file.clone(), true);
             }
             is_first = false;
@@ -171,10 +182,12 @@ impl Following<'_> {
             let included = book.read(&text);
             waiting.extend(included.into_iter().map(|name| below(if is_just { above } else { folder }, &name)));
         }
+        // Without a single file there is no make to run.
         if is_first || !self.asked.insert((place, goals.join(" "))) {
             return;
         }
         for recipe in book.recipes(goals) {
+            // A recipe that a runner's script asks for runs tests as well.
             let runs = runs_tests(&recipe) || caller.runs && caller.by.is_some();
             self.waiting.push(Command { runs, text: recipe, folder: folder.to_owned(), by: None });
         }
@@ -184,6 +197,7 @@ impl Following<'_> {
         let manifest = below(folder, "package.json");
         let Some(text) = (self.text_of)(&manifest) else { return };
         let Ok(manifest) = serde_json::from_str::<serde_json::Value>(&text) else { return };
+        // npm runs both beside the script, without anybody naming them.
         for name in [format!("pre{script}"), script.to_owned(), format!("post{script}")] {
             let line =
                 manifest.get("scripts").and_then(|scripts| scripts.get(&name)).and_then(serde_json::Value::as_str);
@@ -200,6 +214,7 @@ impl Following<'_> {
         let mut runners: BTreeSet<String> =
             self.files.iter().filter(|(_, runs)| **runs).map(|(file, _)| file.clone()).collect();
         loop {
+            // Callers of callers count, too. Each round adds one at least, so it ends.
             let calls = self.calls.iter().filter(|(by, file)| runners.contains(file) && !runners.contains(by));
             let more: Vec<String> = calls.map(|(by, _)| by.clone()).collect();
             if more.is_empty() {
@@ -214,6 +229,7 @@ impl Following<'_> {
                 roots.extend(python_paths(&text).map(|path| below(Path::new(&folder), path)));
             }
         }
+        // The root is always looked in, as the type says.
         roots.remove("");
         Reached { runners, import_roots: roots }
     }
@@ -251,6 +267,7 @@ fn beside(text: &str, file: &str) -> String {
         "${0%/*}",
         "${BASH_SOURCE%/*}",
     ]
+    // Shell scripts find their neighbours by these forms. Put in, the paths can be followed like others.
     .iter()
     .fold(text.to_owned(), |text, form| text.replace(form, folder))
 }
@@ -260,6 +277,7 @@ fn runs_tests(text: &str) -> bool {
     let mut words =
         text.split(|c: char| !(c.is_alphanumeric() || "._-".contains(c))).filter(|word| !word.is_empty()).peekable();
     while let Some(word) = words.next() {
+        // `go` alone runs no tests, `go test` does.
         if lists(RUNNERS, word) || lists(TOLD, word) && words.peek().is_some_and(|next| lists(TELLING, next)) {
             return true;
         }

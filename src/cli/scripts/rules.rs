@@ -28,15 +28,18 @@ impl Book {
     pub(super) fn read(&mut self, text: &str) -> Vec<String> {
         let mut included = Vec::new();
         let mut targets: Vec<String> = Vec::new();
+        // A rule or a recipe may go on behind a backslash.
         for line in text.replace("\\\n", " ").lines() {
             if line.trim().is_empty() || line.trim_start().starts_with('#') {
                 continue;
             }
+            // make wants a tab and just takes blanks. An indented line before any rule belongs to no recipe.
             if line.starts_with(['\t', ' ']) && !targets.is_empty() {
                 self.recipe(&targets, line.trim());
                 continue;
             }
             let line = line.trim();
+            // Both branches of a condition are read: nobody knows here which one holds.
             if CONDITIONS.iter().any(|word| line.starts_with(word)) {
                 continue;
             }
@@ -44,6 +47,7 @@ impl Book {
             if let Some(files) = self.included(line) {
                 included.extend(files);
             } else if let Some((name, value)) = assignment(line) {
+                // Values are put into each other, and short ones can still grow beyond all bounds.
                 if value.len() <= LONGEST_VALUE {
                     self.variables.insert(name.to_owned(), value.to_owned());
                 }
@@ -55,8 +59,11 @@ impl Book {
     }
 
     fn rule(&mut self, names: &str, behind: &str) -> Vec<String> {
+        // make takes a recipe's first command behind a semicolon, on the line of the rule itself.
         let (needs, recipe) = behind.split_once(';').unwrap_or((behind, ""));
+        // make's double-colon rules may stand several times for one target.
         let needs = self.put_in(needs.trim_start_matches(':'));
+        // just calls with arguments in brackets: `test: (build "debug")`.
         let needs: Vec<String> = needs
             .split(|c: char| c.is_whitespace() || "()&|".contains(c))
             .filter(|word| !word.is_empty())
@@ -67,9 +74,11 @@ impl Book {
         let targets: Vec<String> =
             names.split_whitespace().map(|name| name.trim_start_matches('@').to_owned()).collect();
         if self.first.is_none() {
+            // `.PHONY` and patterns such as `%.o` are never make's default goal.
             self.first = targets.first().filter(|name| !name.starts_with('.') && !name.contains('%')).cloned();
         }
         for target in &targets {
+            // make takes prerequisites of all rules of a target together.
             self.rules.entry(target.clone()).or_default().push((needs.clone(), recipe.trim().to_owned()));
         }
         targets
@@ -79,6 +88,7 @@ impl Book {
         for target in targets {
             if let Some((_, recipe)) = self.rules.get_mut(target).and_then(|rules| rules.last_mut()) {
                 recipe.push('\n');
+                // `@` hides a command, `-` and `+` change how make treats it. None belongs to the command.
                 recipe.push_str(line.trim_start_matches(['@', '-', '+']));
             }
         }
@@ -86,6 +96,7 @@ impl Book {
 
     /// The files that a line reads in: other rules, and settings of the environment.
     fn included(&self, line: &str) -> Option<Vec<String>> {
+        // A name that is worked out cannot be looked up here.
         let is_plain = |word: &&str| !word.contains(['$', '*', '%', '(', ')']) && !word.is_empty();
         let quoted = |text: &str| text.trim().trim_matches(['"', '\'']).to_owned();
         for directive in ["include ", "-include ", "sinclude "] {
@@ -105,6 +116,7 @@ impl Book {
         }
         let module = line.strip_prefix("mod ").or_else(|| line.strip_prefix("mod? "))?;
         let (name, path) = module.split_once(' ').unwrap_or((module, ""));
+        // just looks for these, in its own order, and only one of them will be there.
         let usual = [
             format!("{name}.just"),
             format!("{name}/mod.just"),
@@ -118,11 +130,13 @@ impl Book {
     pub(super) fn recipes(&self, goals: &[String]) -> Vec<String> {
         let mut waiting: Vec<&str> = goals.iter().map(String::as_str).collect();
         if waiting.is_empty() {
+            // GNU make lets a file name its default goal by this variable.
             waiting.extend(self.variables.get(".DEFAULT_GOAL").or(self.first.as_ref()).map(String::as_str));
         }
         let mut seen = BTreeSet::new();
         let mut found = Vec::new();
         while let Some(goal) = waiting.pop() {
+            // Rules can need each other in a circle, which make itself only warns of.
             if !seen.insert(goal) {
                 continue;
             }
@@ -139,6 +153,7 @@ impl Book {
     /// A line with values in the places of variables. Unknown variables fall away.
     fn put_in(&self, line: &str) -> String {
         let mut line = line.to_owned();
+        // Values hold variables themselves. Three rounds are enough for real files and an end for hostile ones.
         for _ in 0..PASSES {
             if !line.contains("$(") && !line.contains("${") && !line.contains("{{") || line.len() > LONGEST_LINE {
                 break;
@@ -154,10 +169,12 @@ impl Book {
         while let Some((at, close)) = [("$(", ")"), ("${", "}"), ("{{", "}}")]
             .iter()
             .filter_map(|(open, close)| rest.find(open).map(|at| (at, *close)))
+            // The first opening counts, whichever of the three forms it has.
             .min()
         {
             text.push_str(rest.get(..at).unwrap_or_default());
             let inner = rest.get(at + 2..).unwrap_or_default();
+            // Without its end it is no variable, and the rest of the line stays as it is.
             let Some((name, behind)) = inner.split_once(close) else { break };
             let name = name.trim();
             // What the shell or make works out stays as it is.
@@ -179,7 +196,9 @@ impl Book {
 fn assignment(line: &str) -> Option<(&str, &str)> {
     let line = line.strip_prefix("export ").unwrap_or(line);
     let (name, value) = line.split_once('=')?;
+    // `:=`, `?=`, `+=` and `!=` all set the variable as far as this matters.
     let name = name.trim_end_matches([':', '?', '+', '!']).trim();
+    // `test: CI=1` is a rule, since its name holds a colon.
     let is_plain = !name.is_empty() && !name.contains([' ', ':', '\t', '(']);
     is_plain.then(|| (name, value.trim().trim_matches(['"', '\''])))
 }

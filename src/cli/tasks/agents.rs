@@ -28,6 +28,7 @@ impl SeedsLines {
 
     /// A line of a run as it is handed on: with the key of its task, unless it says of itself which task it is of.
     pub(super) fn with_key(&self, mut line: Map<String, Value>) -> Map<String, Value> {
+        // A job that works off a backlog of its own prints lines that name their tasks already.
         if !of_a_task(&line) {
             line.insert("taskKey".to_owned(), json!(self.turn.key));
         }
@@ -55,9 +56,11 @@ impl SeedsLines {
         let name = |key: &str| event.get(key).and_then(Value::as_str).map(str::to_owned);
         let said = match event.get("event")?.as_str()? {
             "agent_switched" => {
+                // The agent of the first switch is the one that was asked first. Later switches lead away from it or back.
                 let primary = self.primary.get_or_insert_with(|| name("from").unwrap_or_default()).clone();
                 let is_back = name("to").as_ref() == Some(&primary);
                 self.limited_at =
+                    // The time of the first limit counts, however many agents are tried behind it.
                     if is_back { None } else { Some(self.limited_at.take().unwrap_or_else(|| at.clone())) };
                 let instead = (!is_back).then(|| of("to"));
                 json!({
@@ -72,6 +75,7 @@ impl SeedsLines {
             }
             "agents_all_limited" => {
                 let first = event.get("targets").and_then(|all| all.get(0)?.as_str());
+                // Without any switch the first of the targets is the one that was asked.
                 let primary = self.primary.clone().or(first.map(str::to_owned)).unwrap_or_default();
                 let limited_at = self.limited_at.clone().unwrap_or_else(|| at.clone());
                 json!({
@@ -108,6 +112,7 @@ impl SeedsLines {
                     "usedRetryAfter": !of("until").is_null(),
                 })
             }
+            // Other events have no counterpart among the seed's lines.
             _ => return None,
         };
         Some(said)
@@ -129,6 +134,7 @@ fn output(line: &Map<String, Value>) -> Option<Value> {
 fn limits(primary: &str, limited_at: Option<&Value>, instead: Option<Value>) -> Value {
     let mut state = json!({ "primaryAgent": primary });
     for (key, value) in [("limitedAt", limited_at.cloned()), ("fallbackAgent", instead)] {
+        // A key without a value is left out, as the seed's type has it.
         if let (Some(state), Some(value)) = (state.as_object_mut(), value) {
             state.insert(key.to_owned(), value);
         }

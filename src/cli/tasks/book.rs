@@ -70,6 +70,7 @@ pub(super) const fn can_go_on(status: &RunStatus) -> bool {
         RunStatus::Running | RunStatus::Interrupted => true,
         RunStatus::Ended(outcome) => match outcome {
             None | Some(Outcome::Parked) => true,
+            // A run whose files were put back stands in the log under this signal, and has nothing to go on with.
             Some(Outcome::Interrupted { signal }) => *signal != SIGKILL,
             Some(_ended) => false,
         },
@@ -102,9 +103,11 @@ impl Book {
             return Ok(false);
         };
         let is_cut_short =
+            // No reason at all is written by a process that was killed.
             before.stop_reason.as_deref().is_none_or(|why| matches!(why, "interrupted" | "max_iterations"));
         let is_under_way = |task: &TaskRecord| {
             task.status == TaskStatus::InProgress.as_str()
+                // A run that waits for a limit was paid for in part, which a new backlog would pay again.
                 || (task.status == TaskStatus::Open.as_str() && is_parked(store, task.run_id.as_ref()))
         };
         Ok(is_cut_short || tasks.iter().any(is_under_way))
@@ -136,6 +139,7 @@ impl Book {
         let CourseRecord { status, .. } = begun;
         let record = CourseRecord { status, iteration: course.iteration, max_iterations: course.most };
         let backlog = BacklogRecord { max_cost, course: record, stop_reason: None, ..before };
+        // Before any task is looked at: a kill from here on finds the course that was decided.
         store.save_course(&backlog).map_err(|error| failed(&error))?;
         for entry in &entries {
             store.save_task(&backlog.backlog_id, &entry.record()).map_err(|error| failed(&error))?;
@@ -155,7 +159,9 @@ impl Book {
         let last = store.last_backlog(Some(&backlog.source), &backlog.folder).map_err(|error| failed(&error))?;
         let past: Vec<Entry> = last.into_iter().flat_map(|(_, tasks)| tasks).filter_map(Entry::from_record).collect();
         let entry = |task: Task| {
+            // The same id with another proof is another task, which the earlier fix says nothing of.
             let same = past.iter().find(|entry| entry.task.id == task.id && entry.task.proof == task.proof);
+            // A `prd.json` that says open means open: somebody opened it once more.
             match same.filter(|entry| !source_knows && entry.task.status == TaskStatus::Completed && task.is_open()) {
                 // Its cost was that backlog's, which had a cap of its own.
                 Some(done) => Entry { cost: Charge::default(), ..done.clone() },
@@ -164,6 +170,7 @@ impl Book {
         };
         let entries: Vec<Entry> = tasks.into_iter().map(entry).collect();
         let records: Vec<TaskRecord> = entries.iter().map(Entry::record).collect();
+        // The tasks are written with the backlog at once. A kill in between would leave one without tasks.
         store.begin_backlog(&backlog, &records).map_err(|error| failed(&error))?;
         Ok(Self { backlog, entries, course, wanted: BTreeSet::new(), store })
     }
@@ -172,6 +179,7 @@ impl Book {
     /// person waits until its source says something else of it.
     fn take_in(&mut self, tasks: Vec<Task>, source_knows: bool) {
         let there: BTreeSet<&str> = tasks.iter().map(|task| task.id.as_str()).collect();
+        // Only an open task is cancelled. One under way or done has a run that a person paid for.
         let is_gone = |entry: &Entry| !there.contains(entry.task.id.as_str());
         for entry in self.entries.iter_mut().filter(|entry| entry.task.status == TaskStatus::Open && is_gone(entry)) {
             entry.task.status = TaskStatus::Cancelled;
@@ -185,7 +193,9 @@ impl Book {
                 Some(entry) if entry.task.proof == task.proof => {
                     let stays = match entry.task.status {
                         TaskStatus::Completed => !source_knows && task.is_open(),
+                        // A person has to do something first, and their doing shows in the source.
                         TaskStatus::Blocked => task.is_open(),
+                        // One that comes back into its source is open once more.
                         TaskStatus::Open | TaskStatus::InProgress | TaskStatus::Cancelled => false,
                     };
                     let status = if stays { entry.task.status } else { task.status };
@@ -223,6 +233,7 @@ impl Book {
         let done = |id: &String| completed.contains(id.as_str());
         let mut waits = Vec::new();
         for (at, entry) in self.entries.iter().enumerate() {
+            // A task that was tried has a better reason already.
             if entry.task.status == TaskStatus::Open && entry.reason.is_empty() && self.wants(entry) {
                 let open: Vec<&str> = entry.task.depends_on.iter().filter(|id| !done(id)).map(String::as_str).collect();
                 waits.extend((!open.is_empty()).then(|| (at, format!("it waits for {}", open.join(", ")))));
@@ -244,6 +255,7 @@ impl Book {
                 && entry.task.status == TaskStatus::Open
                 && !entry.standing.is_aside()
                 && self.wants(entry)
+                // One that waits for others is not blocked yet: its source may name a test until its turn.
                 && entry.task.depends_on.iter().all(|id| completed.contains(id.as_str()))
         };
         self.entries.iter().enumerate().filter(|(_, entry)| is(entry)).map(|(at, _)| at).collect()
@@ -253,6 +265,7 @@ impl Book {
     pub(super) fn next(&self) -> Option<usize> {
         let tasks: Vec<Task> = self.entries.iter().map(|entry| entry.task.clone()).collect();
         let aside: BTreeSet<String> = self.aside().map(|entry| entry.task.id.clone()).collect();
+        // Tasks that stand aside are left in: others may depend on them.
         let chosen = next(&tasks, &aside)?;
         tasks.iter().position(|task| task.id == chosen.id)
     }
@@ -277,9 +290,11 @@ impl Book {
     pub(super) fn refresh(&mut self, tasks: Vec<Task>, source_knows: bool) -> anyhow::Result<bool> {
         let before: Vec<Task> = self.entries.iter().map(|entry| entry.task.clone()).collect();
         self.take_in(tasks, source_knows);
+        // A task that was added has nothing before it, so it counts as changed.
         let differ = |at: &usize| self.entries.get(*at).map(|entry| &entry.task) != before.get(*at);
         let changed: Vec<usize> = (0..self.entries.len()).filter(differ).collect();
         for at in &changed {
+            // Nothing is changed by this, it is only recorded.
             self.change(*at, |_entry| {})?;
         }
         Ok(!changed.is_empty())
@@ -295,6 +310,7 @@ impl Book {
     /// Lets all tasks together cost so much more. Those that were left for want of money come once more.
     pub(super) fn raise_cap(&mut self, more: MicroUsd) -> anyhow::Result<()> {
         self.backlog.max_cost.0 = self.backlog.max_cost.0.saturating_add(more.0);
+        // The cap is on disk before a task comes that needs it.
         self.save_course()?;
         let is_poor = |at: &usize| self.entries.get(*at).is_some_and(|one| one.standing == Standing::LeftForMoney);
         let poor: Vec<usize> = (0..self.entries.len()).filter(is_poor).collect();
@@ -310,6 +326,7 @@ impl Book {
     /// that a run that can be gone on with may still spend.
     pub(super) fn left(&self) -> anyhow::Result<MicroUsd> {
         let mut taken: MicroUsd = self.entries.iter().map(|entry| entry.cost.total()).sum();
+        // A task that is done or blocked has no run to go on with, so nothing is promised to it.
         for entry in self.entries.iter().filter(|entry| entry.task.is_open()) {
             taken += self.promised(entry)?;
         }
@@ -319,6 +336,7 @@ impl Book {
     /// Whether a run that can be gone on with still fits below the cap, which may have been lowered since.
     pub(super) fn fits(&self, entry: &Entry) -> anyhow::Result<bool> {
         let spent: MicroUsd = self.entries.iter().map(|entry| entry.cost.total()).sum();
+        // Its share was promised already, so it is only held against the whole cap and not against a new share.
         Ok(spent + self.promised(entry)? <= self.backlog.max_cost)
     }
 
@@ -365,6 +383,7 @@ impl Book {
             change(entry);
             records.push(entry.record());
         }
+        // One transaction: thousands of single writes would each wait for the disk.
         self.store.save_tasks(&self.backlog.backlog_id, &records).map_err(|error| failed(&error))
     }
 
@@ -387,6 +406,7 @@ pub(super) fn reopen(store: &mut Store, (from, folder): (&str, &str), ids: &[Str
     };
     for mut entry in tasks.into_iter().filter_map(Entry::from_record).filter(|entry| ids.contains(&entry.task.id)) {
         entry.task.status = TaskStatus::Open;
+        // The commit stays in the branch. It only is no longer the one of this task.
         (entry.commit, entry.failures, entry.standing) = (None, 0, Standing::Comes);
         store.save_task(&backlog.backlog_id, &entry.record()).map_err(|error| failed(&error))?;
     }

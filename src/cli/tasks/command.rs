@@ -91,6 +91,7 @@ pub(crate) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
         }
         Verb::Next(look) => {
             let (form, tasks) = (look.format, read(look, environment)?);
+            // Nothing stands aside here: what the log knows of earlier tries is not asked.
             match next(&tasks, &std::collections::BTreeSet::new()) {
                 Some(task) => show(std::slice::from_ref(task), form, environment),
                 None => Err(Failure::with_code(crate::domain::outcome::EXIT_NOT_FIXED, "no task is ready")),
@@ -114,6 +115,7 @@ pub(crate) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
 }
 
 fn read(look: Look, environment: &Environment) -> anyhow::Result<Vec<Task>> {
+    // In a job the event's gate would refuse a listing, which runs no model and pushes nothing.
     let quiet = environment.without_event();
     let source = source(&look.tasks)?;
     let resolved = plan::resolve_to_judge(look.tests, &quiet)?;
@@ -155,9 +157,11 @@ fn add(source: &Source, task: Task, environment: &Environment) -> anyhow::Result
             let text = load::text_of(&path)?;
             let mut prd = load::prd(&path)?;
             prd.add(&task).map_err(wrong)?;
+            // The text as it was read goes along, so that a change by somebody else meanwhile is seen.
             orders::write_list(&path, (&text, &prd.write()), environment)?;
         }
         Source::List(_) | Source::FailingTests | Source::Issues(_) => {
+            // The first task of a list makes the list.
             let text = if path.exists() { load::text_of(&path)? } else { "tasks:\n".to_owned() };
             orders::write_list(&path, (&text, &List::with(&text, &task).map_err(wrong)?), environment)?;
         }

@@ -94,8 +94,10 @@ impl CommentListener {
         let number = context.pull_request_number()?;
         let token = forge::token(environment)?;
         let place = (context.api_url.as_str(), &context.repository);
+        // Listening is a comfort: a backlog without it still hears the commands of this machine.
         let github = forge::connect(environment, place, token, Arc::clone(clock), stop.clone()).ok()?;
         let now = Timestamp::from_unix_ms(clock.unix_ms()).0;
+        // The API takes whole seconds. A comment of this very second is then seen, and not missed.
         let since = now.split('.').next().unwrap_or_default().to_owned() + "Z";
         let last = context.comment.as_ref().map_or(0, |comment| comment.id);
         let (clock, ranks) = (Arc::clone(clock), BTreeMap::new());
@@ -113,12 +115,14 @@ impl CommentListener {
             Ok(Err(error)) => self.complain(error.to_string()),
             Err(_late) => self.complain("the Git host did not answer in time".to_owned()),
         }
+        // A host in trouble is left alone for longer, and the backlog never waits for it.
         self.rhythm.failed(now);
         Vec::new()
     }
 
     /// The first trouble, once.
     pub(super) fn trouble(&mut self) -> Option<String> {
+        // An empty text stays behind, so that later troubles are not told.
         self.trouble.as_mut().map(std::mem::take).filter(|trouble| !trouble.is_empty())
     }
 
@@ -129,25 +133,30 @@ impl CommentListener {
     async fn look(&mut self) -> Result<Vec<Asked>, GithubError> {
         // The same question again and again, so that "nothing new" costs nothing.
         let mut comments = self.github.issue_comments(self.number, Some(&self.since)).await?;
+        // `since` works by the last change, so edited comments of long ago come again.
         comments.retain(|comment| comment.id.0 > self.last);
         comments.sort_by_key(|comment| comment.id);
         let seen = comments.last().map_or(self.last, |comment| comment.id.0);
         let mut asked = Vec::new();
         for comment in comments {
             let said = command::read(&comment.body);
+            // The comments of bots, our own reports among them, give no commands.
             let person = comment.user.as_ref().filter(|user| !user.is_bot() && said != Said::Nothing);
             if let Some(user) = person {
                 let rank = match self.ranks.get(&user.login) {
                     Some(rank) => *rank,
+                    // Asked only for somebody who gives a command: each question is a request.
                     None => rank_of(self.github.role_of(&user.login).await?),
                 };
                 self.ranks.insert(user.login.clone(), rank);
                 let is_edited = comment.updated_at != comment.created_at;
+                // Nothing is answered to strangers, or anybody could have the bot write here.
                 if rank > Rank::Stranger {
                     asked.push(Asked { comment: comment.id.0, wish: wish(said, rank, is_edited) });
                 }
             }
         }
+        // Only when all was read: after a failure the same comments are read once more.
         self.last = seen;
         Ok(asked)
     }
@@ -181,6 +190,7 @@ fn wish(said: Said, rank: Rank, is_edited: bool) -> Wish {
         Said::Command(Command::Remove { iterations }) => Wish::Order(Order::Remove(iterations)),
         Said::Command(Command::Budget { more }) => Wish::Budget(more),
         Said::Command(Command::Fix | Command::Retry) => Wish::UnderWay,
+        // Each task begins on its own ladder, so there is no tier of a backlog to leave.
         Said::Command(Command::Escalate) => Wish::Refused,
         Said::Unknown | Said::Nothing => Wish::Unknown,
     }

@@ -29,6 +29,7 @@ pub(super) async fn commit(
     files: &[PathBuf],
     environment: &Environment,
 ) -> Result<CommitSha, RevisionError> {
+    // A process that was killed right after its commit finds it again, instead of making an empty second one.
     if let Some(found) = revisions.commit_with(&format!("{RUN_TRAILER}: {run}")).await? {
         return Ok(found);
     }
@@ -47,6 +48,7 @@ pub(super) async fn author(
 ) -> Result<Author, RevisionError> {
     match plan.github.commit_author.as_deref().and_then(outside::author) {
         Some(author) => Ok(author),
+        // The person's own name, as git has it, since these commits are made in their checkout.
         None => Ok(revisions.identity(environment.raw()).await?.unwrap_or_else(outside::default_author)),
     }
 }
@@ -74,8 +76,10 @@ pub(super) async fn commit_task(
         };
         let text = load::text_of(&path)?;
         let mut prd = load::prd(&path)?;
+        // Marked before the commit, so that the task's end is in the same commit as its change.
         prd.mark(&task.id, true);
         load::replace(&path, &prd.write())?;
+        // A file that git ignores is still marked, but it cannot be committed.
         files.extend(within.filter(|_| known));
         before = Some((path, text));
     }
@@ -95,7 +99,9 @@ pub(super) async fn commit_task(
 /// closes it once the commit is on the default branch.
 fn message(task: &Task, run: &RunId) -> String {
     let plain = |text: &str| {
+        // An address would become a link on the forge's pages.
         let text = text.replace('[', "(").replace(']', ")").replace("://", ":");
+        // `GH-5` names an issue just as `#5` does.
         let text = text.replace("GH-", "GH ").replace("gh-", "gh ");
         text.split_whitespace()
             .collect::<Vec<_>>()
@@ -107,6 +113,7 @@ fn message(task: &Task, run: &RunId) -> String {
     let title: String = task.title.chars().filter(|letter| !matches!(letter, '#' | '@')).collect();
     // The title of a task that was made of failing tests begins with its id.
     let named = if title.starts_with(&task.id) { title } else { format!("{} {title}", task.id) };
+    // By characters: a byte in the middle of one would not be a text.
     let subject: String = plain(&format!("fix: {named}")).chars().take(SUBJECT_CHARS).collect();
     format!("{}\n\n{RUN_TRAILER}: {run}\n{TASK_TRAILER}: {}\n", subject.trim_end(), plain(&task.id))
 }

@@ -35,6 +35,7 @@ use crate::workspace::Revisions;
 
 /// Works off the backlog that the flags name.
 pub(crate) fn run(flags: Flags, backlog: BacklogFlags, environment: &Environment) -> anyhow::Result<u8> {
+    // Workers are processes with clones of their own, and this one only starts them.
     if backlog.workers.is_some() {
         return workers::run(flags, backlog, environment);
     }
@@ -81,8 +82,10 @@ async fn begin(
 ) -> anyhow::Result<u8> {
     let named = flags.tasks.as_deref().unwrap_or_default();
     let source: Source = named.parse().map_err(|fault| Failure::usage(format!("--tasks: {fault}")))?;
+    // Before signals are caught and a log is opened: this ends with a plain message.
     refuse(&resolved)?;
     let (raises, stop) = StopSource::new();
+    // A Ctrl-C at a terminal reaches the run's process by itself, so only other signals are noted here.
     signals::pass_to(&Arc::new(raises))?;
     or_stopped(opened((&resolved, settings), (&flags, &source), (environment, outside), &stop).await, &stop)
 }
@@ -95,10 +98,12 @@ async fn opened(
     stop: &Stop,
 ) -> anyhow::Result<u8> {
     let plan = &resolved.plan;
+    // Without the event: each task is worked on here, and its change is committed instead of pushed.
     let setup = Setup::new(&resolved.checkout, environment, Some(plan), None);
     let revisions = Revisions::open(&resolved.checkout, environment.raw(), stop).await.map_err(unreadable)?;
     let folder = resolved.checkout.display().to_string();
     let mut store = setup.open_backlogs(plan.audit.as_deref().unwrap_or_default())?;
+    // The lock comes before the tree is looked at, since another backlog may be changing it.
     let (_lock, holder) = lock(&mut store, &setup, (&folder, Work::Backlog))?;
     ready_for_commits(&revisions).await?;
     let template = match &flags.task_template {
@@ -156,6 +161,7 @@ impl Engine<'_> {
 
     /// Begins a backlog, or goes on with the one that was cut short, until its end.
     async fn go(&mut self, store: Store, backlog: BacklogRecord, session: &str) -> anyhow::Result<u8> {
+        // Asked before anything is written, since a new record would be the last backlog.
         let goes_on = Book::goes_on(&store, &backlog.source, &backlog.folder)?;
         if goes_on {
             // Whatever a killed process started has ended before its tasks are looked at.
@@ -164,6 +170,7 @@ impl Engine<'_> {
         let mut book = if goes_on {
             Book::resumed(store, backlog)?
         } else {
+            // A new backlog reads its source first. One without readable tasks leaves nothing in the log.
             let tasks = self.look().await?;
             Book::begun(store, backlog, tasks, self.source.says_what_is_done())?
         };
@@ -171,10 +178,12 @@ impl Engine<'_> {
         self.tell_start(&mut book, session, goes_on)?;
         match self.carry_through(&mut book, goes_on).await {
             Ok(reason) => self.finish(&mut book, reason),
+            // An error that a signal caused is the signal's end, and no failure of the backlog.
             Err(error) if is_stopped(&error) => self.finish(&mut book, StopReason::Interrupted),
             Err(error) => {
                 // Nothing is recorded of an end: the same command continues.
                 book.course.status = Status::Idle;
+                // The error that is returned says more than one of the log's on top of it.
                 drop(book.save_course());
                 let stopped = self.stop.raised().is_some();
                 self.tell_stop(&book, if stopped { StopReason::Interrupted } else { StopReason::Error });
@@ -192,6 +201,7 @@ impl Engine<'_> {
             let tasks = self.look().await?;
             self.take_in(book, tasks)?;
         }
+        // Such a source has just said which tasks are done, so their commits need not be looked for.
         if self.source.says_what_is_done() {
             self.note_head().await.map_err(unreadable)?;
         }
@@ -200,9 +210,12 @@ impl Engine<'_> {
 
     /// Looks at files that are as the commit has them: which are a person's, and which tasks there are.
     async fn look(&mut self) -> anyhow::Result<Vec<Task>> {
+        // A person's change would go into the commit of a task, or be judged as a model's.
         clean(self.revisions, &load::places(self.source, self.checkout())).await?;
+        // Read anew each time: files that no commit holds may have come meanwhile.
         self.theirs = theirs(self.revisions).await?;
         let tasks = load::tasks(self.source, self.resolved, (self.environment, self.outside)).await?;
+        // A misspelt `--task` would otherwise look like a backlog without work.
         known(&tasks, &named(&self.flags.task), self.source)?;
         Ok(tasks)
     }
@@ -223,6 +236,7 @@ impl Engine<'_> {
     }
 
     fn tell_start(&self, book: &mut Book, session: &str, goes_on: bool) -> anyhow::Result<()> {
+        // The course is on disk before the start is told, so that a reader of lines never knows more than the log.
         book.course.start();
         book.save_course()?;
         let tasks: Vec<Value> = book.shown().map(of_task).collect();
@@ -248,6 +262,7 @@ impl Engine<'_> {
 
     async fn work_off(&self, book: &mut Book) -> anyhow::Result<StopReason> {
         loop {
+            // Orders first, so that a stop or a pause counts before the next task costs anything.
             self.hear(book).await;
             if self.stop.raised().is_some() || book.course.status == Status::Stopping {
                 return Ok(StopReason::Interrupted);
@@ -255,8 +270,10 @@ impl Engine<'_> {
             if self.pause(book).await? {
                 continue;
             }
+            // Between two tasks only: a task under way keeps the proof that it began with.
             self.refresh(book)?;
             self.reopen_lost(book).await?;
+            // Before the question whether all is done: a blocked task is not done, and no longer comes.
             self.block_unprovable(book)?;
             if book.is_done() {
                 let is_empty = book.shown().next().is_none();
@@ -266,6 +283,7 @@ impl Engine<'_> {
                 return Ok(StopReason::MaxIterations);
             }
             let Some(at) = book.next() else {
+                // Deferred tasks wait until nothing else is left, since their limits may be over by then.
                 if book.second_turn()? {
                     continue;
                 }
@@ -312,8 +330,10 @@ impl Engine<'_> {
     async fn turn(&self, book: &mut Book, at: usize, task: &Task) -> anyhow::Result<Option<StopReason>> {
         // A run that waited has its share already.
         let waits = self.waiting(book, at);
+        // The rest in equal shares, so that an early task cannot use up the money of the later ones.
         let share = share(book.left()?, book.to_come());
         let fits = match (&waits, book.entries.get(at)) {
+            // The cap may have been lowered since its run began.
             (Some(_), Some(entry)) => book.fits(entry)?,
             (_, _) => share >= LEAST_SHARE,
         };
@@ -324,6 +344,7 @@ impl Engine<'_> {
                 entry.wants_money = true;
                 entry.standing = Standing::LeftForMoney;
             })?;
+            // The backlog goes on: a cheaper task, or one whose run waits, may still fit.
             return Ok(None);
         }
         self.work_on(book, (at, task), (share, waits)).await
@@ -336,6 +357,7 @@ impl Engine<'_> {
             Some(Ok(tasks)) => self.take_in(book, tasks),
             Some(Err(error)) => {
                 let said = error.to_string();
+                // A file that is being edited is broken for a while, and would be told of at every turn.
                 if *self.trouble.borrow() != said {
                     self.teller.word(&format!("⚠ the tasks stay as they were: {said}"));
                     self.trouble.replace(said);
@@ -349,6 +371,7 @@ impl Engine<'_> {
         let (id, at) = (book.backlog.backlog_id.clone(), self.now());
         book.course.status = Status::Idle;
         book.save_course()?;
+        // In the log before it is told, so that whoever hears of the end can read it.
         book.store().end_backlog(&id, reason.as_str(), &at).map_err(|error| book::failed(&error))?;
         let (done, iterations) = (completed(book), book.course.iteration);
         if reason == StopReason::Completed {
@@ -362,7 +385,9 @@ impl Engine<'_> {
                 u8::try_from(signal).map_or(EXIT_NOT_FIXED, |signal| EXIT_SIGNAL_BASE.saturating_add(signal))
             }
             (StopReason::Completed, _) => EXIT_SUCCESS,
+            // No tasks at all is a success, too: an empty source has nothing that could fail.
             (StopReason::NoTasks, _) if book.is_done() => EXIT_SUCCESS,
+            // Money is the reason that a person can do something about, so it beats the general one.
             _ if used_up => EXIT_BUDGET,
             _ => EXIT_NOT_FIXED,
         })

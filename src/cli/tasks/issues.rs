@@ -48,23 +48,28 @@ async fn read(github: &GitHub, label: &str) -> Result<Vec<Task>, GithubError> {
     for issue in github.issues_with(label, MOST).await? {
         let ListedIssue { number, title, body, labels, author, .. } = issue;
         let mut text = IssueText { number, title, body, labels, is_trusted: false };
+        // Only a command needs trust, since it is run as it stands. A test's name runs nothing new.
         if let Some(author) = author.filter(|author| text.names_a_command() && !author.is_bot()) {
             let rank = match ranks.get(&author.login) {
                 Some(rank) => *rank,
+                // Each author is asked for once, whatever number of issues they wrote.
                 None => rank_of(github.role_of(&author.login).await?),
             };
             ranks.insert(author.login, rank);
+            // A command in an issue of somebody without the right to push would run on this machine.
             text.is_trusted = rank > Rank::Stranger;
         }
         issues.push(text);
     }
     let is_listed = |number: &u64| issues.iter().any(|issue| issue.number == *number);
     let others = issues.iter().flat_map(IssueText::awaited).filter(|number| !is_listed(number));
+    // An issue can name any number of others, and each is a request.
     let others: std::collections::BTreeSet<u64> = others.take(MOST_ASKED).collect();
     let mut open = Vec::new();
     for number in others {
         match github.issue(number).await {
             Ok(issue) if issue.open => open.push(number),
+            // One that was deleted or moved away holds nobody up.
             Ok(_) | Err(GithubError::NotFound { .. }) => {}
             Err(other) => return Err(other),
         }

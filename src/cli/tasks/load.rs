@@ -29,6 +29,7 @@ pub(super) fn file_of(source: &Source, checkout: &Path) -> Option<PathBuf> {
         Source::FailingTests | Source::Issues(_) => None,
         Source::Prd(path) | Source::List(path) => {
             let named = from_here(checkout, &path.to_string_lossy());
+            // A link and its target are one source, and must not be two backlogs.
             Some(std::fs::canonicalize(&named).unwrap_or(named))
         }
     }
@@ -59,6 +60,7 @@ pub(super) fn places(source: &Source, checkout: &Path) -> Vec<String> {
     };
     let mut found: Vec<String> =
         named.into_iter().chain(within(source, checkout)).map(|path| path.display().to_string()).collect();
+    // Both names are mostly the same. Where a link leads, a change at either place counts.
     found.dedup();
     found
 }
@@ -75,10 +77,12 @@ pub(super) fn text_of(path: &Path) -> anyhow::Result<String> {
         ))
     };
     let file = File::open(path).map_err(|error| failed(error.to_string()))?;
+    // A pipe or a device could be read for ever.
     if !file.metadata().is_ok_and(|about| about.is_file()) {
         return Err(failed("it is not a file".to_owned()));
     }
     let mut text = String::new();
+    // One byte more tells a file that is too long from one that just fits.
     file.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(|error| failed(error.to_string()))?;
     if text.len() as u64 > MOST_BYTES { Err(failed(format!("it has more than {MOST_BYTES} bytes"))) } else { Ok(text) }
 }
@@ -127,6 +131,7 @@ pub(super) fn file_tasks(source: &Source, checkout: &Path) -> Option<anyhow::Res
 /// Runs the tests and makes tasks of those that fail.
 async fn failing(resolved: &Resolved, environment: &Environment) -> anyhow::Result<Vec<Task>> {
     let Resolved { plan, checkout, context, .. } = resolved;
+    // These runs of the tests belong to no run that is logged or recorded.
     let plan = Plan { audit: None, record: None, ..plan.clone() };
     let folder = setup::working_directory(checkout, &plan)?;
     let (test_command, framework) = work::test_command(&plan, &folder)?;
@@ -135,6 +140,7 @@ async fn failing(resolved: &Resolved, environment: &Environment) -> anyhow::Resu
     let state = RunState::new(RunId::random(), plan, test_command, framework);
     let prepared = setup.prepare(workspace.clone(), &state, &[])?;
     let world = setup.world(&state, &prepared);
+    // The tests would fail without what the setup installs, and all of them would become tasks.
     if let Some(spec) = &world.setup {
         let finished = process::run(spec, &world.stop, &mut |_chunk| {}).await?;
         if !finished.exit.is_success() {
@@ -142,10 +148,12 @@ async fn failing(resolved: &Resolved, environment: &Environment) -> anyhow::Resu
         }
     }
     let run = test_run::run(&world.tests, None, &world.stop).await?;
+    // Half a test run names some failing tests, which would look like the whole backlog.
     if let Some(StopCause::Signal(signal)) = world.stop.raised() {
         let code = u8::try_from(signal).map_or(u8::MAX, |signal| EXIT_SIGNAL_BASE.saturating_add(signal));
         return Err(Failure::with_code(code, "interrupted during the first test run; nothing was started"));
     }
+    // A red end without a red test is a build that failed, say. There is no task to make of it.
     if run.report.failing().next().is_none() && !run.exit.is_success() {
         let command = &state.test_command;
         return Err(Failure::usage(format!(
@@ -158,6 +166,7 @@ async fn failing(resolved: &Resolved, environment: &Environment) -> anyhow::Resu
     let named = |printed: &str| {
         let mut found = files.iter().filter(|file| may_be_same(printed, file));
         let path = found.next()?.clone();
+        // A name that fits two files says nothing of either.
         found.next().is_none().then(|| Named { is_test: is_test_path(Path::new(&path)), path })
     };
     Ok(clusters(&run.report, &named))
@@ -166,11 +175,14 @@ async fn failing(resolved: &Resolved, environment: &Environment) -> anyhow::Resu
 /// Writes a file whole or not at all.
 pub(super) fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // In the same folder, since a rename works within one file system only.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(text.as_bytes())?;
     if let Ok(about) = std::fs::metadata(path) {
+        // A temporary file is for its owner alone. The list keeps the rights that it had.
         file.as_file().set_permissions(about.permissions())?;
     }
+    // Without it a crash after the rename could leave an empty file under the name.
     file.as_file().sync_all()?;
     file.persist(path)?;
     Ok(())

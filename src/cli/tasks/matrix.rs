@@ -39,6 +39,7 @@ pub(super) fn run(args: MatrixArgs, environment: &Environment) -> anyhow::Result
     let tasks = setup::block_on(load::tasks(&source, &resolved, (&quiet, environment)))?;
     let max_cost = resolved.plan.budget.max_cost;
     let found = matrix(&tasks, max_cost, usize::from(args.max_jobs));
+    // Said before any job starts, which would otherwise each end for want of money.
     if !found.jobs.is_empty() && found.share < LEAST_SHARE {
         return Err(Failure::usage(format!(
             "{max_cost} for {} tasks is {} each, not enough for one call\n→ Fix: raise --max-cost-usd, or name fewer tasks",
@@ -62,6 +63,7 @@ fn document(found: &Matrix) -> Value {
             let more = job.tasks.len().saturating_sub(1);
             let first = job.tasks.first().map(String::as_str).unwrap_or_default();
             let name = if more == 0 { first.to_owned() } else { format!("{first} and {more} more") };
+            // A text, since a float could turn 0.1 into something that is no amount.
             json!({ "job": number + 1, "name": name, "tasks": job.tasks.join("\n"), "maxCostUsd": dollars(job.max_cost) })
         })
         .collect();
@@ -70,5 +72,6 @@ fn document(found: &Matrix) -> Value {
 
 /// An amount as `--max-cost-usd` takes it.
 pub(super) fn dollars(amount: MicroUsd) -> String {
+    // Six digits, so that no share is rounded: the sum must never pass the cap.
     format!("{}.{:06}", amount.0 / 1_000_000, amount.0 % 1_000_000)
 }

@@ -59,6 +59,7 @@ pub(super) const INSTRUCTIONS: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".github/c
 
 /// The id of a run that begins: the one that its backlog expects, or a fresh one.
 pub(super) fn run_id(environment: &Environment) -> RunId {
+    // Only together with a task, so that a variable that was left over names no other run.
     let expected = environment.get(TASK).and_then(|_task| environment.get(TASK_RUN));
     expected.map_or_else(RunId::random, |id| RunId(id.to_owned()))
 }
@@ -71,10 +72,12 @@ pub(super) fn follow_parent(environment: &Environment) -> anyhow::Result<()> {
     if environment.get(TASK).is_none() {
         return Ok(());
     }
+    // Asked for before the look: in the other order the parent could die between the two.
     if let Err(error) = companion::end_with_parent() {
         super::say(&format!("⚠ this run continues even if the process that started it is killed: {error}"));
     }
     let parent = environment.get(TASK_PARENT).and_then(|pid| pid.parse().ok());
+    // The parent may have died before the kernel knew that its end concerns us.
     if parent.is_some_and(companion::is_orphan_of) {
         return Err(Failure::with_code(
             EXIT_INTERNAL,

@@ -16,6 +16,7 @@ pub(super) fn named(task: &[String]) -> BTreeSet<String> {
 pub(super) fn known(tasks: &[Task], named: &BTreeSet<String>, source: &Source) -> anyhow::Result<()> {
     for unknown in named.iter().filter(|id| !tasks.iter().any(|task| task.id == **id)) {
         let unknown = unknown.escape_debug();
+        // Other tasks may have mended it meanwhile, which is no mistake in the command.
         if *source == Source::FailingTests {
             say(&format!("⚠ no failing test belongs to {unknown}: nothing is left to do for it"));
             continue;
@@ -39,6 +40,7 @@ pub(super) fn only(tasks: Vec<Task>, task: &[String], source: &Source) -> anyhow
         tasks.iter().filter(|task| task.status == TaskStatus::Completed).map(|task| task.id.clone()).collect();
     let mut kept: Vec<Task> = tasks.into_iter().filter(|task| named.contains(&task.id)).collect();
     for task in &mut kept {
+        // Otherwise a named task would wait for one that is not in the list any more.
         task.depends_on.retain(|id| !done.contains(id));
     }
     Ok(kept)

@@ -64,6 +64,7 @@ pub(crate) fn resume(audit_db: Option<&str>, environment: &Environment) -> anyho
     let Ok(Some(store)) = open(&place, &current_dir()?, environment) else { return Ok(None) };
     let here = current_dir()?.display().to_string();
     let holder = store.backlog_holder().map_err(|error| book::failed(&error))?;
+    // One log may serve several checkouts. The order goes to the process that holds the lock.
     let folder = holder.as_ref().map_or(&here, |holder| &holder.cwd);
     let last = store.last_backlog(None, folder).map_err(|error| book::failed(&error))?;
     let pauses = [Status::Pausing.as_str(), Status::Paused.as_str()];
@@ -74,6 +75,7 @@ pub(crate) fn resume(audit_db: Option<&str>, environment: &Environment) -> anyho
             EXIT_NOT_FIXED,
             format!("the backlog here is not paused ({} works on it)", who(&holder)),
         )),
+        // A process that is gone cannot be told anything, and a new one continues by itself.
         (None, Some((backlog, _))) if is_paused && backlog.stop_reason.is_none() => Err(Failure::usage(format!(
             "the backlog of {} was paused here, and its process is gone\n→ Fix: `upshift run --tasks {}` continues it",
             backlog.source,
@@ -87,6 +89,7 @@ pub(crate) fn resume(audit_db: Option<&str>, environment: &Environment) -> anyho
 fn open(args: &OrderArgs, checkout: &Path, environment: &Environment) -> anyhow::Result<Option<Store>> {
     let path = plan::audit_path(args.audit_db.as_deref(), environment, checkout);
     let location = setup::locate(&path, checkout, environment);
+    // Opening would make a log where somebody only asks.
     if !location.live.exists() {
         return Ok(None);
     }
@@ -107,6 +110,7 @@ pub(super) fn write_list(path: &Path, (before, text): (&str, &str), environment:
         None => None,
     };
     let (Some(store), Some(holder)) = (store, holder.filter(|holder| holder.cwd == folder)) else {
+        // Nobody is at work here, so nobody puts the file back.
         return load::replace(path, text);
     };
     if let Some(command) = deaf(holder.work) {
@@ -117,9 +121,12 @@ pub(super) fn write_list(path: &Path, (before, text): (&str, &str), environment:
         )));
     }
     let last = store.last_backlog(None, &folder).map_err(|error| book::failed(&error))?;
+    // The backlog has its source by the real path.
     let shown = path.strip_prefix(std::fs::canonicalize(&checkout)?).unwrap_or(path).display().to_string();
     match last {
+        // The process reads this list between two tasks, and its run is told that the change is not its own.
         Some((backlog, _)) if backlog.source == shown => trusted::write(path, (before, text), (&checkout, environment)),
+        // While it is paused no run watches the files.
         Some((backlog, _)) if backlog.course.status == Status::Paused.as_str() => load::replace(path, text),
         _ => Err(Failure::usage(format!(
             "a task of another backlog is under way here, and its run would restore {}\n→ Fix: `upshift pause`, add the task once `upshift tasks \
@@ -147,17 +154,20 @@ fn ask(verb: &str, amount: u32, args: &OrderArgs, environment: &Environment) -> 
         ));
     }
     let at = stop_sources::clock(environment).timestamp();
+    // The order goes through the log, which both processes share, so that it also survives a slow answer.
     let order = store.give_order(verb, amount, &at).map_err(|error| book::failed(&error))?;
     for _ in 0..PATIENCE {
         if let Some(answer) = store.answer_to(order).map_err(|error| book::failed(&error))? {
             print(&format!("{}\n", answer.said))?;
             return Ok(if answer.obeyed { EXIT_SUCCESS } else { EXIT_NOT_FIXED });
         }
+        // Otherwise a person would wait for a process that has just ended.
         if held(&store)?.is_none() {
             return Err(Failure::with_code(EXIT_NOT_FIXED, "the work on the backlog ended meanwhile"));
         }
         std::thread::sleep(BEAT);
     }
+    // No failure: the order is in the log and will be read.
     print("the command was sent, and not answered yet\n")
 }
 
@@ -171,6 +181,7 @@ pub(super) fn status(audit_db: Option<&str>, form: Form, environment: &Environme
         Some(store) => store.last_backlog(None, &folder).map_err(|error| book::failed(&error))?,
         None => None,
     };
+    // A backlog of another folder may use the same log.
     let holder = store.and_then(|store| store.backlog_holder().ok().flatten()).filter(|holder| holder.cwd == folder);
     if let Some((holder, command)) = holder.as_ref().and_then(|holder| Some((holder, deaf(holder.work)?))) {
         return told_of_deaf(form, holder, command);

@@ -15,6 +15,7 @@ use crate::tracker::TaskStatus;
 /// How a run ended that an earlier process did not see end.
 pub(super) fn ended(view: &RunView, outcome: &Outcome) -> Came {
     let document = json::document(view);
+    // A person put its files back, so that nothing of it can be gone on with.
     let is_discarded = matches!(outcome, Outcome::Interrupted { signal: SIGKILL });
     let end = if is_discarded { RunEnd::NotMended } else { run_end(outcome.as_str()) };
     Came {
@@ -46,6 +47,7 @@ pub(super) fn reason(fate: Fate, came: &Came) -> String {
         (Fate::Completed, _) => return String::new(),
         (Fate::Blocked, RunEnd::NothingFails) => "its command succeeds already, so that nothing would prove a change",
         (_, RunEnd::ShareUsed) => "its share of the budget is used up",
+        // The run's own verdict says more than any word of ours.
         _ => return came.said.clone(),
     };
     why.to_owned()
@@ -55,6 +57,7 @@ pub(super) fn reason(fate: Fate, came: &Came) -> String {
 pub(super) const fn standing(fate: Fate, end: RunEnd, before: Standing) -> Standing {
     match (fate, end) {
         (Fate::Deferred, _) => Standing::Deferred,
+        // It comes again once there is more money.
         (Fate::LeftOut, RunEnd::ShareUsed) => Standing::LeftForMoney,
         (Fate::LeftOut, _) => Standing::LeftOut,
         (Fate::Completed | Fate::Again | Fate::Blocked | Fate::Ends(_), _) => before,

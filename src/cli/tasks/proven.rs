@@ -37,16 +37,20 @@ impl Engine<'_> {
         (task, run): (&Task, &RunId),
         files: &[String],
     ) -> anyhow::Result<Put> {
+        // A run that changed nothing has no files that could differ.
         if files.is_empty() {
             return self.commit(task, run, files).await.map(Put::Committed);
         }
         if let Some(commit) = self.revisions.commit_with(&format!("{RUN_TRAILER}: {run}")).await? {
+            // Somebody reset the branch behind our commit on purpose. Putting it back would undo that.
             if self.revisions.presence(&commit).await? == Presence::Gone {
                 return Ok(Put::Gone);
             }
+            // An earlier process was killed between the commit and its record. This finds the same commit.
             return self.commit(task, run, files).await.map(Put::Committed);
         }
         let differs = self.revisions.differ(files).await?;
+        // Only the very content that was judged is committed, or a person's edit would pass for proven.
         let unlike = self.unlike(book, run, files).await?;
         match (unlike, differs) {
             (Some(unlike), true) if unlike.is_empty() => match self.moved_since(book, run).await? {
@@ -65,6 +69,7 @@ impl Engine<'_> {
                 };
                 Ok(Put::Committed(commit.or(self.revisions.last_of(files).await?)))
             }
+            // The files are as in the commit, and not as judged: the change was thrown away.
             (_, false) => Ok(Put::Gone),
             (Some(unlike), true) => {
                 Err(anyhow::anyhow!("not as they were judged: {}; {}", named(&unlike), ways_out(run)))
@@ -80,6 +85,7 @@ impl Engine<'_> {
     /// The files that are not as the court accepted them. `None` where nobody knows any more.
     async fn unlike(&self, book: &mut Book, run: &RunId, files: &[String]) -> anyhow::Result<Option<Vec<String>>> {
         let Some(Accepted { tree, .. }) = self.accepted(book, run)? else { return Ok(None) };
+        // The log first: it is the run's own record, and the folder of states may have been cleaned up.
         let told = book.store().load_tree(run, &tree).map_err(|error| book::failed(&error))?;
         if let Some(told) = told {
             let of_change = |path: &String| files.contains(path);
@@ -101,6 +107,7 @@ impl Engine<'_> {
         if head == base {
             return Ok(Vec::new());
         }
+        // The list is written by the backlog itself, so its change says nothing of the judgement.
         let list = load::places(self.source, self.checkout());
         let moved = self.revisions.changed_between(&base, &head).await?;
         let moved = moved.into_iter().map(|path| path.display().to_string());
@@ -126,6 +133,7 @@ impl Engine<'_> {
     pub(super) async fn reopen_lost(&self, book: &mut Book) -> anyhow::Result<bool> {
         let head = self.revisions.commit("HEAD").await.map_err(unreadable)?;
         // A `prd.json` says itself which stories are done.
+        // The same commit as last time was looked through already, and each look is a process per task.
         if matches!(self.source, Source::Prd(_)) || self.head.borrow().as_ref() == Some(&head) {
             return Ok(false);
         }
@@ -154,6 +162,7 @@ impl Engine<'_> {
                 entry.reason = why;
             })?;
         }
+        // Only now: a failure above has the same commits looked at again.
         self.head.replace(Some(head));
         if !lost.is_empty() {
             let tasks: Vec<_> = book.shown().map(of_task).collect();
@@ -166,6 +175,7 @@ impl Engine<'_> {
     pub(super) async fn note_own(&self, commit: Option<&CommitSha>) -> Result<(), RevisionError> {
         let Some(commit) = commit else { return Ok(()) };
         let parent = self.revisions.commit(&format!("{}^", commit.0)).await.ok();
+        // A commit on top of another one than ours brings changes that nobody has looked at.
         if parent.is_some() && *self.head.borrow() == parent {
             self.head.replace(Some(commit.clone()));
         }

@@ -39,6 +39,7 @@ pub(super) fn or_stopped<T>(done: anyhow::Result<T>, stop: &Stop) -> anyhow::Res
 pub(super) async fn ready_for_commits(revisions: &Revisions<'_>) -> anyhow::Result<()> {
     match revisions.commit("HEAD").await {
         Ok(_) => {}
+        // A repository without any commit yet.
         Err(RevisionError::Unknown { .. }) => {
             return Err(Failure::usage(
                 "each task becomes a commit, and there is none here to put it on\n→ Fix: commit what you have first",
@@ -46,12 +47,14 @@ pub(super) async fn ready_for_commits(revisions: &Revisions<'_>) -> anyhow::Resu
         }
         Err(other) => return Err(unreadable(other)),
     }
+    // A commit in the middle of a rebase or a merge would become a part of it.
     if let Some(head) = revisions.under_way().await.map_err(unreadable)? {
         return Err(Failure::usage(format!(
             "a git operation is in progress here ({head}), and each task becomes a commit\n→ Fix: end it or abort it (`git status` says how)"
         )));
     }
     if revisions.branch().await.map_err(unreadable)?.is_none() {
+        // Allowed all the same: jobs check out a commit, and push it from there.
         say("⚠ no branch is checked out: the commits belong to no branch; `git switch -c NAME` keeps them");
     }
     Ok(())
@@ -127,6 +130,7 @@ pub(super) const fn deaf(work: Work) -> Option<&'static str> {
 
 /// Another process works on a backlog of this log.
 pub(super) fn in_use(store: &Store) -> anyhow::Error {
+    // A lock that is held, and whose holder has not written itself down yet.
     let holder = store.backlog_holder().ok().flatten().filter(|holder| holder.pid != 0);
     let by = holder.map(|holder| format!(" ({})", who(&holder))).unwrap_or_default();
     Failure::usage(format!(

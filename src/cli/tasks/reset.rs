@@ -21,6 +21,7 @@ pub(super) fn run(
     let from = (load::name_of(source, &checkout), checkout.display().to_string());
     // A list that cannot be read is told of before a log.
     let in_file = in_file(source, &checkout)?;
+    // The lock is taken before the list is read for good, so that no process works on it meanwhile.
     let mut opened = open(audit_db, &checkout, environment)?;
     let known = match (in_file, &mut opened) {
         (Some(known), _) => known,
@@ -36,6 +37,7 @@ pub(super) fn run(
         return Err(Failure::usage(format!("{} has no task {unknown}\n→ Fix: see `upshift tasks list`", from.0)));
     }
     let chosen = if ids.is_empty() { &known } else { ids };
+    // The file first: a kill in between leaves the log's word, which the file overrules.
     if let (Source::Prd(_), Some(path)) = (source, load::file_of(source, &checkout)) {
         let mut prd = load::prd(&path)?;
         chosen.iter().for_each(|id| prd.mark(id, false));
@@ -45,6 +47,7 @@ pub(super) fn run(
     if let Some((store, _held)) = &mut opened {
         book::reopen(store, (&from.0, &from.1), chosen)?;
     }
+    // The lock is given up before the success is told, so that the next command finds it free.
     drop(opened);
     print(&format!("reset {} of {} tasks\n", chosen.len(), known.len()))
 }

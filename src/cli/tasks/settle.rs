@@ -24,6 +24,7 @@ impl Engine<'_> {
         let (task, retries) = (&entry.task, entry.failures);
         // It was proven before, and is looked at again since its commit was not found: it is in under another name.
         let was_done = entry.commit.is_some();
+        // A command that succeeds proves nothing by itself, but tests that were seen to fail do.
         let proves_itself = !task.proof.tests().is_empty() || was_done;
         let fate = fate(
             came.end,
@@ -42,6 +43,7 @@ impl Engine<'_> {
         };
         let commit = match put {
             Ok(Put::Committed(commit)) => {
+                // Otherwise our own commit would look like a foreign one, and all tasks be looked up again.
                 self.note_own(commit.as_ref()).await?;
                 commit
             }
@@ -62,14 +64,17 @@ impl Engine<'_> {
                 return Ok(Some(if stopped { StopReason::Interrupted } else { StopReason::Error }));
             }
         };
+        // The sum over all of its runs, as the log has it, also those that an earlier process began.
         let cost = book.store().cost_of_task(&book_key).map_err(|error| book::failed(&error))?;
         let (status, why) = (status(fate, came.end), reason(fate, &came));
         let run = match &came.run {
             Some(run) => Some(run.clone()),
+            // A run that was killed told us no name. The log knows whether it began.
             None => self.begun(book, at)?,
         };
         book.change(at, |entry| {
             entry.task.status = status;
+            // A limit or a signal is no failure of the task.
             entry.failures += u32::from(came.end == RunEnd::NotMended);
             entry.wants_money = came.end == RunEnd::ShareUsed;
             entry.standing = standing(fate, came.end, entry.standing);
@@ -129,10 +134,12 @@ impl Engine<'_> {
     /// Waits before a task is tried again, and hears orders meanwhile. To be told to pause or to end is to wait no longer.
     async fn wait_to_retry(&self, book: &mut Book, delay: Duration) {
         let mut over = self.setup.clock().sleep(delay);
+        // Told to pause or to stop, the loop ends and the backlog looks what to do.
         while book.course.status == Status::Running {
             tokio::select! {
                 () = &mut over => return,
                 _ = self.stop.wait() => return,
+                // Short beats, so that an order is answered while a retry waits.
                 () = tokio::time::sleep(BEAT) => self.hear(book).await,
             }
         }

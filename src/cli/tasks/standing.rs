@@ -30,6 +30,7 @@ impl Standing {
     }
 
     pub(super) fn of(word: &str) -> Self {
+        // A word of a newer version must not hide a task for ever.
         Self::ALL.into_iter().find(|standing| standing.as_str() == word).unwrap_or(Self::Comes)
     }
 

@@ -29,6 +29,7 @@ pub(super) fn order_of(verb: &str, amount: u32) -> Option<Order> {
 impl Engine<'_> {
     /// Does what was asked since the last look. A log or a forge that cannot be asked is told, and keeps nobody from working.
     pub(super) async fn hear(&self, book: &mut Book) {
+        // A signal is noted in the log as well, so that `tasks status` of another process tells of it.
         let ends = self.stop.raised().is_some() && book.course.status != Status::Stopping;
         if ends {
             book.course.status = Status::Stopping;
@@ -39,6 +40,7 @@ impl Engine<'_> {
         if let Err(error) = self.hear_orders(book) {
             self.teller.word(&format!("⚠ the commands for the backlog could not be read: {error}"));
         }
+        // Taken out for the time of the look: it is borrowed across an await otherwise.
         let Some(mut comments) = self.comments.take() else { return };
         self.hear_comments(book, &mut comments).await;
         if let Some(trouble) = comments.trouble() {
@@ -49,6 +51,7 @@ impl Engine<'_> {
     }
 
     fn hear_orders(&self, book: &mut Book) -> Result<(), AuditError> {
+        // In the order in which they were given, since a pause and a resume cancel each other.
         for given in book.store().waiting_orders()? {
             let done = match order_of(&given.verb, given.amount) {
                 Some(order) => self.obey(book, order),
@@ -56,6 +59,7 @@ impl Engine<'_> {
             };
             let obeyed = done.is_ok();
             let said = done.unwrap_or_else(|why| why);
+            // The answer is written behind the deed, so that whoever asked never hears of what did not happen.
             book.store().answer_order(given.order_id, &OrderAnswer { obeyed, said }, &self.now())?;
         }
         Ok(())
@@ -85,6 +89,7 @@ impl Engine<'_> {
     /// Carries out an order. Returns its result in words.
     fn obey(&self, book: &mut Book, order: Order) -> Result<String, String> {
         let change = book.course.obey(order)?;
+        // In the log before it is told: a killed process goes on with the number that was promised.
         book.save_course().map_err(|error| error.to_string())?;
         let (most, at) = (book.course.most, book.course.iteration);
         let said = match change {
@@ -112,6 +117,7 @@ impl Engine<'_> {
 
     /// Pauses where that was asked for, until it may go on or ends. Returns whether it paused.
     pub(super) async fn pause(&self, book: &mut Book) -> anyhow::Result<bool> {
+        // A pause begins between two tasks, where no files are changed and no run is paid.
         if !book.course.reach_boundary() {
             return Ok(false);
         }
@@ -124,6 +130,7 @@ impl Engine<'_> {
                 () = tokio::time::sleep(PAUSED_BEAT) => {}
                 _ = self.stop.wait() => {}
             }
+            // Only an order or the end of the process leads out of the pause.
             self.hear(book).await;
         }
         Ok(true)

@@ -46,12 +46,15 @@ impl Template {
     /// When it is not there, too large, not sound, or names what it may not (exit 2).
     pub(super) async fn open(path: &str, revisions: &Revisions<'_>, source: &Source) -> anyhow::Result<Self> {
         let named = Path::new(path);
+        // Nothing leads out of the repository, and nothing is read that is not in its commit.
         if path.is_empty() || !named.components().all(|part| matches!(part, Component::Normal(_))) {
             return Err(Failure::usage(format!(
                 "--task-template {path:?} names no file of the repository\n→ Fix: name one that is committed, from the top of the repository"
             )));
         }
+        // From the commit and not from the files, which the models change.
         let head = revisions.commit("HEAD").await.map_err(unreadable)?;
+        // One byte more tells a file that is cut from one that just fits.
         let text = revisions.text_in(&head, named, MOST_BYTES + 1).await.map_err(unreadable)?;
         let wrong = |why: String| {
             Failure::usage(format!("--task-template {path}: {why}\n→ Fix: its variables are {}", VARIABLES.join(", ")))
@@ -67,9 +70,12 @@ impl Template {
 
     fn new(text: String, of_strangers: bool) -> Result<Self, String> {
         let mut engine = Engine::empty();
+        // A misspelt variable is an error now, instead of an empty place in every objective.
         engine.set_undefined_behavior(UndefinedBehavior::Strict);
+        // A template with a loop in a loop would otherwise keep the backlog for ever.
         engine.set_fuel(Some(FUEL));
         engine.add_template_owned(NAME, text).map_err(|error| error.to_string())?;
+        // Looked at once for all tasks, before any of them is paid for.
         let named = engine.get_template(NAME).map(|template| template.undeclared_variables(false));
         let named: BTreeSet<String> = named.map_err(|error| error.to_string())?.into_iter().collect();
         if let Some(unknown) = named.iter().find(|name| !VARIABLES.contains(&name.as_str())) {

@@ -13,6 +13,7 @@ const MOST_BYTES: usize = 32 * 1024;
 /// There are too many to be kept from every run (exit 2), or git cannot be asked.
 pub(super) async fn theirs(revisions: &Revisions<'_>) -> anyhow::Result<Vec<String>> {
     let files = revisions.untracked().await.map_err(unreadable)?;
+    // Each by its own name first: a folder as a whole also holds files that a run may make.
     if let Some(patterns) = patterns(&files) {
         return Ok(patterns);
     }
@@ -30,6 +31,7 @@ pub(super) async fn theirs(revisions: &Revisions<'_>) -> anyhow::Result<Vec<Stri
 /// A pattern for each name. `None` where they are too long together.
 fn patterns(names: &[String]) -> Option<Vec<String>> {
     let patterns: Vec<String> = names.iter().map(|name| pattern(name)).collect();
+    // They are handed over as an argument of a program, which has a limit.
     (patterns.iter().map(String::len).sum::<usize>() <= MOST_BYTES).then_some(patterns)
 }
 

@@ -36,6 +36,7 @@ impl Teller<'_> {
     /// A line for people.
     pub(super) fn word(&self, text: &str) {
         if !self.environment.console().is_quiet() {
+            // A title or a reason may hold a line that a runner would take for a command.
             say(&plain::inert(text));
         }
     }
@@ -105,6 +106,7 @@ fn spent(book: &Book) -> Charge {
 fn table(book: &Book, reason: &str) -> String {
     let is_empty = book.shown().next().is_none();
     let why = match reason {
+        // Two ends have this word: an empty source, and tasks that all wait for something.
         "no_tasks" if is_empty => "there is none",
         "completed" => "every task is done",
         "max_iterations" => "as many tasks were worked on as --max-tasks allows",
@@ -114,6 +116,7 @@ fn table(book: &Book, reason: &str) -> String {
     };
     let (done, cost) = (completed(book), spent(book));
     let all = book.total();
+    // Cancelled tasks are no part of the sum, or a backlog could never be complete.
     let gone = book.shown().count() - all;
     let mark = if reason == "completed" || is_empty { "✔" } else { "✖" };
     let gone = if gone == 0 { String::new() } else { format!(" ({gone} cancelled)") };
@@ -128,6 +131,7 @@ pub(super) fn lines<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> String 
     for entry in entries {
         let mark = match entry.task.status {
             TaskStatus::Completed => "✔",
+            // A task that was never tried has not failed.
             TaskStatus::Open if entry.tries == 0 => "·",
             TaskStatus::Open | TaskStatus::InProgress => "✖",
             TaskStatus::Blocked => "!",
@@ -136,6 +140,7 @@ pub(super) fn lines<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> String 
         let commit = entry.commit.as_ref().and_then(|commit| commit.0.get(..7)).map(|short| format!("  {short}"));
         let cost = if entry.tries == 0 { String::new() } else { format!("  {}", entry.cost.known) };
         let id = &entry.task.id;
+        // Titles made of failing tests begin with the id, which stands in front already.
         let title = entry.task.title.strip_prefix(&format!("{id}: ")).unwrap_or(&entry.task.title);
         let head = format!("  {mark} {id}  {title}{cost}{}", commit.unwrap_or_default());
         text.push_str(&plain::inert(&head));

@@ -19,6 +19,7 @@ fn place(checkout: &Path, environment: &Environment) -> PathBuf {
 /// # Errors
 /// When it cannot be read, or the private folder cannot be written.
 pub(super) fn trust(source: &Source, checkout: &Path, environment: &Environment) -> anyhow::Result<()> {
+    // A list outside of the checkout is out of reach for the tests.
     let Some(path) = load::file_of(source, checkout).filter(|_| load::within(source, checkout).is_some()) else {
         return Ok(());
     };
@@ -39,12 +40,14 @@ pub(super) fn write(
     let trusted = place(checkout, environment);
     let is_here = std::fs::canonicalize(checkout).is_ok_and(|top| path.starts_with(top));
     if is_here && trusted.exists() {
+        // Somebody read the list, and the tests may have changed it since. Adding to that would make their words trusted.
         if load::text_of(&trusted)? != before {
             return Err(Failure::usage(format!(
                 "{} was changed since the current task started, perhaps by its tests\n→ Fix: try again once its tests ran, or after the task",
                 path.display()
             )));
         }
+        // The trusted copy first: in the other order a run could see the new list as a change of the tests.
         load::replace(&trusted, text)?;
     }
     load::replace(path, text)

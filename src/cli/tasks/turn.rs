@@ -44,6 +44,7 @@ impl Engine<'_> {
 
     /// Brings a task to an end that an earlier process was at when it was killed. Returns a reason to stop where its end is one.
     pub(super) async fn take_up(&self, book: &mut Book) -> anyhow::Result<Option<StopReason>> {
+        // By places, since settling one task may change others.
         for at in 0..book.entries.len() {
             let Some(entry) = book.entries.get(at).filter(|entry| entry.task.status == TaskStatus::InProgress) else {
                 continue;
@@ -67,10 +68,12 @@ impl Engine<'_> {
                 self.tell_of(book, at, "iteration:started", json!({ "shareMicroUsd": null }));
             };
             let came = match &loaded.status {
+                // It ended, and the process died before it drew the consequences.
                 RunStatus::Ended(Some(outcome)) if !can_go_on(&loaded.status) => {
                     tells(book);
                     ended(&RunView::from_events(&loaded.events, details::liveness(&loaded.status)), outcome)
                 }
+                // Going on could exceed a cap that was lowered meanwhile. The task waits for money instead.
                 RunStatus::Ended(_) | RunStatus::Interrupted if !fits => {
                     book.change(at, |entry| {
                         entry.task.status = TaskStatus::Open;
@@ -85,6 +88,7 @@ impl Engine<'_> {
                     self.teller.word(&format!("◆ Task {}: continuing run {}", task.id, run.short()));
                     self.run(book, (&key, None), self.words_of_resume(&run)).await?
                 }
+                // Another process holds its lock, which is no task of ours to end.
                 RunStatus::Running => {
                     return Err(Failure::usage(format!(
                         "run {} for {} is still under way\n→ Fix: wait for it to end",
@@ -106,6 +110,7 @@ impl Engine<'_> {
         let Some(run) = book.entries.get(at).and_then(|entry| entry.run.clone()) else { return Ok(None) };
         match book.store().find_run(&run.0) {
             Ok(_) => Ok(Some(run)),
+            // The id was written down before the run began, so that its absence says that nothing began.
             Err(AuditError::NoSuchRun { .. }) => Ok(None),
             Err(other) => Err(book::failed(&other)),
         }
@@ -119,6 +124,7 @@ impl Engine<'_> {
         (share, waits): (MicroUsd, Option<RunId>),
     ) -> anyhow::Result<Option<StopReason>> {
         let place = (book.total() + 1).saturating_sub(book.to_come());
+        // Counted before the run begins: a kill in between is counted back where the work is taken up.
         book.course.iteration += 1;
         book.save_course()?;
         self.tell_of(book, at, "task:selected", json!({ "title": task.title }));
@@ -131,6 +137,7 @@ impl Engine<'_> {
             entry.reason.clear();
         })?;
         self.tell_of(book, at, "task:activated", json!({}));
+        // A run that goes on has the share that it was once given.
         self.tell_of(book, at, "iteration:started", json!({ "shareMicroUsd": waits.is_none().then_some(share.0) }));
         let how = match &waits {
             Some(run) => format!("continues run {}", run.short()),
@@ -139,6 +146,7 @@ impl Engine<'_> {
         let all = book.total();
         self.teller.word(&format!("◆ Task {place}/{all} {} ({how})", task.title));
         let Some(key) = book.entries.get(at).map(|entry| book.key(entry)) else { return Ok(None) };
+        // As it is now, and before the tests of this task can write it.
         trust(self.source, self.checkout(), self.environment)?;
         let (begins, words) = match waits {
             Some(run) => (None, self.words_of_resume(&run)),
@@ -171,14 +179,17 @@ impl Engine<'_> {
         words: Vec<String>,
     ) -> anyhow::Result<Came> {
         let mut came = self.spawn(book, (key, run), words).await?;
+        // Somebody ended the run alone, by a signal to it. The backlog itself was not told to end.
         let ends_alone = |came: &Came| came.end == RunEnd::Interrupted && self.stop.raised().is_none();
         if let (true, Some(run)) = (ends_alone(&came), came.run.clone()) {
             came = self.spawn(book, (key, None), self.words_of_resume(&run)).await?;
         }
+        // Ended twice without us: going on for ever would be the other choice.
         if ends_alone(&came) {
             came.end = RunEnd::NotMended;
         }
         if came.is_killed {
+            // A killed run has left files half changed, and the next task must not build on them.
             let workspace = self.alone().await?;
             left_behind::settle(&workspace, self.setup, Discard::Yes).await?;
         }
@@ -245,6 +256,7 @@ impl Engine<'_> {
         };
         let also = task.proof.command().map(str::to_owned);
         let only: Vec<&str> =
+            // The command counts under the name of its check, so both have to pass.
             task.proof.tests().iter().map(String::as_str).chain(also.iter().map(|_command| TASK_CHECK)).collect();
         let only = (!only.is_empty()).then(|| only.join("\n"));
         // The list itself is nobody's to change on the way, nor a link to it.
@@ -253,20 +265,24 @@ impl Engine<'_> {
         let guidance = INSTRUCTIONS.iter().map(|&path| path.to_owned()).chain(self.flags.task_template.clone());
         let theirs = self.theirs.iter().cloned();
         let protected = plan.safety.protected_paths.iter().cloned().chain(list).chain(guidance).chain(theirs);
+        // An argument of a program ends at such a sign.
         let objective: String = objective.chars().filter(|letter| *letter != '\0').take(MOST_OF_OBJECTIVE).collect();
         settings
             .set(Setting::Objective, Some(objective))
             .set(Setting::OnlyTests, only)
             .set(Setting::AlsoRun, also)
             .set(Setting::MaxCostUsd, Some(dollars(share)))
+            // A line each: a name may hold a comma.
             .set(Setting::ProtectedPaths, Some(protected.collect::<Vec<_>>().join("\n")))
             .set(Setting::Push, Some("none".to_owned()))
+            // Its events are read by us, whatever form the backlog itself has.
             .set(Setting::Format, Some("jsonl".to_owned()));
         settings
     }
 
     fn words_of_resume(&self, run: &RunId) -> Vec<String> {
         let mut words = vec!["resume".to_owned(), run.0.clone(), "--format=jsonl".to_owned()];
+        // The same log as ours, or the run would not be found.
         words.extend(self.resolved.plan.audit.as_ref().map(|path| format!("--audit-db={path}")));
         words
     }

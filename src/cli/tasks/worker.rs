@@ -81,6 +81,7 @@ pub(super) fn words(command: &str, settings: &Settings) -> Vec<String> {
     let mut words = vec![command.to_owned()];
     for &setting in Setting::ALL {
         if let Some(value) = settings.get(setting) {
+            // Glued with a sign, since a value may begin with a dash.
             words.push(format!("{}={value}", setting.flag()));
         }
     }
@@ -94,11 +95,13 @@ pub(super) fn words(command: &str, settings: &Settings) -> Vec<String> {
 pub(super) async fn work(order: Order<'_>, environment: &Environment, stop: &Stop) -> anyhow::Result<Came> {
     let (reader, writer) = io::pipe()?;
     let (words, errors) = if order.keeps_words { Some(io::pipe()?).unzip() } else { (None, None) };
+    // The very program that runs here, and not another version that lies in `PATH`.
     let mut command = vec![std::env::current_exe()?.into_os_string()];
     command.extend(order.words.iter().map(OsString::from));
     let mut env: BTreeMap<OsString, OsString> = environment.raw().clone();
     env.insert(TASK.into(), order.key.into());
     env.insert(TASK_PARENT.into(), std::process::id().to_string().into());
+    // A backlog within a job of another one would hand its own id on.
     env.remove(OsStr::new(TASK_RUN));
     if let Some(run) = order.run {
         env.insert(TASK_RUN.into(), run.0.clone().into());
@@ -122,6 +125,7 @@ pub(super) async fn work(order: Order<'_>, environment: &Environment, stop: &Sto
         grace: GRACE,
         last_grace: None,
     };
+    // Before the program starts to write, or a full pipe would hold it up.
     let heard = listen(reader, order.turn);
     let last = words.map(hand_on);
     let exit = accompany(&companion, stop).await;
@@ -152,9 +156,11 @@ pub(super) async fn work(order: Order<'_>, environment: &Environment, stop: &Sto
 fn hand_on(reader: PipeReader) -> JoinHandle<String> {
     std::thread::spawn(move || {
         let mut last = String::new();
+        // A line that is no text ends the reading, as a closed pipe does.
         for line in BufReader::new(reader).lines().map_while(Result::ok) {
             say(&line);
             let told = line.trim();
+            // The lines behind it are advice. The reason stands above them.
             if !told.is_empty() && !told.starts_with('→') {
                 last = told.chars().take(MOST_SAID).collect();
             }
@@ -202,14 +208,17 @@ fn came(exit: &Exit, documents: &Documents, last: &str, is_stopped: bool) -> Cam
         Exit::Timeout | Exit::Memory { .. } | Exit::MemoryTogether { .. } | Exit::MachineMemory => u8::MAX,
     };
     let text = |key: &str| report.and_then(|report| report.get(key)?.as_str()).unwrap_or_default();
+    // A run that wrote its report has ended in order, whatever its exit code is.
     let is_killed = report.is_none() && code > EXIT_SIGNAL_BASE && code != u8::MAX && !is_stopped;
     let end = match report {
         Some(_) => run_end(text("outcome")),
         // For want of memory, above all: its task's trouble, and not that of the others.
         None if is_killed => RunEnd::NotMended,
+        // It was told to end, and had no time for a report.
         None if code > EXIT_SIGNAL_BASE && code != u8::MAX => RunEnd::Interrupted,
         None if code == EXIT_BUDGET => RunEnd::ShareUsed,
         None if code == EXIT_PARKED => RunEnd::Waits,
+        // Without a report and a known code nothing is known: a configuration that no task could run with.
         None => RunEnd::Unusable,
     };
     let files = report.and_then(|report| report.get("diff_stat")?.as_array());

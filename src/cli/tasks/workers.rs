@@ -91,15 +91,18 @@ async fn opened(
     let into = plan.audit.clone().unwrap_or_default();
     let mut store = setup.open_backlogs(&into)?;
     let _lock = lock(&mut store, &setup, (&resolved.checkout.display().to_string(), Work::Workers))?;
+    // Each job and each merge opens its log by itself. The lock is held on.
     drop(store);
     let revisions = Revisions::open(&resolved.checkout, environment.raw(), stop).await.map_err(unreadable)?;
     ready_for_commits(&revisions).await?;
+    // Before `clean`: the files of a killed merge would be taken for a person's.
     merging::go_back(&setup, resolved, &revisions).await?;
     clean(&revisions, &[]).await?;
     let place = environment.state_home(&resolved.checkout).join(FOLDER).join(folder_name(&resolved.checkout));
     let seats = Semaphore::new(usize::try_from(flags.workers.unwrap_or(1)).unwrap_or(1));
     let workers = Workers { resolved, settings, source, named, environment, revisions: &revisions, stop, place, seats };
     let tasks =
+        // Asked again after a merge: failing tests that were mended have no task any more.
         || async { only(load::tasks(source, resolved, (environment, environment)).await?, &flags.task, source) };
     let mut open = tasks().await?;
     let mut all = open.clone();
@@ -109,6 +112,7 @@ async fn opened(
         merging::all(&wish, &setup, resolved, (&revisions, stop)).await
     };
     let mut report = Report::default();
+    // Its changes are paid for, so they are merged before anything is worked on again.
     if merging::has_logs(&workers.place) {
         say("⚠ an earlier backlog was killed here; what its jobs recorded is merged first");
         report = merge(&open).await?;
@@ -118,12 +122,14 @@ async fn opened(
     let (left, is_short) = workers.rounds((open, &all), &mut report, merge).await?;
     demand(&mut report, &all, &left);
     // A joined log need not stay.
+    // A stopped merge needs the logs once more.
     if !report.is_stopped() {
         drop(std::fs::remove_dir_all(&workers.place));
     }
     let form = if plan.format == Format::Text { MergeForm::Text } else { MergeForm::Json };
     merging::print(&report, form, &setup)?;
     let code = merging::exit_code(&report, stop);
+    // Money is the reason that a person can do something about.
     Ok(if is_short { EXIT_BUDGET } else { code })
 }
 
@@ -153,6 +159,7 @@ impl Workers<'_> {
         let mut left: BTreeMap<String, String> = BTreeMap::new();
         let first = self.first_round();
         for round in first..first + ROUNDS {
+            // The second round has what the first one left, and not the whole cap again.
             let money = cap.saturating_sub(report.cost().total());
             let parted = matrix(&open, money, MOST_JOBS);
             left.extend(parted.left_out.iter().map(|id| (id.clone(), NOT_PROVABLE.to_owned())));
@@ -166,12 +173,14 @@ impl Workers<'_> {
             }
             say(&format!("◆ {} jobs, at most {} a task", parted.jobs.len(), parted.share));
             left.extend(self.work(&parted.jobs, round).await?);
+            // No job came so far that it had a log, so there is nothing to merge.
             if !merging::has_logs(&self.place) {
                 break;
             }
             // What was merged before is known by its task, too.
             *report = merge(all).await?;
             let again = report.requeued();
+            // Only tasks whose change did not stand beside the others come again.
             open.retain(|task| again.contains(&task.id.as_str()));
         }
         Ok((left, false))
@@ -180,6 +189,7 @@ impl Workers<'_> {
     /// The number of the first round. What a killed backlog left is told from it, since no job goes on in another one's log.
     fn first_round(&self) -> usize {
         let names = std::fs::read_dir(&self.place).into_iter().flatten().flatten();
+        // A folder is called `ROUND-JOB`.
         let round = |name: String| name.split('-').next()?.parse::<usize>().ok();
         let before = names.filter_map(|one| round(one.file_name().to_string_lossy().into_owned())).max();
         before.map_or(1, |round| round + 1)
@@ -191,12 +201,14 @@ impl Workers<'_> {
         for (number, job) in jobs.iter().enumerate() {
             pending.push(Box::pin(self.job(job, self.place.join(format!("{round}-{number}")))));
         }
+        // All wait for a seat from the beginning, so that a quick job makes room for the next one.
         Ok(futures_util::future::try_join_all(pending).await?.into_iter().flatten().collect())
     }
 
     /// A job in a clone of its own. How its runs ended stands in its log, and why there was none in its words.
     async fn job(&self, job: &Job, folder: PathBuf) -> anyhow::Result<Vec<(String, String)>> {
         let _seat = self.seats.acquire().await?;
+        // Asked behind the seat: a signal may have come while it waited.
         if self.stop.raised().is_some() {
             return Ok(Vec::new());
         }
@@ -222,7 +234,9 @@ impl Workers<'_> {
             keeps_words: true,
         };
         let came = worker::work(order, self.environment, self.stop).await?;
+        // The log beside it is all that the merge needs, and a clone may be large.
         drop(std::fs::remove_dir_all(&clone));
+        // Where its backlog told nothing of the task, the end of the whole job is the reason.
         let why = |id: &String| came.reasons.get(id).filter(|why| !why.is_empty()).unwrap_or(&came.said).clone();
         Ok(job.tasks.iter().map(|id| (id.clone(), why(id))).collect())
     }
@@ -242,6 +256,7 @@ impl Workers<'_> {
             (_, _) => self.named.to_owned(),
         };
         words.push(format!("--tasks={named}"));
+        // No limit: the job has been given its tasks already.
         words.push("--max-tasks=0".to_owned());
         words.extend(job.tasks.iter().map(|id| format!("--task={id}")));
         words

@@ -37,6 +37,7 @@ pub(super) async fn look(
     wait: &Wait,
     waited_ms: u64,
 ) -> Result<Seen, GithubError> {
+    // First: checks of a commit that is not the head any more say nothing of the branch.
     if let Some(branch) = &climb.delivered.branch {
         let head = github.head_of(branch).await?;
         if let Some(head) = head.filter(|head| *head != wait.commit) {
@@ -46,6 +47,7 @@ pub(super) async fn look(
     }
     let required = required(context, github, climb).await;
     let facts = github.ci_facts(&wait.commit).await?;
+    // The wall clock may have been set back since the push. The time that was waited cannot.
     let since_push_ms = since_push_ms(context, climb).max(waited_ms);
     let question = Question {
         own_run: outside.own_run,
@@ -66,6 +68,7 @@ pub(super) async fn look(
             Some(told) => Seen::RunsAgain(told),
             None => red(context, github, wait, &failing).await?,
         },
+        // A check that failed can be mended without waiting for somebody's approval of the others.
         CiState::ActionRequired { failing, .. } | CiState::WaitingForEnvironment { failing, .. }
             if !failing.is_empty() =>
         {
@@ -98,6 +101,7 @@ async fn required(context: &Context<'_>, github: &GitHub, climb: &Climb) -> Vec<
     // Rules stand on the branch that is merged into: a pull request of ours goes to the branch that the run is about.
     let ours = climb.delivered.pull_request.is_some();
     let base = destination.base.as_ref().filter(|_| !ours).unwrap_or(&destination.branch);
+    // Not every token may read them. Without the names every check that appears counts.
     github.required_checks(base).await.unwrap_or_default()
 }
 
@@ -128,6 +132,7 @@ async fn once_more(
         ItemKind::Job { run, .. } | ItemKind::Run { run } => Some(run),
         ItemKind::Check { .. } | ItemKind::Status => None,
     };
+    // One failure that is no workflow's empties the list: the others would run again for a CI that stays red.
     let failed: BTreeSet<u64> = failing.iter().map(run_of).collect::<Option<_>>().unwrap_or_default();
     let is_first = |id: &u64| runs.iter().any(|run| run.id == *id && run.run_attempt == 1);
     // Where CI alone judges, nothing has passed here.

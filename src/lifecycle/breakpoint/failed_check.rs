@@ -53,6 +53,7 @@ impl FailedCheck {
             Some(log) => Self::of_log(root, log),
             None => Self::of_report(root, &fetched.output),
         };
+        // Before the remarks are added, of which the runner makes one for every failed job.
         check.is_told = !check.text.trim().is_empty();
         for annotation in remarks(&fetched.annotations) {
             check.add(annotation);

@@ -62,6 +62,7 @@ struct Remark {
 /// Remarks since our push by people who may write here: a review that requests changes with its lines, and what is addressed
 /// to us.
 async fn remarks(climb: &Climb, github: &GitHub, number: u64) -> Result<Vec<Remark>, GithubError> {
+    // RFC 3339 in UTC, as the forge writes it: the texts are compared below.
     let since = Timestamp::from_unix_ms(climb.delivered.pushed_at_ms).0;
     let reviews = github.reviews(number).await?;
     let requests: Vec<_> = reviews
@@ -79,6 +80,7 @@ async fn remarks(climb: &Climb, github: &GitHub, number: u64) -> Result<Vec<Rema
     for line in lines.into_iter().filter(|line| line.created_at.as_str() > since.as_str()) {
         let of_request = requests.iter().any(|review| Some(review.id) == line.pull_request_review_id);
         let addressed = line.body.trim_start().starts_with(ADDRESS);
+        // The role comes last, since it costs a request.
         if (of_request || addressed) && allowed.may(github, line.user.as_ref()).await? {
             let place = (line.path.clone(), line.line.and_then(|line| u32::try_from(line).ok()));
             remarks.extend(remark(line.user.as_ref(), &line.body, Some(place)));

@@ -35,6 +35,7 @@ pub(super) fn refusal(
         return Some(Refusal::BotElsewhere { login });
     }
     let Some(commits) = &facts.commits else { return Some(Refusal::BotHistory { login }) };
+    // The run's own commit is by whatever account its token belongs to, so it needs nobody to vouch for it.
     let foreign = commits.iter().filter(|commit| Some(&commit.sha) != delivered);
     foreign.into_iter().find(|commit| !is_vouched_for(commit, &login, &facts.roles)).map(|commit| Refusal::BotCarries {
         login,
@@ -48,6 +49,7 @@ pub(super) fn refusal(
 pub fn only_runs_again(context: &CiContext) -> bool {
     let is_it = |account: Option<&Account>| account.is_some_and(|account| account.login == ACTIONS_BOT);
     let author = context.comment.as_ref().and_then(|comment| comment.author.as_ref());
+    // When a run is started again, GitHub keeps its `actor` and names the one who did it as `triggering_actor`.
     context.run.attempt > 1
         && is_it(context.triggering_actor.as_ref())
         && !is_it(context.actor.as_ref())
@@ -56,6 +58,7 @@ pub fn only_runs_again(context: &CiContext) -> bool {
 
 /// Whether a commit is the bot's, a workflow's of this repository, or somebody's who may write here.
 fn is_vouched_for(commit: &Commit, bot: &str, roles: &BTreeMap<String, RepoRole>) -> bool {
+    // The address in the commit belongs to no account, so anybody may have written it.
     let Some(author) = &commit.author else { return false };
     let login = author.login.as_str();
     login == bot || login == ACTIONS_BOT || (!author.is_bot() && roles.get(login) >= Some(&RepoRole::Write))

@@ -37,6 +37,7 @@ pub fn people(context: &CiContext) -> Vec<&Account> {
     let mut people: Vec<&Account> = Vec::new();
     for account in all.into_iter().flatten() {
         match people.iter_mut().find(|known| known.login.eq_ignore_ascii_case(&account.login)) {
+            // One field may call the account a bot and another a person: it is treated as the bot, to which more is refused.
             Some(known) if account.is_bot() => *known = account,
             Some(_) => {}
             None => people.push(account),
@@ -61,7 +62,9 @@ pub async fn look(github: &GitHub, context: &CiContext, allowed_bots: &[String])
         facts.roles.insert(person.login.clone(), github.role_of(&person.login).await?);
     }
     facts.pull = match &context.pull_request {
+        // Asked all the same: what the event says of it is as old as the event.
         PullRequestRef::Known(pull) => Some(github.pull(pull.number).await?),
+        // The event of a comment has no head in it.
         PullRequestRef::Number(number) => Some(github.pull(*number).await?),
         PullRequestRef::Head => found_by_head(github, context).await?,
         PullRequestRef::None => None,
@@ -97,6 +100,7 @@ async fn look_at_bots(
     }
     let Some(pull) = facts.pull.as_ref().filter(|_| !facts.proven_bots.is_empty()) else { return Ok(()) };
     let commits = github.pull_commits(pull.number).await?;
+    // Left unknown, which the gate refuses: a stranger's commit may be among those that are missing.
     if commits.len() >= MAX_COMMITS {
         return Ok(());
     }
@@ -122,6 +126,7 @@ async fn found_by_head(github: &GitHub, context: &CiContext) -> Result<Option<Pu
 pub fn pin(context: &mut CiContext, facts: &Facts) {
     context.head_message = facts.head_message.clone();
     let Some(pull) = &facts.pull else { return };
+    // The event's own commit stays where it has one: `judge` compares it to the head as it is now.
     context.head_sha.get_or_insert_with(|| pull.head.sha.clone());
     context.head_branch = Some(pull.head.branch.clone());
     if let PullRequestRef::Known(_) = context.pull_request {

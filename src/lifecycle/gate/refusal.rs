@@ -117,6 +117,7 @@ impl Refusal {
     /// somebody decided against. The step ends 0 with a notice then, unless `fail-on` names `refused` (DESIGN §2.1).
     #[must_use]
     pub const fn is_harmless(&self) -> bool {
+        // The first arm is the ordinary course of things, or somebody's decision. The second wants something mended.
         match self {
             Self::Bot { .. }
             | Self::BotElsewhere { .. }

@@ -41,6 +41,7 @@ pub(super) fn attempt(
 ) -> Attempt {
     let full = tier.mode == Mode::Full;
     let asked = |end: Option<&SessionEnd>, role| {
+        // Where nobody was asked, the row tells whom the plan names.
         let planned = tier.targets(role).first().map(ToString::to_string).unwrap_or_default();
         end.map_or(planned, |end| end.target.to_string())
     };

@@ -46,6 +46,7 @@ pub(super) fn choose(
 ) -> (Vec<Excerpt>, Vec<String>) {
     let mut page = Page { left: EXCERPTS_CHARS, files: Vec::new() };
     let tests: BTreeSet<&String> = trace.tests.iter().map(|test| &test.path).collect();
+    // A part of the room stays free here, so that the tests themselves are shown in any case.
     for path in near.iter().filter(|path| !tests.contains(path)) {
         page.add_named(path, &named(path), sources, EXCERPTS_CHARS - USED_CHARS);
     }
@@ -57,6 +58,7 @@ pub(super) fn choose(
         page.add(part, line, sources, 0);
     }
     for path in near {
+        // Whole where that is short enough: it says more than the lines around the named ones.
         page.add_whole(path, sources, 0);
         page.add_named(path, &named(path), sources, 0);
     }
@@ -101,6 +103,7 @@ impl File {
     }
 
     fn line(&self, number: u32) -> &str {
+        // Lines count from 1. Line 0 wraps to a place that no file has.
         let at = usize::try_from(number).unwrap_or(usize::MAX).wrapping_sub(1);
         self.places.get(at).and_then(|place| self.text.get(place.clone())).unwrap_or_default()
     }
@@ -147,6 +150,7 @@ impl Page {
         let room = self.left.saturating_sub(kept);
         let Some(file) = self.file(path, sources) else { return false };
         let (size, shown) = (file.text.chars().count(), file.size());
+        // The room of the parts that are shown already comes free, since the whole takes their place.
         if !file.whole && (size > WHOLE_FILE_CHARS || size > room + shown) {
             return false;
         }
@@ -191,6 +195,7 @@ impl Page {
         for line in lines {
             let mut range = (line.saturating_sub(LINES_AROUND).max(1), line.saturating_add(LINES_AROUND));
             let around = trace::around(sources, path, *line).map(|part| part.lines);
+            // A definition is shown to its end rather than cut in its middle, unless it is long.
             if let Some(around) = around.filter(|(first, last)| last - first <= MAX_AROUND) {
                 range = (range.0.min(around.0), range.1.max(around.1));
             }
@@ -310,6 +315,7 @@ fn outlined(definitions: &[Definition]) -> String {
         outer.map(by_name).collect(),
     ];
     let size = |lines: &[String]| lines.iter().map(|line| line.chars().count()).sum::<usize>();
+    // The first two are taken whole or not at all. Only the last one is cut.
     if let Some(whole) = drawings.iter().take(2).find(|lines| size(lines) <= OUTLINE_CHARS) {
         return whole.concat();
     }

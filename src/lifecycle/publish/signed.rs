@@ -27,6 +27,7 @@ pub(super) async fn publish(
     match (&head, order.onto) {
         (Some(head), Onto::Existing) if head == order.parent => {}
         (None, Onto::New) => {}
+        // Either an earlier process of this run made the commit and died, or somebody else pushed.
         (Some(head), Onto::Existing | Onto::New) => {
             if !github.is_made(head, order.parent, &composed.tree).await.map_err(told)? {
                 return Err(moved(order, Some(head)));
@@ -57,6 +58,7 @@ async fn commit(
     };
     match github.commit_files(&new).await.map_err(told)? {
         Committed::Done(commit) => Ok(Published { commit, files, found: false }),
+        // Somebody pushed between our look and the commit.
         Committed::HeadMoved => {
             let head = github.head_of(order.branch).await.map_err(told)?;
             Err(moved(order, head.as_ref()))

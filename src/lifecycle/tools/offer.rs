@@ -102,6 +102,7 @@ impl Source {
     fn is_for(&self, caller: &Caller<'_, '_>) -> bool {
         match self {
             Self::Mcp(_) | Self::Rest(_) => true,
+            // Whoever may not write itself does not write through another.
             Self::Agent(agent) => caller.depth() < DEEPEST && (caller.may_write || !agent.allow_write),
         }
     }
@@ -196,6 +197,7 @@ pub(super) fn tools_of<'t, 'a: 't>(
         let called: OutsideFuture<'t> = Box::pin(async move {
             let name = call.name.clone();
             let result =
+                // Only what was offered: a tool that was left out for lack of room cannot be called by its name either.
                 if names.contains(&name) { called(&sources, &caller, &below, call).await } else { Err(unknown(&name)) };
             let context = caller.context;
             result.map_err(|error| {
@@ -205,6 +207,7 @@ pub(super) fn tools_of<'t, 'a: 't>(
         });
         called
     });
+    // The session tells which sources are lost, also where no tool is left.
     (!specs.is_empty() || !lost.is_empty()).then_some(OutsideTools { specs, call, lost })
 }
 
@@ -225,6 +228,7 @@ async fn called(
     let Some(source) = sources.iter().find(|source| source.has(&call.name)) else { return Err(unknown(&call.name)) };
     if source.goes_out() {
         let arguments = call.arguments.to_string();
+        // A file of the tree may have talked the model into sending a key away.
         if caller.context.redact(&arguments) != arguments {
             let told = format!("`{}` was not called: an argument holds a secret.", call.name);
             return Err(failed(SessionExit::ToolFailure, told));
@@ -256,7 +260,9 @@ async fn ask(
     let (world, plan) = (&context.world, &context.charter.plan);
     let spec = spec_for(caller, agent, call.session_id, &Foreign::capped(task, TASK_CHARS));
     let caps = caps(caller, agent);
+    // A copy: sub-agents side by side share the memory, and no borrow may last over a wait.
     let mut memory = below.memory.borrow().clone();
+    // One agent may be called several times: each call takes the next recorded session.
     let replay = below.replay.borrow_mut().session_of(&spec.agent);
     let (stop, watched) = own_time::of(&caller.stop, Some(agent.timeout_seconds));
     let child = Caller::of((context, climb), journal, caps.clone(), (&spec, &stop));
@@ -291,6 +297,7 @@ async fn ask(
 
 fn spec_for(caller: &Caller<'_, '_>, agent: &SubAgentPlan, parent: String, task: &Foreign) -> SessionSpec {
     let path = format!("{}{BELOW}{}", caller.path, agent.name);
+    // The role decides the tools, and an advisor only reads.
     let role = if agent.allow_write { Role::Artisan } else { Role::Advisor };
     let targets = if agent.models.is_empty() { caller.targets.clone() } else { agent.models.clone() };
     let prompt = agent::sub_agent(&agent.instructions, task, &Mark::random());
@@ -299,6 +306,7 @@ fn spec_for(caller: &Caller<'_, '_>, agent: &SubAgentPlan, parent: String, task:
     // Nobody waits for a sub-agent: a limit is its failure.
     let mut spec = spec_of(caller.context, caller.climb, (role, path), prompt, (lineage, targets, Patience::default()));
     spec.limits.max_turns = agent.max_turns;
+    // Blocks of data are asked of roles alone.
     spec.meta = Vec::new();
     spec
 }

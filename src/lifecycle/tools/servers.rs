@@ -43,6 +43,7 @@ impl Life {
     pub(super) async fn end(mut self) {
         let Some(client) = self.here.take() else { return };
         tokio::select! {
+            // The processes are driven by the other branch: without it they would never hear that they are to end.
             () = client.end() => {}
             never = self.go_on() => match never {},
         }
@@ -115,6 +116,7 @@ pub(super) fn headers_of(
         let value = context.world.hosting.named.get(variable).ok_or(format!("the variable {variable} is not set"))?;
         let value = value.to_str().and_then(|value| HeaderValue::from_str(value.trim()).ok());
         let mut value = value.ok_or(format!("the value of {variable} cannot be used in a header"))?;
+        // Keeps the value out of whatever prints the headers of a request.
         value.set_sensitive(true);
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|error| error.to_string())?;
         Ok((name, value))
@@ -134,12 +136,14 @@ fn start_here(context: &Context<'_>, server: &McpServer) -> Result<Started, Stri
         apart(&program, arguments, &hosting.checkout)?;
         // Where it starts, too, nothing of the tree may lie that it would take for a part of itself.
         cwd = env.get(OsStr::new("HOME")).map(PathBuf::from).ok_or("it has no folder of its own")?;
+        // Each makes an interpreter load code that lies elsewhere, which may be in the tree.
         for steers in ["PYTHONPATH", "NODE_PATH", "NODE_OPTIONS"] {
             env.remove(OsStr::new(steers));
         }
     }
     for variable in &server.env {
         if let Some(value) = hosting.named.get(variable) {
+            // A named variable does not undo what the room sets.
             env.entry(OsString::from(variable)).or_insert_with(|| value.clone());
         }
     }
@@ -169,13 +173,16 @@ fn start_here(context: &Context<'_>, server: &McpServer) -> Result<Started, Stri
         mcp::live(server, &keeper, spec, stop, words).await
     });
     let life = Life { future, here };
+    // With the network, or unconfined, it may send on whatever it is told.
     Ok(Started { client, life, remote: None, goes_out: is_free || hosting.network == Network::On })
 }
 
 /// Refuses a server with a secret of which a part lies in the tree: a model writes there, and whoever opened the pull request did.
 fn apart(program: &Path, arguments: &[String], checkout: &Path) -> Result<(), String> {
+    // Links are followed on both sides, or one of them would lead past the comparison.
     let root = checkout.canonicalize().unwrap_or_else(|_gone| checkout.to_owned());
     let is_inside = |path: &Path| path.canonicalize().is_ok_and(|real| real.starts_with(&root) && real.is_file());
+    // `join` leaves an absolute path as it is, and a word that is no path has no file.
     let part = std::iter::once(program.to_owned())
         .chain(arguments.iter().map(|word| checkout.join(word)))
         .find(|path| is_inside(path));

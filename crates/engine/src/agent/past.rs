@@ -59,6 +59,7 @@ pub(super) fn told(past: &[PastIteration]) -> Foreign {
         left = left.saturating_sub(size);
         fits
     };
+    // From the newest on, so that the oldest are those without room.
     let mut newest_first: Vec<String> = past.iter().rev().map(PastIteration::told).take_while(fits).collect();
     newest_first.reverse();
     Foreign::new(&newest_first.concat())

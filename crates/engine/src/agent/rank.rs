@@ -73,6 +73,7 @@ pub fn by_relevance(ranked: &[Ranked], files: &[String], relevant: &[String]) ->
         let place = named.iter().position(|path| *path == file.path);
         scored.push((score(place.map(|place| (place, count)), file.distance), file));
     }
+    // The sort is stable, so that files of one score stay in the old order.
     scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     scored.into_iter().map(|(_, file)| file).collect()
 }
@@ -92,11 +93,13 @@ fn index_by_word(files: &[String]) -> BTreeMap<&str, Vec<&String>> {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let stem = name.split('.').next().unwrap_or(name);
         if FOLDER_FILES.contains(&stem) {
+            // `cart/src/lib.rs` is imported as `cart`.
             let folder = folder.rsplit('/').find(|part| !matches!(*part, "src" | "lib")).unwrap_or("");
             index.entry(folder).or_default().push(path);
         }
         index.entry(stem).or_default().push(path);
     }
+    // Files such as `.env` have no stem, and an empty word stands between any two signs.
     index.remove("");
     index
 }
@@ -106,6 +109,7 @@ fn imports(text: &str, from: &str, by_word: &BTreeMap<&str, Vec<&String>>) -> Ve
     let mut found = Vec::new();
     for line in text.lines().take(MAX_LINES).map(str::trim_start).filter(|line| names_a_file(line)) {
         for word in line.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-') {
+            // `crate::` begins at the crate's root, mostly `lib.rs`.
             let word = if word == "crate" || word == "super" { "lib" } else { word };
             for path in by_word.get(word).into_iter().flatten() {
                 if path.as_str() != from && related(extension(path), extension(from)) && !found.contains(*path) {

@@ -86,11 +86,13 @@ impl<'a> Sources<'a> {
         if let Some(known) = self.texts.get(path) {
             return known.clone();
         }
+        // Only what is listed: an import may name any path.
         if !self.has(path) || self.texts.len() >= MAX_READ || self.chars >= MAX_CHARS {
             return None;
         }
         let text: Option<Rc<str>> = (self.read)(path).map(Rc::from);
         self.chars += text.as_ref().map_or(0, |text| text.len());
+        // Also where there is none, so that it is not read again.
         self.texts.insert(path.to_owned(), text.clone());
         text
     }

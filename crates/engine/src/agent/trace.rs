@@ -60,6 +60,7 @@ pub fn trace(sources: &mut Sources<'_>, places: &[Place], failing: &[String], is
     }
     let mut used = Vec::new();
     let mut queue: VecDeque<(Part, u32)> = tests.iter().map(|test| (test.clone(), 0)).collect();
+    // Breadth first: the room goes to what a test calls itself before what that calls.
     while let Some((part, calls)) = queue.pop_front() {
         for found in uses(sources, &part) {
             if used.len() < MAX_PARTS && !used.contains(&found) && !tests.contains(&found) {
@@ -107,6 +108,7 @@ fn tests_by_name(sources: &mut Sources<'_>, failing: &[String], is_test: &dyn Fn
     let mut found = Vec::new();
     for path in sources.files().iter().filter(may_hold).take(MAX_SEARCHED) {
         let is_named = |text: &str| leaves.iter().any(|leaf| text.contains(leaf));
+        // Looking for a word in a text is far cheaper than parsing it.
         if found.len() < MAX_TESTS && sources.text(path).is_some_and(|text| is_named(&text)) {
             found.extend(tests_in(sources, path, failing));
         }
@@ -119,6 +121,7 @@ fn tests_by_name(sources: &mut Sources<'_>, failing: &[String], is_test: &dyn Fn
 fn leaf(name: &str) -> Option<&str> {
     let name = name.split(" (").next().unwrap_or(name).split('[').next().unwrap_or(name);
     let last = name.rsplit(['/', '›', '>', ':', '.']).next().unwrap_or(name).trim();
+    // A shorter word stands in every file.
     (last.len() > 2).then_some(last)
 }
 
@@ -176,6 +179,7 @@ fn only_imported(sources: &mut Sources<'_>, tests: &[Part]) -> Vec<Part> {
     for path in files {
         let Some(outline) = sources.outline(path) else { continue };
         let imports = outline.imports();
+        // `use cart::total` means the last part of its path.
         let last = |import: &Import| import.module.rsplit("::").next().map(str::to_owned);
         let of_rust = imports.iter().filter(|_| outline.language() == Language::Rust).filter_map(last);
         let words: Vec<String> = imports.iter().flat_map(|import| import.names.clone()).chain(of_rust).collect();
@@ -229,6 +233,7 @@ impl Search<'_> {
         let Some(language) = Language::of(from) else { return };
         for import in imports {
             for path in resolve::resolve(language, from, import, sources).files {
+                // Each file once, or a circle of imports would have no end.
                 if self.seen.len() >= MAX_FILES || !self.seen.insert(path.clone()) {
                     continue;
                 }

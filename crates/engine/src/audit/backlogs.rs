@@ -72,6 +72,7 @@ impl Store {
     /// # Errors
     /// When the log cannot be written: nothing is paid then.
     pub fn begin_backlog(&mut self, backlog: &BacklogRecord, tasks: &[TaskRecord]) -> Result<(), AuditError> {
+        // Before the transaction, which holds the lock that other processes wait for.
         let tasks: Vec<TaskRecord> = tasks.iter().map(|task| self.without_secrets(task)).collect();
         self.in_backlogs(|db| {
             let text = "INSERT INTO backlogs (backlog_id, source, folder, started_at, max_cost_micro_usd) VALUES (?1, ?2, ?3, ?4, ?5)";
@@ -100,6 +101,7 @@ impl Store {
         let tasks: Vec<TaskRecord> = tasks.iter().map(|task| self.without_secrets(task)).collect();
         self.in_backlogs(|db| {
             for task in &tasks {
+                // Asked within the transaction, so that two new tasks never get the same place.
                 let position: i64 = db.query_row(
                     "SELECT coalesce((SELECT position FROM backlog_tasks WHERE backlog_id = ?1 AND task_id = ?2),
                        (SELECT count(*) FROM backlog_tasks WHERE backlog_id = ?1))",
@@ -161,6 +163,7 @@ impl Store {
     /// # Errors
     /// When the log cannot be read.
     pub fn run_of_task(&self, task: &str) -> Result<Option<RunId>, AuditError> {
+        // From the events, since a killed process may have begun the run without having saved it with the task.
         let text = "SELECT run_id FROM events WHERE kind = 'run_started' AND json_extract(body, '$.task') = ?1 ORDER BY id DESC LIMIT 1";
         let run = self.db.query_row(text, [task], |row| row.get(0)).optional();
         Ok(run.map_err(|error| explain(self.path(), &error))?.map(RunId))
@@ -172,6 +175,7 @@ impl Store {
     /// # Errors
     /// When the log cannot be read.
     pub fn cost_of_task(&self, task: &str) -> Result<Charge, AuditError> {
+        // A call whose receipt never came may have been billed, so that its reservation counts until something better is known.
         let text =
             "WITH runs AS (SELECT run_id FROM events WHERE kind = 'run_started' AND json_extract(body, '$.task') = ?1)
             SELECT
@@ -209,6 +213,7 @@ impl Store {
             query.query_map(params![backlog, most], task_of)?.collect::<Result<Vec<_>, _>>()
         };
         let mut tasks = read().map_err(|error| explain(self.path(), &error))?;
+        // The limit has to take from the newest end, and the reader wants them in the order of time.
         tasks.reverse();
         Ok(tasks)
     }
@@ -229,6 +234,7 @@ impl Store {
 }
 
 fn put(db: &Connection, backlog: &str, task: &TaskRecord, position: usize) -> rusqlite::Result<()> {
+    // A task that is there keeps its position.
     let text = "INSERT INTO backlog_tasks
         (backlog_id, task_id, position, body, status, tries, run_id, commit_sha, known_micro_usd, unknown_micro_usd, reason, failures, aside)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)

@@ -30,6 +30,7 @@ impl Store {
     /// # Errors
     /// The first cap in the order given that it could pass. Nothing is recorded then.
     pub fn reserve(&mut self, call: &CallReservation, caps: &[Cap]) -> Result<(), Refused> {
+        // Without a run there is no account that a call could be entered in.
         let Some(mut chain) = self.chain() else {
             // No run, no budget.
             let none = Cap { scope: Scope::Run(RunId("(none)".to_owned())), max: MicroUsd::ZERO };
@@ -39,6 +40,7 @@ impl Store {
             Scope::Run(chain.run_id.clone()).to_string(),
             Scope::Tier(chain.run_id.clone(), call.scope.tier_index).to_string(),
         ];
+        // A cap may be about the run or the tier itself, and an amount entered twice would count twice.
         for key in caps.iter().map(|cap| cap.scope.to_string()) {
             if !scopes.contains(&key) {
                 scopes.push(key);
@@ -46,12 +48,14 @@ impl Store {
         }
         let mut batch = Batch::new(chain.run_id.clone());
         let extra = Extra::Reservation { scopes: scopes.clone(), target: call.target.clone() };
+        // Linked before the caps are checked, as the check and the write share one transaction. A refusal leaves the chain where it was.
         self.stamp();
         self.link(&mut chain, &mut batch, &call.event(), extra);
         match self.reserve_in_database(&batch, &scopes, caps, call) {
             Ok(granted) => {
                 self.recovered();
                 log_reservation(call, &granted);
+                // Only what was granted goes on: a refused call must not move the chain or the sums.
                 granted?;
                 self.totals.reserve(&scopes, call);
                 self.advance(chain);
@@ -84,10 +88,12 @@ impl Store {
             known.push((scope.as_str(), query::sums(&transaction, scope)?));
         }
         let of = |scope: &str| known.iter().find(|(key, _)| *key == scope).map(|(_, sums)| *sums);
+        // Read in the transaction that writes, so that no other process can spend the same money in between.
         let granted = caps.iter().try_for_each(|cap| check(cap, of(&cap.scope.to_string()), call.reserved));
         if granted.is_ok() {
             rows::apply(&transaction, batch)?;
         }
+        // Also after a refusal, since the waiting writes that were replayed are to stay.
         transaction.commit()?;
         self.replayed(replayed);
         for (scope, sums) in known {
@@ -105,6 +111,7 @@ impl Store {
         for cap in caps {
             let key = cap.scope.to_string();
             let read = query::sums(&self.db, &key).ok();
+            // Never over what is known here: the database has not taken our latest calls.
             if let Some(sums) = read.filter(|_sums| !self.totals.0.contains_key(&key)) {
                 self.totals.note(&key, sums);
             }
@@ -127,6 +134,7 @@ impl Store {
     pub fn tightest<'c>(&self, caps: &'c [Cap]) -> Option<(MicroUsd, &'c Cap)> {
         let left = |cap: &Cap| {
             let sums = self.sums(&cap.scope.to_string());
+            // Unknown sums leave nothing, so that no call is planned that would be refused.
             sums.map_or(MicroUsd::ZERO, |(settled, open)| cap.max.saturating_sub(settled + open))
         };
         caps.iter().map(|cap| (left(cap), cap)).min_by_key(|(left, _)| *left)
@@ -143,6 +151,7 @@ impl Store {
     pub fn charge(&self, run: &RunId, of: Option<(u32, u32)>) -> Charge {
         let recorded = query::charges(&self.db, run, of).unwrap_or_default();
         let mut charge: Charge = recorded.iter().map(|(_, charge)| *charge).sum();
+        // The receipts of this process may be in the spool, where no query finds them.
         if self.is_degraded() && self.chain().is_some_and(|chain| chain.run_id == *run) {
             let waiting = self.settled.values().filter(|receipt| {
                 of.is_none_or(|of| (receipt.scope.tier_index, receipt.scope.iteration) == of)

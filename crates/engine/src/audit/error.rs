@@ -125,6 +125,7 @@ fn ids(runs: &[RunId]) -> String {
 pub(super) fn explain(path: &Path, error: &rusqlite::Error) -> AuditError {
     let path = path.to_owned();
     let why = error.to_string();
+    // Errors without a code are of the library, such as a column of an unexpected type.
     let Some(code) = error.sqlite_error_code() else { return AuditError::Sql { path, why } };
     if code == ErrorCode::NotADatabase {
         AuditError::NotADatabase { path }

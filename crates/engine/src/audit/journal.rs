@@ -45,6 +45,7 @@ impl Journal {
     pub fn tell(&mut self, event: &Event) {
         let Self { store, listeners, events } = self;
         let masked = store.masked(event);
+        // The time goes first, as a listener needs it with the event.
         for listener in listeners.iter_mut() {
             if let Some(at) = store.recorded_at() {
                 listener.recorded(at);
@@ -59,6 +60,7 @@ impl Journal {
 
     /// Makes one event durable, then tells it.
     pub fn emit(&mut self, event: &Event) {
+        // First the log, so that nobody acts on what a kill could undo.
         self.store.append(event, None);
         self.tell(event);
     }

@@ -26,6 +26,7 @@ pub(super) fn load(db: &Connection, run: &RunId, tree: &TreeId) -> Result<Option
     let Some(body) = body(db, run, tree)? else { return Ok(None) };
     let unreadable = || QueryError::Unreadable(format!("tree {tree}"));
     let patch: TreePatch = serde_json::from_str(&body).map_err(|_serde| unreadable())?;
+    // A row is only as good as its name: a patch under another tree's name would be built on.
     if patch.tree != *tree {
         return Err(unreadable());
     }
@@ -53,6 +54,7 @@ pub(super) fn fault(
     // A commit has contents of its own.
     let is_whole = patch.as_ref().is_some_and(|patch| matches!(patch.over, Over::Tree { .. }));
     for name in patch.iter().flat_map(named) {
+        // Over a commit some contents are the commit's own and stand nowhere here. One that does stand here has to be right.
         if !matches!(content(db, run, name), Ok(Some(_))) && (is_whole || has(db, run, name)?) {
             return Ok(Some(("tree_contents", format!("content {name} is not what was written"))));
         }
@@ -88,6 +90,7 @@ fn content(db: &Connection, run: &RunId, name: &str) -> Result<Option<Vec<u8>>, 
         .optional()?;
     let Some(packed) = packed else { return Ok(None) };
     let mut bytes = Vec::new();
+    // One byte more than is allowed: a bomb is cut there, and its digest is wrong then.
     let read = ZlibDecoder::new(packed.as_slice()).take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
     let found: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     if read.is_err() || found != name {

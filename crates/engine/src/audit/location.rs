@@ -48,6 +48,7 @@ pub fn locate(configured: &Path, checkout: &Path, state_home: &Path) -> Location
     let named = files::lexical(&checkout.join(configured));
     let root = files::settled(checkout);
     let real = files::settled(&named);
+    // By name and through links, as either way a program in the checkout could write there.
     let relative = [(&named, files::lexical(checkout)), (&named, root.clone()), (&real, root.clone())]
         .into_iter()
         .find_map(|(path, base)| path.strip_prefix(base).ok().map(Path::to_owned));
@@ -59,6 +60,7 @@ pub fn locate(configured: &Path, checkout: &Path, state_home: &Path) -> Location
             refuge: None,
         },
         _ => {
+            // A log in the state home would have its second place on the same disk.
             let refuge = (!real.starts_with(state_home)).then(|| place_of(&real, state_home));
             Location { shown: configured.to_owned(), live: real, published: None, refuge }
         }

@@ -54,6 +54,7 @@ pub(super) fn take(path: &Path) -> io::Result<Option<Held>> {
     for _ in 0..TRIES {
         let file = open(path)?;
         match file.try_lock() {
+            // Locked, and still the file at that path: another one would lock nobody out.
             Ok(()) if files::is_at(&file, path) => return Ok(Some(Held { path: path.to_owned(), file })),
             // Its last holder removed the file in between.
             Ok(()) => {}
@@ -66,7 +67,9 @@ pub(super) fn take(path: &Path) -> io::Result<Option<Held>> {
 
 /// Whether a process holds the lock.
 pub(super) fn is_held(path: &Path) -> bool {
+    // Never made by a look: its being there is what says that somebody may hold it.
     let Ok(file) = File::open(path) else { return false };
+    // Shared, so that two that look do not take each other for the holder.
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
@@ -82,5 +85,6 @@ pub(super) fn wait_for(path: &Path) -> io::Result<File> {
 }
 
 fn open(path: &Path) -> io::Result<File> {
+    // To append never empties: another one may have written its name into it.
     OpenOptions::new().read(true).append(true).create(true).open(path)
 }

@@ -96,6 +96,7 @@ impl Store {
             }
         };
         let at = Timestamp(holder.acquired_at.clone());
+        // Only with the lock in hand: the orders of a living process are not ours to put away.
         self.in_backlogs(|db| {
             let text = "UPDATE backlog_orders SET answered_at = ?1, obeyed = 0, answer = 'the process that it was given to is gone'
                 WHERE answered_at IS NULL";
@@ -110,6 +111,7 @@ impl Store {
     /// When the lock file cannot be read.
     pub fn backlog_holder(&self) -> Result<Option<Holder>, AuditError> {
         let Some(path) = self.live_path().map(|live| lock::beside(&live, ".backlog.lock")) else { return Ok(None) };
+        // The lock tells, not the file: after a kill the file stays with the name of a process that is gone.
         if !lock::is_held(&path) {
             return Ok(None);
         }
@@ -117,6 +119,7 @@ impl Store {
         let read = std::fs::File::open(&path).and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text));
         match read {
             // It has just begun, and has not said yet who it is.
+            // Also where a newer version has written it in another form.
             Ok(_) => Ok(Some(serde_json::from_str(&text).unwrap_or_else(|_error| Holder::unknown()))),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(explain_io(&path, &error)),

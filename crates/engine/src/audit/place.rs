@@ -41,11 +41,13 @@ pub(super) fn prepare(location: &Location) -> Result<(Option<File>, Vec<String>)
     let open =
         || File::options().read(true).append(true).create(true).open(lock::beside(live, ".lock")).map_err(failed);
     let mut presence = open()?;
+    // Held alone while the two are weighed, so that no other process writes into a log that is moved away.
     let company = match presence.try_lock() {
         Ok(()) => Company::Alone,
         Err(TryLockError::WouldBlock) => Company::Others,
         Err(TryLockError::Error(error)) => return Err(failed(error)),
     };
+    // With others at work the live file is the truth, and is not touched.
     if company == Company::Alone {
         reconcile(live, place, &mut warnings)?;
         // The lock is given up by closing the file: Wine takes the other way for an error.
@@ -71,12 +73,14 @@ fn reconcile(live: &Path, place: &Published, warnings: &mut Vec<String>) -> Resu
     }
     match (live.exists(), state) {
         (false, CopyState::NeverMade | CopyState::Deleted) | (true, CopyState::Ours | CopyState::NeverMade) => {}
+        // The live file alone is gone: the stamp beside it still knows the copy.
         (false, CopyState::Ours) => {
             fetch(place, &incoming)?;
             std::fs::rename(&incoming, live).map_err(failed)?;
         }
         (false, CopyState::Other) => {
             fetch(place, &incoming)?;
+            // Before it takes its place: after a kill in between, runs that are not ours would count as ours.
             disown(&incoming, live)?;
             std::fs::rename(&incoming, live).map_err(failed)?;
         }
@@ -99,6 +103,7 @@ fn reconcile(live: &Path, place: &Published, warnings: &mut Vec<String>) -> Resu
                     aside.display()
                 ));
             }
+            // An older copy, as a backup brings one back: the live log has all of it.
             Ok(false) => drop(std::fs::remove_file(&incoming)),
             Err(error) => {
                 drop(std::fs::remove_file(&incoming));
@@ -113,6 +118,7 @@ fn reconcile(live: &Path, place: &Published, warnings: &mut Vec<String>) -> Resu
 fn disown(incoming: &Path, live: &Path) -> Result<(), AuditError> {
     let mut runs = taken_in(live).map_err(|error| explain_io(live, &error))?;
     runs.extend(ids(incoming)?);
+    // An id from a stranger may hold a line break. Escaped, each is one line.
     let lines: String = runs.iter().map(|run| format!("{}\n", run.escape_default())).collect();
     std::fs::write(taken_path(live), lines).map_err(|error| explain_io(live, &error))
 }
@@ -133,6 +139,7 @@ fn taken_path(live: &Path) -> PathBuf {
 /// Whether a run in the live log has neither ended nor is under way. A log that cannot be read holds none.
 fn holds_unfinished(live: &Path) -> bool {
     let Ok(db) = connect(live) else { return false };
+    // Nobody else can hold a run here, since we hold the log alone.
     query::list(&db, |_nobody| false).is_ok_and(|runs| runs.iter().any(|run| run.status == RunStatus::Interrupted))
 }
 

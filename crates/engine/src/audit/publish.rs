@@ -33,6 +33,7 @@ const OUR_FOLDER: &str = ".upshift";
 pub(super) fn publish(db: &Connection, live: &Path, place: &Published, sync: Sync) -> Result<(), AuditError> {
     let copy = lock::beside(live, ".copy");
     let shown = place.path();
+    // Two processes would write the same intermediate file.
     let _alone = lock::wait_for(&lock::beside(live, ".copy.lock")).map_err(|error| explain_io(live, &error))?;
     let result = back_up(db, &copy)
         .map_err(|error| explain(live, &error))
@@ -46,8 +47,10 @@ pub(super) fn publish(db: &Connection, live: &Path, place: &Published, sync: Syn
 fn back_up(db: &Connection, copy: &Path) -> rusqlite::Result<()> {
     drop(std::fs::remove_file(copy));
     let mut target = Connection::open(copy)?;
+    // A copy that a power cut spoils is made anew, so that nothing need wait for the disk here.
     target.pragma_update(None, "synchronous", "OFF")?;
     run_backup(db, &mut target)?;
+    // A file in WAL mode cannot be read where nothing can be written beside it.
     target.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
     target.close().map_err(|(_, error)| error)
 }
@@ -65,6 +68,7 @@ fn put(copy: &Path, place: &Published, sync: Sync) -> io::Result<String> {
     temporary.push(".tmp");
     // Left by a kill in the middle.
     folder.remove_file(&temporary).ok();
+    // New or not at all, so that a link which somebody put there is not written through.
     let mut target = folder.create(&temporary, READABLE)?;
     let written = io::copy(&mut File::open(copy)?, &mut target)
         .and_then(|_| if sync == Sync::Now { target.sync_data() } else { Ok(()) })
@@ -73,6 +77,7 @@ fn put(copy: &Path, place: &Published, sync: Sync) -> io::Result<String> {
         folder.remove_file(&temporary).ok();
         return Err(error);
     }
+    // Of the handle, since by its name somebody else's may be there already.
     Ok(files::stamp(&target.metadata()?))
 }
 
@@ -98,6 +103,7 @@ fn open_folder(place: &Published, missing: Missing) -> io::Result<(Folder, OsStr
             }
         }
         folder = folder.folder(part)?;
+        // Once at the outermost folder of ours. All below it is ignored with it.
         if missing == Missing::Make && !ignored && (made || part == OUR_FOLDER) {
             ignore(&folder)?;
             ignored = true;
@@ -155,6 +161,7 @@ pub(super) fn fetch(place: &Published, to: &Path) -> Result<(), AuditError> {
     let shown = place.path();
     let io_failed = |error: io::Error| explain_io(&shown, &error);
     let sql_failed = |error: rusqlite::Error| explain(&shown, &error);
+    // One that an earlier try left would be folded into the wrong database.
     let wal = lock::beside(to, "-wal");
     drop(std::fs::remove_file(&wal));
     io::copy(&mut open_copy(place).map_err(io_failed)?, &mut File::create(to).map_err(io_failed)?)
@@ -167,6 +174,7 @@ pub(super) fn fetch(place: &Published, to: &Path) -> Result<(), AuditError> {
             .map_err(io_failed)?;
     }
     let db = Connection::open_with_flags(to, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(sql_failed)?;
+    // Before anything is asked of it, as it may be a stranger's.
     super::schema::harden(&db).map_err(sql_failed)?;
     super::schema::check_owner(&db, &shown)?;
     let check: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(sql_failed)?;
@@ -187,6 +195,7 @@ pub(super) fn set_aside(live: &Path) -> io::Result<PathBuf> {
         }
         number += 1;
     };
+    // Before the database itself: a WAL that stays behind would be replayed into the next one of that name.
     for suffix in ["-wal", "-shm", ".spool.jsonl"] {
         match std::fs::rename(lock::beside(live, suffix), lock::beside(&aside, suffix)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

@@ -81,6 +81,7 @@ pub(super) fn load(db: &Connection, run: &RunId, alive: impl Fn(&RunId) -> bool)
 }
 
 fn status(ours: Option<&str>, seed_outcome: &str, outcome: Option<Outcome>, alive: impl FnOnce() -> bool) -> RunStatus {
+    // Rows that the older program wrote have no state of ours, and say it in their own word.
     let unfinished = ours.map_or(seed_outcome == "in_progress", |outcome| outcome == RUNNING);
     match (unfinished, unfinished && alive()) {
         (true, true) => RunStatus::Running,
@@ -112,6 +113,7 @@ pub(super) fn list(db: &Connection, alive: impl Fn(&RunId) -> bool) -> Result<Ve
         let seed_outcome: String = row.get(4)?;
         let ours: Option<String> = row.get(5)?;
         let finished: Option<String> = row.get(6)?;
+        // A run that was taken up again has several ends: the query brings the last.
         let outcome = finished.and_then(|body| serde_json::from_str::<Event>(&body).ok());
         let outcome = outcome.and_then(|event| last_outcome(&[event]));
         let status = status(ours.as_deref(), &seed_outcome, outcome, || alive(&run_id));
@@ -139,12 +141,14 @@ pub(super) fn with_prefix(db: &Connection, prefix: &str) -> Result<Vec<RunId>, Q
         "SELECT run_id FROM run_metadata WHERE lower(substr(run_id, 1, length(?1))) = ?1 ORDER BY started_at DESC, rowid DESC",
     )?;
     let found: Vec<RunId> = query.query_map([&prefix], |row| row.get(0).map(RunId))?.collect::<Result<_, _>>()?;
+    // An id may be the beginning of another one, and could not be named else.
     let exact = found.iter().find(|run| run.0.eq_ignore_ascii_case(&prefix)).cloned();
     Ok(exact.map_or(found, |run| vec![run]))
 }
 
 /// The run that began last. One of this log's own comes before those that were joined from others, whatever time they name.
 pub(super) fn latest(db: &Connection) -> Result<Option<RunId>, QueryError> {
+    // `false` sorts before `true`, so that the joined runs come last.
     let own = if has_segments(db)? { "run_id IN (SELECT run_id FROM segments), " } else { "" };
     let run = db
         .prepare_cached(&format!("SELECT run_id FROM run_metadata ORDER BY {own}started_at DESC, rowid DESC LIMIT 1"))?
@@ -162,6 +166,7 @@ pub(super) fn kept_reports(db: &Connection, key: &str) -> Result<Vec<(RunId, Kep
     let mut kept = Vec::new();
     for row in rows {
         let (run, body) = row?;
+        // One of a newer version that cannot be read is as none: the report is made again.
         if let Ok(Event::ReportKept(report)) = serde_json::from_str(&body) {
             kept.push((run, report));
         }

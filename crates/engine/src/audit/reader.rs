@@ -55,6 +55,7 @@ impl Reader {
         // A process that was killed has left what its copy in the checkout lacks.
         let is_behind = || location.published.is_some() && !is_empty(&lock::beside(&location.live, "-wal"));
         let may_write = copy.is_none() && path == location.live;
+        // Only into a log of the newest schema, since a reader migrates nothing.
         if may_write && (!spool.is_empty() || is_behind()) && schema::version(&db).map_err(failed)? == schema::newest()
         {
             // Whatever is in the way: what waits is shown all the same.
@@ -65,6 +66,7 @@ impl Reader {
             publish::run_backup(&db, &mut memory).map_err(failed)?;
             schema::harden(&memory).map_err(failed)?;
             schema::migrate(&mut memory, &path)?;
+            // Without a lock: a process that drains it meanwhile does no harm, as a batch may be applied twice.
             for batch in spool.peek() {
                 rows::apply(&memory, &batch).map_err(failed)?;
             }
@@ -261,6 +263,7 @@ impl Store {
     pub fn kept_report(&self, key: &str, own: &RunId) -> Result<Option<KeptReport>, AuditError> {
         for (run, report) in self.asked("", query::kept_reports(&self.db, key))? {
             let is_joined = self.asked(&run.0, query::is_joined(&self.db, &run))?;
+            // The chain is walked last, as it costs reading the whole run.
             if run != *own && !is_joined && self.is_ours(&run) && verify::verify(&self.db, self.path(), &run).is_ok() {
                 return Ok(Some(KeptReport { from: Some(report.from.unwrap_or(run)), ..report }));
             }
@@ -283,10 +286,12 @@ fn drain(location: &Location, spool: &Spool) -> Result<(), AuditError> {
     let failed = |error: rusqlite::Error| explain(&location.live, &error);
     let mut db = Connection::open_with_flags(&location.live, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(failed)?;
     schema::harden(&db).map_err(failed)?;
+    // A person waits for the report, and another process may hold the lock for long.
     db.busy_timeout(DRAIN_TIMEOUT).map_err(failed)?;
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
     let replayed = replay(&transaction, Some(spool), &[]).map_err(failed)?;
     transaction.commit().map_err(failed)?;
+    // After the commit: in the other order a kill would lose what waited.
     replayed.clear().map_err(|error| explain_io(&location.live, &error))?;
     match &location.published {
         Some(place) if place::is_published(location) => publish::publish(&db, &location.live, place, Sync::Later),
@@ -301,7 +306,9 @@ fn connect(path: &Path) -> Result<(Connection, Option<TempDir>), AuditError> {
         let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         db.busy_timeout(BUSY_TIMEOUT)?;
         schema::harden(&db)?;
+        // Opened for writing all the same, as WAL needs it even to read.
         db.pragma_update(None, "query_only", "ON")?;
+        // SQLite opens the file only when it is asked for something.
         db.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(db)
     };
@@ -315,6 +322,7 @@ fn connect(path: &Path) -> Result<(Connection, Option<TempDir>), AuditError> {
     let folder = tempfile::tempdir().map_err(|error| explain_io(path, &error))?;
     let copy = folder.path().join("audit.db");
     std::fs::copy(path, &copy).map_err(|error| explain_io(path, &error))?;
+    // The newest writes may stand there alone.
     let wal = lock::beside(path, "-wal");
     if wal.exists() {
         std::fs::copy(&wal, lock::beside(&copy, "-wal")).map_err(|error| explain_io(path, &error))?;

@@ -19,6 +19,7 @@ impl Remembered {
     pub(super) fn add(&mut self, run: &RunId, row: &SnapshotRow) {
         self.bytes = self.bytes.saturating_add(row.body.len());
         self.rows.push_back((run.clone(), row.clone()));
+        // The oldest goes, as a page shows what is newest.
         while self.bytes > MAX_REMEMBERED_BYTES
             && let Some((_, oldest)) = self.rows.pop_front()
         {

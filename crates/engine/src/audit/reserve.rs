@@ -38,6 +38,7 @@ impl Reserve {
 }
 
 fn room(folder: &Path, bytes: usize) -> io::Result<File> {
+    // Without a name, so that a kill leaves nothing behind.
     let mut file = tempfile::tempfile_in(folder)?;
     // Written out: a file that only says how long it is takes no room.
     file.write_all(&vec![0; bytes])?;

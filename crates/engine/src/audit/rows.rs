@@ -36,6 +36,7 @@ pub(super) fn apply(db: &Connection, batch: &Batch) -> rusqlite::Result<()> {
     for link in &batch.links {
         any_new |= apply_link(db, &batch.run_id, link)?;
     }
+    // A batch that is replayed must not put an old state over a newer one.
     if let (true, Some(state)) = (any_new, &batch.state) {
         db.prepare_cached("UPDATE run_state SET state = ?2, version = ?3 WHERE run_id = ?1")?.execute(params![
             batch.run_id.0,
@@ -59,6 +60,7 @@ fn apply_link(db: &Connection, run_id: &RunId, link: &Link) -> rusqlite::Result<
     let event = serde_json::from_str::<Event>(&link.body).ok();
     let Heading { event: kind, recorded_at } = heading_of(&link.body);
     let inserted = db
+        // The place in the chain is unique, so that a link which is there already is left alone with its rows.
         .prepare_cached(
             "INSERT OR IGNORE INTO events (run_id, seq, kind, body, attached, hash, recorded_at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -71,6 +73,7 @@ fn apply_link(db: &Connection, run_id: &RunId, link: &Link) -> rusqlite::Result<
         derive(db, run_id, &event, link)?;
     }
     db.prepare_cached(
+        // Never backwards: a replay may bring an older link.
         "UPDATE run_state SET chain_head = ?2, chain_length = ?3 WHERE run_id = ?1 AND chain_length < ?3",
     )?
     .execute(params![run_id.0, link.hash, int(link.seq)])?;
@@ -294,6 +297,7 @@ fn insert_receipt(
 }
 
 fn settle(db: &Connection, run_id: &RunId, receipt: &Receipt) -> rusqlite::Result<()> {
+    // Once settled stays settled, whatever is replayed.
     let settle = "UPDATE reservations SET settled_micro_usd = ?2 WHERE call_id = ?1 AND settled_micro_usd IS NULL";
     if db.prepare_cached(settle)?.execute(params![receipt.call_id, int(receipt.charge().total().0)])? == 0 {
         // A call that nobody reserved counts all the same.
@@ -314,6 +318,7 @@ fn finish(db: &Connection, run_id: &RunId, finished: &RunFinished) -> rusqlite::
         Some((tier_index, iteration)) => (tier_name(db, run_id, tier_index)?, Some(iteration)),
         None => (None, None),
     };
+    // A parked run goes on later, and has not ended.
     let completed = (*outcome != Outcome::Parked).then_some(finished.finished_at.0.as_str());
     db.prepare_cached(
         "UPDATE run_metadata SET completed_at = ?2, outcome = ?3, resolved_tier_name = ?4, resolved_iteration = ?5

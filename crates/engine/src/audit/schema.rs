@@ -84,6 +84,7 @@ const STATEMENTS: usize = 64;
 /// Opens the file for writing, creates it if need be, and migrates it.
 pub(super) fn open(path: &Path, busy_timeout: Duration) -> Result<Connection, AuditError> {
     let failed = |error: rusqlite::Error| explain(path, &error);
+    // No mutex, as only one thread has the connection at a time.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut db = Connection::open_with_flags(path, flags).map_err(failed)?;
     db.busy_timeout(busy_timeout).map_err(failed)?;
@@ -121,6 +122,7 @@ pub(super) fn harden(db: &Connection) -> rusqlite::Result<()> {
 fn use_wal(db: &Connection) -> rusqlite::Result<()> {
     let mut tries = 0;
     loop {
+        // Asked first: to set it takes a lock that another process may hold.
         let mode = db.pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0));
         if mode.is_ok_and(|mode| mode == "wal") {
             return Ok(());
@@ -199,6 +201,7 @@ pub(super) fn migrate(db: &mut Connection, path: &Path) -> Result<(), AuditError
         if version(db).map_err(failed)? > from {
             continue;
         }
+        // Immediate, so that two processes wait for each other here, and not in the middle.
         let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
         // Another process may have been first.
         if version(&transaction).map_err(failed)? == from {
@@ -212,6 +215,7 @@ pub(super) fn migrate(db: &mut Connection, path: &Path) -> Result<(), AuditError
 
 /// Makes all of an empty file: with each column that is added to a table SQLite reads all tables anew.
 fn make_whole(db: &mut Connection) -> rusqlite::Result<()> {
+    // Without a lock first: nearly every file has its tables already.
     if version(db)? != 0 {
         return Ok(());
     }

@@ -14,6 +14,7 @@ pub(super) fn value(redactor: &Redactor, value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(|item| self::value(redactor, item)),
         Value::Object(fields) => {
             let taken = std::mem::take(fields);
+            // Keys too, as a model chooses those of its arguments.
             for (mut key, mut field) in taken {
                 string(redactor, &mut key);
                 self::value(redactor, &mut field);
@@ -57,6 +58,7 @@ pub(super) fn event<'e>(redactor: &Redactor, event: &'e Event) -> Option<(String
     let original = serde_json::to_value(event).ok()?;
     let mut masked = original.clone();
     value(redactor, &mut masked);
+    // It must read back, or a log with a masked word of ours could never be loaded again.
     if let Some(read) = read(&masked) {
         return Some((masked.to_string(), Cow::Owned(read)));
     }
@@ -65,6 +67,7 @@ pub(super) fn event<'e>(redactor: &Redactor, event: &'e Event) -> Option<(String
     for (pointer, word) in &words {
         set(&mut masked, pointer, word);
     }
+    // One by one, so that only the words stay which the event cannot be read without.
     for (pointer, word) in &words {
         set(&mut masked, pointer, &redactor.redact(word));
         if read(&masked).is_none() {
@@ -105,6 +108,7 @@ fn changed_words(original: &Value, masked: &Value, at: &mut String, into: &mut V
             for (key, before) in before {
                 let Some(after) = after.get(key) else { continue };
                 at.push('/');
+                // As JSON Pointer spells them (RFC 6901), `~` first.
                 at.push_str(&key.replace('~', "~0").replace('/', "~1"));
                 changed_words(before, after, at, into);
                 at.truncate(depth);

@@ -95,8 +95,10 @@ impl Store {
         if !is_id(run) {
             return refused("its id is none that this program gives".to_owned());
         }
+        // Before anything is written: a broken chain is worth nothing here either.
         let verified = match reader.verify(run) {
             Ok(verified) => verified,
+            // Without the advice on the next line, which is about a log of one's own.
             Err(VerifyError::Log(error)) => return refused(first_line(&error.to_string())),
             Err(other) => return refused(other.to_string()),
         };
@@ -112,6 +114,7 @@ impl Store {
         let log = self.redacted(log);
         let redactor = self.redactor();
         let (transaction, replayed) = self.transaction(Sync::Later).map_err(failed)?;
+        // Taken anew as a whole where it has grown: its rows follow from the chain, and are cheaper copied than compared.
         let copied = forget(&transaction, run).and_then(|()| copy(&reader.db, &transaction, run, &redactor));
         // A transaction that is dropped leaves nothing behind.
         match copied {
@@ -144,9 +147,11 @@ impl Store {
             return Ok(Meeting::Known);
         }
         let place = |db: &Connection, hash: &str| query::place_of_link(db, run, hash);
+        // We have more of it, and theirs is a beginning of ours.
         if length > int(theirs.links) && place(&self.db, &theirs.head)?.is_some() {
             return Ok(Meeting::Known);
         }
+        // Only a joined run may grow this way. A run of our own that goes on elsewhere is another's claim.
         let is_segment = self.db.prepare("SELECT 1 FROM segments WHERE run_id = ?1")?.exists([&run.0])?;
         let is_beginning = place(&reader.db, &head)?.is_some();
         Ok(match (is_beginning, is_segment) {
@@ -215,6 +220,7 @@ fn copy(from: &Connection, to: &Connection, run: &RunId, redactor: &Redactor) ->
         let own = if table == "reservations" { " AND (scope = ?2 OR scope LIKE ?3)" } else { " AND ?2 <> ?3" };
         let scopes = (Scope::Run(run.clone()).to_string(), format!("tier:{run}:%"));
         let mut query =
+            // In the order in which they were written, on which the walk of the chain relies.
             from.prepare_cached(&format!("SELECT {columns} FROM {table} WHERE run_id = ?1{own} ORDER BY rowid"))?;
         let places = (1..=width).map(|place| format!("?{place}")).collect::<Vec<_>>().join(", ");
         let mut insert = to.prepare_cached(&format!("INSERT INTO {table} ({columns}) VALUES ({places})"))?;
@@ -222,6 +228,7 @@ fn copy(from: &Connection, to: &Connection, run: &RunId, redactor: &Redactor) ->
         while let Some(row) = rows.next()? {
             for column in 0..width {
                 let value = row.get_ref(column)?;
+                // Not masked but refused, as a masked row would no longer fit its chain.
                 if let ValueRef::Text(text) = value
                     && holds_secret(text, redactor)
                 {
@@ -242,6 +249,7 @@ fn holds_secret(text: &[u8], redactor: &Redactor) -> bool {
 
 /// Whether an id stands for itself alone in a pattern, a file's name and a message.
 fn is_id(run: &RunId) -> bool {
+    // No `%`, `_`, `/` or blank: the id stands in a LIKE pattern and in names of files.
     let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
     (1..=MOST_OF_ID).contains(&run.0.len()) && run.0.chars().all(plain)
 }

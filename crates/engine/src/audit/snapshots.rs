@@ -52,6 +52,7 @@ impl Store {
         let Some(chain) = self.chain() else { return };
         let mut body = scrub::document(&self.redactor, snapshot.body);
         if body.len() > MAX_SNAPSHOT_BYTES {
+            // Half of it, since escapes may double the text when it becomes a JSON string.
             let beginning = body.get(..body.floor_char_boundary(MAX_SNAPSHOT_BYTES / 2)).unwrap_or_default();
             body = serde_json::json!({ "cut_from_bytes": body.len(), "beginning": beginning }).to_string();
         }
@@ -70,6 +71,7 @@ impl Store {
             spooled.iter().chain(&self.held_back).filter_map(|batch| Some((&batch.run_id, batch.snapshot.as_ref()?)));
         let remembered = self.remembered.rows();
         let rows = waiting.chain(remembered).filter(|(of, _)| *of == run);
+        // Later ones replace earlier ones: first those that wait, then those in memory, which are the newest.
         let at_hand = rows.map(|(_, row)| ((row.kind.clone(), row.session_id.clone()), row.body.clone())).collect();
         Kept { store: self, run: run.clone(), at_hand }
     }

@@ -41,6 +41,7 @@ impl Spool {
             serde_json::to_writer(&mut lines, batch)?;
             lines.push(b'\n');
         }
+        // Never before a place that has something, or the order would be lost at the replay.
         let last_used = self.places.iter().rposition(|place| !is_empty(place)).unwrap_or(0);
         let mut failed = None;
         for place in self.places.iter().skip(last_used) {
@@ -71,6 +72,7 @@ impl Spool {
         }
         let mut content = Content { files: Vec::new(), batches: Vec::new(), unreadable: 0 };
         for place in self.places.iter().filter(|place| !is_empty(place)) {
+            // Kept locked until the replay is committed: a line that is added meanwhile would be removed unread.
             let mut file = lock::wait_for(place)?;
             let mut text = Vec::new();
             file.read_to_end(&mut text)?;
@@ -87,6 +89,7 @@ impl Content {
     /// Empties the spool: all of it is committed.
     pub(super) fn clear(self) -> io::Result<()> {
         for (path, file) in self.files {
+            // Emptied first: where it cannot be removed, an empty one is as none.
             file.set_len(0)?;
             std::fs::remove_file(&path)?;
         }

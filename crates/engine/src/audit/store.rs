@@ -122,6 +122,7 @@ pub(super) fn recorded(tree: &RecordedTree) -> Event {
 
 /// An event's JSON with the time of its recording.
 fn dated(mut body: String, at: &Timestamp) -> String {
+    // Into the finished text, as the time is no part of the event and must not be masked.
     if body.ends_with('}') {
         body.pop();
         body.push_str(&format!(",\"recorded_at\":\"{at}\"}}"));
@@ -148,9 +149,11 @@ impl Store {
         let mut store = Self::over(db, redactor, settings.clone(), presence);
         store.spool = Some(Spool::of(location));
         store.location = Some(location.clone());
+        // Asked after `prepare`, which may just have taken in a stranger's copy.
         let taken = place::taken_in(&location.live).map_err(|error| explain_io(&location.live, &error))?;
         store.theirs.taken = taken;
         store.warnings = warnings;
+        // With no batch of its own: it replays what waited.
         store.commit(None, Sync::Later).map_err(|error| explain(&location.live, &error))?;
         if !place::is_published(location) {
             store.try_publish(Sync::Later)?;
@@ -220,6 +223,7 @@ impl Store {
     /// has begun.
     pub fn begin_run(&mut self, started: &RunStarted, pid: u32, state: &str) -> Result<Event, AuditError> {
         let invocation = Event::InvocationStarted { invocation: 1, pid };
+        // Before the first row, so that no reader ever sees the run as interrupted.
         let lock = self.lock_run(&started.run_id)?;
         let at = started.started_at.clone();
         let events =
@@ -236,11 +240,13 @@ impl Store {
     pub fn continue_run(&mut self, run: &RunId, pid: u32, at: &Timestamp) -> Result<Event, AuditError> {
         if self.chain().is_some_and(|chain| chain.run_id == *run) {
             // Our own, parked and taken up again.
+            // It gives up the lock, which would keep us out as it keeps others.
             self.current = None;
         }
         let lock = self.lock_run(run)?;
         let chain = self.asked(&run.0, query::chain(&self.db, run))?;
         let invocations = self.load_run(run)?.invocations;
+        // Before anything is reserved: the database may be gone when the caps are asked about.
         self.recall(run).map_err(|error| explain(self.path(), &error))?;
         let invocation = Event::InvocationStarted { invocation: invocations + 1, pid };
         self.begin(chain, lock, vec![(invocation.clone(), Extra::Invocation { at: at.clone() })], None)?;
@@ -264,12 +270,15 @@ impl Store {
             let extra = batch.state.as_deref().filter(|_| begins).map_or(extra, vouching);
             self.link(&mut chain, &mut batch, &event, extra);
         }
+        // The one write that must not be spooled: a run that no log knows must not cost anything.
         self.commit(Some(&batch), Sync::Now).map_err(|error| explain(self.path(), &error))?;
         self.current = Some(Current { chain, _lock: lock });
+        // Only for a run, and only after its start is on disk: room for the end may be the last there is.
         if let Some(folder) = self.location.as_ref().and_then(|location| location.live.parent()) {
             self.reserve = Reserve::on_the_disk_of(folder);
         }
         self.publish(Sync::Later);
+        // After the start, as they are links behind it.
         let early = std::mem::take(&mut self.early);
         self.append_all(&early, None);
         Ok(())
@@ -311,6 +320,7 @@ impl Store {
         for event in events {
             let recorded_elsewhere =
                 matches!(event, Event::RunStarted(_) | Event::InvocationStarted { .. } | Event::CallReserved { .. });
+            // A caller may tell again of a call that `settle` has recorded with its reply.
             let is_new = if let Event::CallSettled(receipt) = event { self.settles(receipt).is_some() } else { true };
             if is_new && !recorded_elsewhere {
                 told.push(event);
@@ -320,6 +330,7 @@ impl Store {
         batch.state = state.map(|state| scrub::document(&self.redactor, state));
         // A receipt's link vouches for its reply already.
         let vouches = |event: &&&Event| !matches!(event, Event::CallSettled(_));
+        // Each state needs a link that vouches for it.
         if batch.state.is_some() && told.last().filter(vouches).is_none() {
             told.push(&Event::StateSaved);
         }
@@ -328,6 +339,7 @@ impl Store {
         trees.iter().for_each(|tree| self.link_tree(&mut chain, &mut batch, tree));
         before.iter().for_each(|event| self.link(&mut chain, &mut batch, event, Extra::None));
         let extra = batch.state.as_deref().map_or(Extra::None, vouching);
+        // The last link vouches for the state, which is that after all of them.
         self.link(&mut chain, &mut batch, last, extra);
         self.write(chain, batch, if milestone { Sync::Now } else { Sync::Later });
         if milestone {
@@ -405,6 +417,7 @@ impl Store {
     /// Settling the same call again changes nothing.
     pub fn settle(&mut self, receipt: &Receipt, reply: Option<&Reply>) {
         let Some(mut chain) = self.chain() else { return };
+        // Twice would bill twice: a retry after a doubtful write comes here again.
         let Some(scopes) = self.settles(receipt) else { return };
         let reply = reply
             .and_then(|reply| serde_json::to_string(reply).ok())
@@ -421,6 +434,7 @@ impl Store {
     /// Notes that a call is being settled. Returns the scopes that it was reserved for, or `None` if it was settled before.
     fn settles(&mut self, receipt: &Receipt) -> Option<Vec<String>> {
         let known = self.settled.contains_key(&receipt.call_id)
+            // An earlier process of the run may have settled it.
             || query::is_settled(&self.db, &receipt.call_id).unwrap_or(false);
         if known {
             return None;
@@ -458,6 +472,7 @@ impl Store {
             Err(error) => self.left_waiting(&error),
         }
         // Another process may be reading; then the WAL stays, and nothing is lost by it.
+        // The file alone is then the whole log, which is what people copy.
         drop(self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())));
         self.publish(Sync::Now);
         Standing { lacks: self.lacks(), warnings: self.take_warnings() }

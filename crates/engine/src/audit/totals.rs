@@ -33,6 +33,7 @@ impl Totals {
     pub(super) fn at_most(&self, scope: &str, read: Option<(MicroUsd, MicroUsd)>) -> Option<(MicroUsd, MicroUsd)> {
         let total = self.0.get(scope)?;
         let known = total.settled + total.open;
+        // The database has the calls of other processes, and not the own ones that it did not take.
         let said = read.map_or(0, |(settled, open)| (settled + open).0.saturating_add_signed(total.unsaved));
         let said = MicroUsd(said);
         Some((total.settled, total.open + said.saturating_sub(known)))
@@ -42,6 +43,7 @@ impl Totals {
     pub(super) fn note_unsaved(&mut self, scopes: &[String], (before, after): (MicroUsd, MicroUsd)) {
         let signed = |amount: MicroUsd| i64::try_from(amount.0).unwrap_or(i64::MAX);
         for scope in scopes {
+            // A scope of which nothing is known counts as spent, and needs no correction.
             let Some(total) = self.0.get_mut(scope) else { continue };
             total.unsaved = total.unsaved.saturating_add(signed(after).saturating_sub(signed(before)));
         }
@@ -70,6 +72,7 @@ impl Totals {
         let mut scopes = Vec::new();
         for (scope, total) in &mut self.0 {
             if let Some(reserved) = total.calls.remove(&receipt.call_id) {
+                // From set aside to spent in one step, so that no moment shows less than both.
                 total.open = total.open.saturating_sub(reserved);
                 total.settled += receipt.charge().total();
                 scopes.push(scope.clone());

@@ -28,6 +28,7 @@ impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Run(run) => write!(f, "run:{run}"),
+            // Runs are in the key, as each has a budget of its own. The last two are shared by runs on purpose.
             Self::Tier(run, index) => write!(f, "tier:{run}:{index}"),
             Self::Agent(run, name) => write!(f, "agent:{run}:{name}"),
             Self::PullRequest(name) => write!(f, "pr:{name}"),

@@ -84,6 +84,7 @@ fn walk(db: &Connection, run: &RunId) -> Result<Verified, Trouble> {
     let (Some(metadata), Some(state)) = (&metadata, &state) else {
         return Err(match (&metadata, &state) {
             (None, None) => Trouble::Query(QueryError::NoSuchRun),
+            // The older program wrote the run's row alone. With events the missing row was removed.
             (Some(_), None) if no_events(db, run)? => Trouble::Unchained,
             (Some(_), _) => broken("run_state", 0, "the run's row is gone").into(),
             (None, _) => broken("run_metadata", 0, "the run's row is gone").into(),
@@ -106,6 +107,7 @@ fn walk(db: &Connection, run: &RunId) -> Result<Verified, Trouble> {
         trees: kept_trees::names(db, run)?.into_iter().collect(),
     };
     let mut query =
+        // Read from the first link on: the hash of each depends on the one before.
         db.prepare("SELECT id, seq, kind, body, attached, hash FROM events WHERE run_id = ?1 ORDER BY seq")?;
     let mut rows = query.query([&run.0])?;
     while let Some(row) = rows.next()? {
@@ -144,10 +146,12 @@ struct EventRow {
 impl Walk<'_> {
     fn link(&mut self, row: &EventRow) -> Result<(), Trouble> {
         let expected = self.chain.length + 1;
+        // A removed link shows as a gap, also where its neighbours are whole.
         if row.seq != int(expected) {
             return Err(broken("events", row.rowid, format!("link {expected} is missing before it")).into());
         }
         let hash = link_hash(&self.chain.head, self.run, expected, &row.body, &row.attached);
+        // The kind is a column of its own for queries, which no hash covers.
         if hash != row.hash || heading_of(&row.body).event != row.kind {
             return Err(broken("events", row.rowid, format!("link {expected} is not what was written")).into());
         }
@@ -162,6 +166,7 @@ impl Walk<'_> {
     fn rows_of(&mut self, event: &Event, row: &EventRow) -> Result<(), Trouble> {
         match event {
             Event::RunStarted(started) => self.started = Some(started.clone()),
+            // A run that was taken up again has not ended, whatever stood before.
             Event::InvocationStarted { .. } => self.finished = None,
             Event::RunFinished(finished) => self.finished = Some(finished.clone()),
             Event::IterationFinished(attempt) => self.attempt(attempt)?,
@@ -171,6 +176,7 @@ impl Walk<'_> {
             Event::TreeRecorded { tree, withheld: None } => return self.tree(tree, &row.attached),
             _ => {}
         }
+        // Only the last one counts: a state replaces the one before.
         if !row.attached.is_empty() {
             let link = StateLink { seq: self.chain.length, hash: self.chain.head.clone() };
             self.state = Some((link, row.attached.clone()));
@@ -237,6 +243,7 @@ impl Walk<'_> {
         if let Some(tree) = self.trees.pop_first() {
             return Err(broken("trees", 0, format!("no event names tree {tree}")).into());
         }
+        // A cut tail leaves a chain that is whole in itself, and does not end where the run's row says.
         let head = [Value::Text(self.chain.head.clone()), Value::Integer(int(self.chain.length))];
         if state.values.get(..2) != Some(&head[..]) {
             let why = format!("the chain ends at link {}, but that is not its noted head", self.chain.length);
@@ -261,6 +268,7 @@ impl Walk<'_> {
             Some((tier_index, _)) => tier_name(db, self.run, tier_index)?,
             None => None,
         };
+        // A parked run may go on, and has no time of completion.
         let completed = self.finished.as_ref().filter(|finished| finished.outcome != Outcome::Parked);
         let expected = vec![
             text(&self.run.0),

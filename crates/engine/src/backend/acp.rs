@@ -22,6 +22,7 @@ pub(super) static AGENT: Agent = Agent {
     speaks: &[Spoken::Messages, Spoken::Chat, Spoken::Responses, Spoken::Generate],
     limits: &[],
     invoke,
+    // It is spoken to: `Talk` reads its lines.
     read: |_line, _out| {},
 };
 
@@ -212,6 +213,7 @@ impl Talk {
         let line = match line {
             Line::Text(line) => line,
             Line::TooLong(ends) => {
+                // Without an answer the agent would wait for ever.
                 let refusal =
                     id_of(ends).map(|id| say(&error(&id, BAD_REQUEST, "upshift reads no message of this length")));
                 return refusal.into_iter().chain(unknown("a line that is too long")).collect();
@@ -226,6 +228,7 @@ impl Talk {
                 None => unknown("session/update"),
             },
             (Some(method), None) => unknown(method),
+            // Only one request of ours is open at a time.
             (None, Some(id)) if id.as_u64() == Some(self.next) => self.answered(&message),
             (None, _) => unknown("an answer to nothing"),
         }
@@ -240,6 +243,7 @@ impl Talk {
             Stage::Hello => {
                 let methods = message.pointer("/result/authMethods").and_then(Value::as_array);
                 self.methods = methods.into_iter().flatten().filter_map(|method| some_text(method, "/id")).collect();
+                // Without a login first: most agents have one, or need none.
                 vec![self.open()]
             }
             Stage::Login => vec![self.open()],
@@ -278,6 +282,7 @@ impl Talk {
         let by_key = self.methods.iter().position(|method| method.contains("key") || method.contains("openai"));
         if let (true, Some(found)) = (wants_login, by_key) {
             let method = self.methods.swap_remove(found);
+            // Once: an agent that refuses this login, too, would be asked for ever.
             self.methods.clear();
             self.stage = Stage::Login;
             return vec![self.request("authenticate", &json!({ "methodId": method }))];
@@ -309,6 +314,7 @@ fn first_of(head: &str, name: &str) -> Option<Value> {
             b'{' | b'[' => depth += 1,
             b'}' | b']' => depth = depth.checked_sub(1)?,
             _ => {
+                // A string is read whole, since the braces within it are none of the object's.
                 let mut words = serde_json::Deserializer::from_str(found).into_iter::<String>();
                 let word = words.next()?.ok()?;
                 rest = found.get(words.byte_offset()..)?;
@@ -391,6 +397,7 @@ fn update(told: &Value) -> Vec<Turn> {
             let about = about.filter(|about| !about.is_empty()).unwrap_or_else(|| text(told, "/title").to_owned());
             let name = some_text(told, "/kind").unwrap_or_else(|| "tool".to_owned());
             let call = AgentEvent::ToolUse { id: id(), name, subject: about, by: None };
+            // A short call may begin and end in one update.
             std::iter::once(Turn::Heard(call)).chain(ended()).collect()
         }
         "tool_call_update" => ended().into_iter().collect(),

@@ -35,6 +35,7 @@ const NO_COMMANDS: &str = "WebSearch,WebFetch,Bash";
 const NO_WRITING_TOOLS: &str = "WebSearch,WebFetch,Edit,MultiEdit,Write,NotebookEdit,Bash";
 
 fn invoke(order: &Order<'_>) -> Invocation {
+    // Two lists: one runs without asking, the other never runs. Whatever is on neither has nobody to ask, and is refused.
     let (mode, tools, denied) = match (order.reads_only, order.is_confined) {
         (true, _) => ("default", READING_TOOLS, NO_WRITING_TOOLS),
         (false, true) => ("acceptEdits", TOOLS, NO_TOOLS),
@@ -49,7 +50,9 @@ fn invoke(order: &Order<'_>) -> Invocation {
         variables: vec![
             ("ANTHROPIC_BASE_URL", order.url.to_owned()),
             ("ANTHROPIC_API_KEY", order.token.to_owned()),
+            // Its side calls, for titles and the like, name this model.
             ("ANTHROPIC_DEFAULT_HAIKU_MODEL", order.side_model.to_owned()),
+            // Away from the logins and settings of the user's own.
             ("CLAUDE_CONFIG_DIR", order.home.join(".claude").display().to_string()),
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", on.clone()),
             ("DISABLE_AUTOUPDATER", on),
@@ -115,6 +118,7 @@ fn system(line: &Value, subtype: &str, out: &mut Vec<AgentEvent>) {
         "task_started" | "task_progress" => out.push(running(SubAgentState::Running)),
         "task_notification" => out.push(running(SubAgentState::of_word(text(task, "/status")))),
         "task_updated" => out.push(running(SubAgentState::of_word(text(task, "/patch/status")))),
+        // 529 is Anthropic's status for an overload, which passes as a limit does.
         "api_retry" if [429, 529].contains(&number(line, "/error_status")) => out.push(AgentEvent::RateLimit {
             retry_after_ms: line.get("retry_delay_ms").and_then(Value::as_u64),
             said: text(line, "/error").to_owned(),

@@ -49,6 +49,7 @@ fn read(line: &Value, out: &mut Vec<AgentEvent>) {
     match text(line, "/type") {
         "thread.started" => out.push(AgentEvent::Started { session: text(line, "/thread_id").to_owned() }),
         "turn.completed" => {
+            // Its counts leave its sub-agents out.
             let (input, output) = (number(line, "/usage/input_tokens"), number(line, "/usage/output_tokens"));
             out.push(AgentEvent::Usage(Tokens { input, output }));
             out.push(AgentEvent::End { ok: true });
@@ -68,6 +69,7 @@ fn item(line: &Value, begins: bool, out: &mut Vec<AgentEvent>) {
     let id = text(line, "/item/id").to_owned();
     let kind = text(line, "/item/type");
     match kind {
+        // An item is told when it begins and once more, whole, when it is completed.
         "agent_message" if !begins => {
             out.push(AgentEvent::Text { text: text(line, "/item/text").to_owned(), goes_on: false, by: None });
         }

@@ -55,6 +55,7 @@ fn read(line: &Value, out: &mut Vec<AgentEvent>) {
     let call = || text(line, "/data/toolCallId").to_owned();
     match text(line, "/type") {
         "session.start" => out.push(AgentEvent::Started { session: text(line, "/data/sessionId").to_owned() }),
+        // A message that only calls tools has no words.
         "assistant.message" if !text(line, "/data/content").is_empty() => {
             out.push(AgentEvent::Text { text: text(line, "/data/content").to_owned(), goes_on: false, by });
         }

@@ -112,6 +112,7 @@ impl SubAgentState {
         match word {
             "completed" | "success" | "done" => Self::Completed,
             "failed" | "error" | "errored" | "killed" | "cancelled" | "interrupted" | "not_found" => Self::Failed,
+            // A word that nobody knows tells of no end.
             _ => Self::Running,
         }
     }

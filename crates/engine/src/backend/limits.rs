@@ -52,6 +52,7 @@ pub fn limit_in(backend: Backend, stderr: &str, code: Option<i32>) -> Option<Lim
         let found = pattern.find(stderr)?;
         Some(found.range())
     })?;
+    // The words around it often say how long the limit lasts.
     let before: Vec<char> = stderr.get(..found.start)?.chars().rev().take(BEFORE).collect();
     let words = before.into_iter().rev().chain(stderr.get(found.clone())?.chars());
     let around: String = words.chain(stderr.get(found.end..)?.chars().take(BEHIND)).collect();

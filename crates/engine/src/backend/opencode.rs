@@ -49,6 +49,7 @@ pub(super) fn settings(order: &Order<'_>, (edits, commands): (&str, &str)) -> Va
 
 fn invoke(order: &Order<'_>) -> Invocation {
     let may = |yes| if yes { "allow" } else { "deny" };
+    // Commands only where our own sandbox holds them.
     let permissions = (may(!order.reads_only), may(!order.reads_only && order.is_confined));
     let on = "1".to_owned();
     Invocation {
@@ -76,6 +77,7 @@ fn read(line: &Value, out: &mut Vec<AgentEvent>) {
         "step_finish" => {
             let (input, output) = (number(line, "/part/tokens/input"), number(line, "/part/tokens/output"));
             out.push(AgentEvent::Usage(Tokens { input, output }));
+            // A step that ends in calls of tools is followed by another one.
             if text(line, "/part/reason") == "stop" {
                 out.push(AgentEvent::End { ok: true });
             }

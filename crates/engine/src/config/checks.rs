@@ -23,6 +23,7 @@ pub(super) fn with_task(
 ) -> Option<Picked<Vec<NamedCommand>>> {
     let Some(Picked { value: run, origin }) = picker.setting::<String>(Setting::AlsoRun) else { return commands };
     let mut all = commands.map(|picked| picked.value).unwrap_or_default();
+    // Two checks of one name would share a line in the verdict, and one could hide the other's failure.
     if all.iter().any(|command| command.name == TASK_CHECK) {
         let message = format!("{KEY} names a command `{TASK_CHECK}`, too");
         picker.fault(&origin, Setting::AlsoRun.flag(), &message, "Call that one by another name.");
@@ -43,6 +44,7 @@ pub(super) fn parted(
     for CheckSection { name, run } in value {
         let (Some(name), Some(run)) = (name, run) else { continue };
         let name = name.0;
+        // Failures are called `check: test`, so that a name with that sign in it could not be told from a test.
         if name.contains(OF) {
             picker.fault(
                 &origin,
@@ -61,6 +63,7 @@ pub(super) fn parted(
             others.push(NamedCommand { name, run });
         }
     }
+    // A flag or a key of its own beats the command in the list, whose `tests` was refused above.
     let command = command.or_else(|| own.map(|value| Picked { value, origin: origin.clone() }));
     (command, Some(Picked { value: others, origin }))
 }

@@ -72,11 +72,14 @@ impl Document {
 
     fn read_text(&mut self, text: &str) {
         match Node::parse(text) {
+            // An empty file is a configuration that says nothing.
             Ok(Node::Null) => {}
             Ok(node) => {
+                // The faults are noted, and values that could not be read count as absent.
                 self.file = ConfigFile::read(&Place::new(&node, "", &self.faults)).unwrap_or_default();
             }
             Err(why) => {
+                // YAML's own message about a tab names a token, which helps nobody.
                 let tabs = text.lines().any(|line| line.trim_start_matches(' ').starts_with('\t'));
                 let fix = if tabs {
                     "Indent with spaces: YAML allows no tabs."

@@ -38,9 +38,11 @@ pub fn elsewhere(saved: Plan, today: Plan, trust: Trust) -> Plan {
         objective,
         working_directory,
         test: _,
+        // Commands, tools and servers of a foreign log would be run here.
         agent: _,
         agents: _,
         safety: _,
+        // Destination and rights are checked apart. These two only say how far the run was to go.
         github: GithubPlan { push, wait_for, .. },
         audit: _,
         record: _,
@@ -54,10 +56,12 @@ pub fn elsewhere(saved: Plan, today: Plan, trust: Trust) -> Plan {
         uncapped: _,
     } = saved;
     let budget = match trust {
+        // A budget that a comment may have raised is kept, since our own comment vouches for its log.
         Trust::Ours => budget,
         Trust::Named => smaller(&budget, &today.budget),
     };
     let mut tiers = today.tiers;
+    // The ladder's text clamps the count, and a comment may have allowed more.
     for (tier, saved) in tiers.iter_mut().zip(&saved_tiers) {
         tier.max_iterations = saved.max_iterations;
     }
@@ -93,6 +97,7 @@ fn section(tier: &Tier) -> Value {
     let names = |models: &[ModelId]| json!(models.iter().map(ToString::to_string).collect::<Vec<_>>());
     let mut models = Map::from_iter([("artisan".to_owned(), names(&tier.artisan))]);
     for (role, targets) in [("librarian", &tier.librarian), ("critic", &tier.critic)] {
+        // A role without models of its own takes the artisan's, as it did when the ladder was written.
         if *targets != tier.artisan {
             models.insert(role.to_owned(), names(targets));
         }

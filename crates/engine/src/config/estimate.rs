@@ -24,13 +24,16 @@ pub(super) fn uncapped(tier: &Tier, facts: &ModelFacts, agent: &AgentPlan) -> Mi
             let info = facts.of(id);
             let reply = info.max_output_tokens.min(MAX_REPLY_TOKENS);
             let prompt = info.context_window.saturating_sub(reply);
+            // A model without a price was refused before. Only a fault on the way leaves one here.
             let price = info.price.unwrap_or_default();
+            // A prompt that is written into the cache may cost more than a plain one.
             let dearest = Price { input: price.dearest_input(), ..price };
             dearest.cost(&Usage { input: prompt, output: reply, ..Usage::default() })
         };
         tier.targets(role).iter().map(of_target).max().unwrap_or_default()
     };
     let turn: MicroUsd = tier.roles().iter().map(of_role).sum();
+    // A ladder of many tiers with dear models can pass what 64 bits hold.
     MicroUsd(turn.0.saturating_mul(calls))
 }
 
@@ -44,7 +47,9 @@ pub(super) fn has_others(tiers: &[Tier], facts: &ModelFacts, agent: &AgentPlan) 
     let handoffs = agent.handoff.iter().map(|one| &one.models);
     let mut beside = advisors.chain(sub_agents).chain(specialists).chain(handoffs);
     let costs_beside =
+        // An agent without models of its own asks those of its caller.
         beside.any(|models| if models.is_empty() { targets().any(costs) } else { models.iter().any(costs) });
+    // The number of a coding agent's calls is its own, whatever the ladder's iterations are.
     costs_beside || targets().any(|id| id.provider == backend::PROVIDER && costs(id))
 }
 

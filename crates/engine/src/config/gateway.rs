@@ -54,6 +54,7 @@ pub fn resolve_gateway(
 ) -> Result<GatewayPlan, ConfigErrors> {
     let setting_faults = Faults::default();
     let config = config_document(sources);
+    // There is no ladder, and so no text of tiers that could outrank the file.
     let picker = Picker::new(sources, None, config.as_ref(), &setting_faults);
     let providers = declared_providers(&picker);
     let mut registry = Registry::new(sources, catalogue, &setting_faults, providers, overrides(&picker));
@@ -62,6 +63,7 @@ pub fn resolve_gateway(
     let model = model.and_then(|(text, path)| registry.target(&path, &text, &setting_faults));
     let side_model = side_model.and_then(|text| registry.target("--side-model", text, &setting_faults));
     registry.learn_configured();
+    // A program that is held to one model needs one vendor. Otherwise it may ask any whose key is here.
     if model.is_none() {
         GATEWAY_PROVIDERS.iter().for_each(|provider| registry.endpoint_with_key(provider, &setting_faults));
     }
@@ -70,7 +72,9 @@ pub fn resolve_gateway(
     let audit = sections::audit(&picker);
     let key_vars: Vec<&str> =
         registry.endpoints.values().filter_map(|(endpoint, _)| endpoint.key_var.as_deref()).collect();
+    // Only the variables count here: the program is not confined.
     let pass_env = sections::safety(&picker, &key_vars, &mut Vec::new()).pass_env;
+    // A broken key is told by itself, and is no missing one.
     if registry.endpoints.is_empty() && setting_faults.is_empty() {
         let fix = "Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY in the environment, or name a model of another provider with \
                    --model.";

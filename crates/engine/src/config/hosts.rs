@@ -21,6 +21,7 @@ impl Registry<'_> {
     /// Reads `cli/NAME` or `cli/NAME:MODEL`, where the model is one of a known provider.
     pub(super) fn agent(&self, path: &str, text: &str, faults: &Faults) -> Option<ModelId> {
         let known = |name: &str| BUILT_IN_PROVIDERS.contains(&name) || self.providers.contains_key(name);
+        // Arguments belong under `agents`, not behind the name.
         let id = ModelId::parse(text).filter(|_| !text.contains(char::is_whitespace));
         let backend = id.as_ref().and_then(Backend::of);
         let (Some(id), Some(backend)) = (id, backend) else {
@@ -37,6 +38,7 @@ impl Registry<'_> {
             return None;
         };
         match backend.model_of(&id) {
+            // A recording speaks no wire that an agent could be given.
             Some(model) if known(&model.provider) && model.provider != CASSETTE => Some(id),
             Some(_) | None => {
                 let fix = "After the colon comes a model: its vendor's name for it, or `provider/model`.";
@@ -61,6 +63,7 @@ impl Registry<'_> {
             let message = format!("{} does not speak the API of provider `{}`", backend.as_str(), model.provider);
             faults.add(path, message, fix);
         }
+        // Budgets ask for the target by its own name, which holds the agent and the model.
         if let Some(info) = self.facts.0.get(&model).cloned() {
             self.facts.0.insert(id.clone(), info);
         }
@@ -77,6 +80,7 @@ impl Registry<'_> {
             faults.add(KEY, "names an agent", "Name the model that answers side calls, such as `claude-haiku-5-5`.");
             return None;
         }
+        // Only the vendors of the ladder have a way out of an agent's room.
         if !self.endpoints.contains_key(&id.provider) {
             self.warnings.push(format!("{KEY} `{id}` is not used: no model of the ladder is of its provider"));
             return None;
@@ -98,6 +102,7 @@ pub(super) fn programs(picker: &Picker<'_>) -> BTreeMap<String, AgentProgram> {
                 continue;
             }
             let command = section.command.clone().unwrap_or_default();
+            // An empty list is a slip. The default is taken where the key is left out.
             if section.command.as_ref().is_some_and(Vec::is_empty) {
                 document.faults.add(
                     &format!("{path}.command"),

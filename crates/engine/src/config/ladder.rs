@@ -119,6 +119,7 @@ fn from_section(index: usize, tier: &TierSection) -> Draft {
 
 /// Reports and the audit log key by name: it must be unique (contradiction 2).
 fn refuse_equal_names(drafts: &[Draft], faults: &Faults) {
+    // A missing name was told of already.
     for (index, draft) in drafts.iter().enumerate().filter(|(_, draft)| !draft.name.is_empty()) {
         let earlier = drafts.iter().take(index).find(|other| other.name == draft.name);
         if let Some(other) = earlier {
@@ -135,6 +136,7 @@ fn refuse_equal_names(drafts: &[Draft], faults: &Faults) {
 pub(super) fn from_shorthand(text: &str, path: &str, faults: &Faults) -> Vec<Draft> {
     let mut drafts: Vec<Draft> = Vec::new();
     for (index, step) in text.split('>').enumerate() {
+        // Counted from one, as a person counts along the line.
         let place = format!("{path} tier {}", index + 1);
         if let Some(mut draft) = shorthand_step(step, &place, faults) {
             draft.name = unique_name(&draft.name, &drafts);
@@ -151,6 +153,7 @@ fn shorthand_step(step: &str, place: &str, faults: &Faults) -> Option<Draft> {
     };
     let mut words = step.split_whitespace();
     let Some(model) = words.next() else { return refuse("is empty".to_owned()) };
+    // `x5 claude` is the usual slip, and would otherwise look for a model called `x5`.
     if is_count(model) || mode_of(model).is_some() {
         return refuse(format!("begins with `{model}`, not with a model"));
     }
@@ -159,6 +162,7 @@ fn shorthand_step(step: &str, place: &str, faults: &Faults) -> Option<Draft> {
         let repeated = if let Some(given) = mode_of(word) {
             mode.replace(given).is_some()
         } else if let Some(digits) = word.strip_prefix('x').filter(|_| is_count(word)) {
+            // A count of many digits does not fit a number, and gets the same message.
             let given = digits.parse().ok().filter(|n| (1..=MAX_ITERATIONS).contains(n));
             let Some(given) = given else { return refuse(format!("`{word}` is not from x1 to x{MAX_ITERATIONS}")) };
             count.replace(given).is_some()
@@ -170,6 +174,7 @@ fn shorthand_step(step: &str, place: &str, faults: &Faults) -> Option<Draft> {
         }
     }
     let (mode, count) = (mode.unwrap_or(Mode::Simple), count.unwrap_or(DEFAULT_ITERATIONS));
+    // The model's own words are the tier's name, so that a report can be read without the ladder.
     Some(Draft::of_model(place, model, mode, count, model))
 }
 
@@ -221,6 +226,7 @@ pub(super) fn built_in(
         let text = (catalogue.default_ladder)(provider)?;
         // A local server may or may not run: only its variable says that it is meant.
         let signs = if endpoint.local { endpoint.base_url_vars } else { endpoint.key_vars };
+        // A variable that the configuration names for a provider counts before the customary ones.
         let signs = own_key_var(provider).into_iter().chain(signs.iter().map(|&name| name.to_owned()));
         let because = signs.into_iter().find(|name| sources.variable(name).is_some())?;
         Some(BuiltInLadder { provider, because, text })

@@ -22,6 +22,7 @@ pub(super) fn servers(picker: &Picker<'_>, key_vars: &[&str], hosts: &[String]) 
     let mut servers = Vec::new();
     for (name, section) in sections {
         let path = format!("agent.mcp.{name}");
+        // No `_`: the name ends at `__` in the names of its tools.
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
         if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(plain) {
             let fix = format!("Use at most {MAX_NAME} letters, digits and `-`: it becomes part of `mcp__NAME__tool`.");
@@ -29,6 +30,7 @@ pub(super) fn servers(picker: &Picker<'_>, key_vars: &[&str], hosts: &[String]) 
             continue;
         }
         let command = section.command.clone().unwrap_or_default();
+        // Both or neither: each would leave open which server is meant.
         if command.is_empty() == section.url.is_none() {
             let fix = "Name the program, `command: [mcp-server-filesystem, .]`, or the address, `url: https://…`.";
             document.faults.add(&path, "must have either a command or a url", fix);
@@ -36,6 +38,7 @@ pub(super) fn servers(picker: &Picker<'_>, key_vars: &[&str], hosts: &[String]) 
         }
         if let Some(url) = &section.url {
             rest::check_url(document, &format!("{path}.url"), url, hosts);
+            // Placeholders are filled by the arguments of a tool, and a server's address has none.
             if url.contains(['{', '}']) {
                 document.faults.add(&format!("{path}.url"), "has a placeholder", "Give the whole address.");
             }
@@ -50,6 +53,7 @@ pub(super) fn servers(picker: &Picker<'_>, key_vars: &[&str], hosts: &[String]) 
             document.faults.add(&format!("{path}.{key}"), "goes with the other kind of server", fix);
         }
         let env = section.env.clone().unwrap_or_default();
+        // A model's key in the hands of a server could be spent past every cap.
         refuse_secrets(picker, &format!("{path}.env"), &env, &document.origin(), key_vars);
         let roles = section.roles.clone().unwrap_or_else(|| vec![RoleWord(Role::Librarian)]);
         servers.push(McpServer {

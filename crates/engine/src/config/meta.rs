@@ -28,6 +28,7 @@ pub(super) fn blocks(picker: &Picker<'_>) -> Vec<MetaBlock> {
             document.faults.add(&path, "is not a valid name of a block", fix);
             continue;
         }
+        // A block of that name would overwrite the report's own field.
         if RESERVED.contains(&name.as_str()) {
             let fix = "Give it another name.";
             document.faults.add(&path, "is a field of the report itself", fix);

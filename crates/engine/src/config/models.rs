@@ -97,6 +97,7 @@ impl<'d> Registry<'d> {
             } else if (self.catalogue.endpoint)(name).is_none() {
                 let required = |key: &str, fix: &str| {
                     let path = format!("{path}.{key}");
+                    // A wrong value is told of already, and is not missing as well.
                     if !declared.faults.told_of(&path) {
                         declared.faults.add(&path, "is required for a provider that is not built in", fix);
                     }
@@ -118,6 +119,7 @@ impl<'d> Registry<'d> {
         let mut other = |given: &Option<DraftTargets>| match given {
             None => artisan.clone(),
             Some(targets) => {
+                // Its models are still looked up by name, so that a slip is found before the mode changes.
                 if !spoken {
                     self.warnings.push(format!("{} is not used: the tier's mode is `simple`", targets.path));
                 }
@@ -129,6 +131,7 @@ impl<'d> Registry<'d> {
             name: draft.name.clone(),
             mode: draft.mode,
             max_iterations: draft.max_iterations,
+            // Only now: all roles were looked up, so that all their faults are told at once.
             artisan: artisan?,
             librarian: librarian?,
             critic: critic?,
@@ -159,6 +162,7 @@ impl<'d> Registry<'d> {
     pub(super) fn endpoint_with_key(&mut self, provider: &str, faults: &Faults) {
         let own = self.providers.get(provider).and_then(|declared| declared.section.api_key_env.as_ref());
         let has_key = match (own, (self.catalogue.endpoint)(provider)) {
+            // A configured variable replaces the customary ones, so a customary key that is set does not count.
             (Some(name), _) => self.sources.variable(&name.0).is_some(),
             (None, Some(built_in)) => built_in.key_vars.iter().any(|name| self.sources.variable(name).is_some()),
             (None, None) => false,
@@ -186,6 +190,7 @@ impl<'d> Registry<'d> {
                     }
                 }
             }
+            // The second of two equal targets would be asked right after the first one failed.
             if resolved.contains(&id) {
                 self.warnings.push(format!("{path} names `{id}` a second time: once is enough"));
             } else {
@@ -206,6 +211,7 @@ impl<'d> Registry<'d> {
         let fits = |id: &ModelId| id.provider == "cassette" || !text.contains(char::is_whitespace);
         let parsed = ModelId::parse(text).filter(|id| known(&id.provider) && fits(id));
         if parsed.is_none() {
+            // People put a key where a model belongs, and a fault is printed into the log of a job.
             let shown = if super::secret_key::looks_like_key(text) { "…" } else { text };
             let message = format!("'{}' not found in provider registry", shown.escape_debug());
             faults.add(path, message, self.unknown_model_fix(text));
@@ -224,6 +230,7 @@ impl<'d> Registry<'d> {
                     or gemini- need no provider."
                 .to_owned();
         };
+        // A name that worked until that day deserves more than a list of providers.
         if provider == "github" && !self.providers.contains_key(provider) {
             return "GitHub Models was retired on 2026-07-30; use another provider with a key of its own, such as `openai/gpt-6-luna` or \
                     `anthropic/claude-haiku-5-5`."
@@ -241,6 +248,7 @@ impl<'d> Registry<'d> {
 
     /// Finds out how a provider is reached, once per provider.
     pub(super) fn endpoint(&mut self, path: &str, provider: &str, faults: &Faults) {
+        // A provider that cannot be reached is told of once, not for each of its models.
         if self.endpoints.contains_key(provider) || self.failed_providers.contains(provider) {
             return;
         }
@@ -267,6 +275,7 @@ impl<'d> Registry<'d> {
             return Some((plan, Origin::Default));
         }
         let Some(built_in) = (self.catalogue.endpoint)(provider) else {
+            // A provider of one's own may need no key at all.
             let key_var = match own_key {
                 Some(name) => Some(self.key(path, provider, &[&name], faults)?),
                 None => None,
@@ -275,12 +284,14 @@ impl<'d> Registry<'d> {
         };
         let (base_url, origin) = match self.url_of_variable(&built_in, provider) {
             Some(Ok(found)) => found,
+            // A broken address must not be passed over for the usual one: keys would go to another host than was meant.
             Some(Err(())) => return None,
             None => match own_url {
                 Some(url) => (url, file),
                 None => (built_in.default_base_url.to_owned(), Origin::Default),
             },
         };
+        // On another machine the variable may be set.
         if base_url.is_empty() && !self.sources.build.elsewhere {
             let variable = built_in.base_url_vars.first().copied().unwrap_or_default();
             let fix = format!("Set {variable}, or `baseUrl` under `providers.{provider}`, to the address of yours.");
@@ -323,8 +334,10 @@ impl<'d> Registry<'d> {
             faults.add(path, message, fix);
             return None;
         };
+        // A key with a line end would become a second header, or fail with a message of the HTTP client.
         if key.trim().chars().any(|c| c.is_whitespace() || c.is_control()) {
             let fix = format!("Set {name} to the key alone, as one line.");
+            // Told of the variable, not of the file: the file only names it.
             self.setting_faults.add(name, "contains white space", fix);
             return None;
         }
@@ -345,6 +358,7 @@ impl<'d> Registry<'d> {
                 Some(url::Host::Ipv6(address)) => address.is_loopback(),
                 None => false,
             };
+            // On this machine nobody is between the two ends.
             url.scheme() == "http" && !near
         });
         if open {
@@ -368,6 +382,7 @@ impl<'d> Registry<'d> {
         if let Some((section, section_faults)) = self.overrides.get(id) {
             prices::apply(section, &mut info, id, section_faults);
         }
+        // A server on one's own machine bills nobody.
         if local && info.price.is_none() {
             info.price = Some(Price::default());
         }
@@ -402,6 +417,7 @@ impl<'d> Registry<'d> {
         let digits = |name: &str| name.chars().filter(char::is_ascii_digit).collect::<String>();
         let letters = |name: &str| name.chars().filter(|letter| !letter.is_ascii_digit()).collect::<String>();
         let known = (self.catalogue.names)(provider);
+        // `gpt-4` is no slip of `gpt-5`: another number is another model with another price.
         let number = digits(name);
         if let Some(meant) = nearest(name, known.iter().copied().filter(|one| digits(one) == number)) {
             return Some(format!("Did you mean `{provider}/{meant}`?"));
@@ -420,13 +436,16 @@ const MOST_NAMED: usize = 3;
 fn ollama_url(text: &str) -> String {
     let text = text.trim_end_matches('/');
     let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
+    // It means all addresses to a server, and nothing to a client.
     let rest = rest.replacen("0.0.0.0", "127.0.0.1", 1);
     let rest = if rest.starts_with(':') { format!("127.0.0.1{rest}") } else { rest };
     let has_port = rest.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
+    // With a scheme Ollama takes the scheme's own port, without one its usual port.
     if has_port || text.contains("://") { format!("{scheme}://{rest}") } else { format!("http://{rest}:{OLLAMA_PORT}") }
 }
 /// Whether a text is what documents write in the place of a key: `…`, `<your key>`, `***`.
 fn is_placeholder(key: &str) -> bool {
     let is_framed = key.starts_with('<') && key.ends_with('>');
+    // Keys are plain ASCII. A sign such as `…` comes out of a document.
     is_framed || !key.is_ascii() || key.chars().all(|c| matches!(c, '.' | '*' | '…'))
 }

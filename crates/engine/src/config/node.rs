@@ -45,11 +45,14 @@ impl Node {
         if text.len() > MAX_TEXT_BYTES {
             return Err(format!("the text has {} bytes; {MAX_TEXT_BYTES} is the maximum", text.len()));
         }
+        // Looked at before the parser, whose time grows with the square of the depth.
         if deepest_bracket(text) > MAX_BRACKET_DEPTH {
             return Err(format!("brackets are nested more than {MAX_BRACKET_DEPTH} deep"));
         }
+        // Some editors on Windows put it at the beginning of a file.
         let text = text.trim_start_matches('\u{feff}');
         if text.trim_start().starts_with('{') {
+            // A text that begins with a brace may also be YAML's flow style. JSON's message is told, since JSON was meant.
             return Self::parse_json(text).or_else(|json| Self::parse_yaml(text).map_err(|_yaml| json));
         }
         Self::parse_yaml(text)
@@ -59,6 +62,7 @@ impl Node {
         let left = Cell::new(MAX_TREE_BYTES);
         let mut reader = serde_json::Deserializer::from_str(text);
         let node = Seed(&left).deserialize(&mut reader).map_err(|error| error.to_string())?;
+        // Text behind the object is a fault, and no second document.
         reader.end().map_err(|error| error.to_string())?;
         Ok(node)
     }
@@ -75,6 +79,7 @@ impl Node {
     pub(super) fn scalar(text: &str) -> Self {
         let text = text.trim();
         match text {
+            // Only these two: `yes` and `on` are plain words in YAML 1.2.
             "true" => return Self::Bool(true),
             "false" => return Self::Bool(false),
             _ => {}
@@ -100,6 +105,7 @@ impl Node {
             Self::Int(value) => value.to_string(),
             Self::Float(value) => value.to_string(),
             Self::Text(text) if super::secret_key::looks_like_key(text) => "what looks like a secret key".to_owned(),
+            // A whole file that stands in place of a value would fill the page.
             Self::Text(text) if text.chars().count() > SHOWN => {
                 format!("'{}…'", text.chars().take(SHOWN).collect::<String>().escape_debug())
             }
@@ -117,6 +123,7 @@ fn deepest_bracket(text: &str) -> usize {
     for byte in text.bytes() {
         match byte {
             b'[' | b'{' => depth += 1,
+            // A closing bracket in a text must not end the count below nothing.
             b']' | b'}' => depth = depth.saturating_sub(1),
             _ => {}
         }
@@ -140,6 +147,7 @@ impl Seed<'_> {
 impl<'de> DeserializeSeed<'de> for Seed<'_> {
     type Value = Node;
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node, D::Error> {
+        // Each node counts, also an empty one: aliases can multiply empty lists.
         self.take(0)?;
         deserializer.deserialize_any(self)
     }
@@ -177,6 +185,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 
     fn visit_u128<E>(self, value: u128) -> Result<Node, E> {
+        // A number beyond all bounds stays beyond all bounds.
         Ok(Node::Int(i128::try_from(value).unwrap_or(i128::MAX)))
     }
 
@@ -212,6 +221,7 @@ struct Key(String);
 
 impl<'de> Deserialize<'de> for Key {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // A key is read without the seed, so it has an allowance of its own.
         let allowance = Cell::new(MAX_TEXT_BYTES + NODE_BYTES * 2);
         match Seed(&allowance).deserialize(deserializer)? {
             Node::Text(text) => Ok(Self(text)),

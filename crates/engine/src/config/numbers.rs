@@ -101,6 +101,7 @@ impl Readable for Dollars {
     fn read(at: &Place<'_>) -> Option<Self> {
         let fix = "Use an amount in dollars above 0, such as 2.5; local models cost nothing whatever the cap.";
         let usd = number_here(at, "an amount in dollars", fix)?;
+        // A cap of nothing would end every run at its first call.
         let amount = MicroUsd::from_usd(usd).filter(|_| usd > 0.0 && usd <= MAX_DOLLARS);
         amount.map(Self).or_else(|| at.fault(format!("must be above 0 and at most {MAX_DOLLARS}, found {usd}"), fix))
     }
@@ -149,6 +150,7 @@ impl Readable for Minutes {
     fn read(at: &Place<'_>) -> Option<Self> {
         let fix = "Use minutes above 0, such as 15 or 0.5.";
         let minutes = number_here(at, "a number of minutes", fix)?;
+        // Written so that a number that is none is refused, too.
         if !(minutes > 0.0 && minutes <= MAX_MINUTES) {
             return at.fault(format!("must be above 0 and at most {MAX_MINUTES}, found {minutes}"), fix);
         }

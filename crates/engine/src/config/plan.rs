@@ -165,6 +165,7 @@ impl AgentPlan {
     /// The words for the failure of a tool, where there are any: those for its name before those for the longest beginning of it.
     #[must_use]
     pub fn failure_of(&self, tool: &str) -> Option<&str> {
+        // `mcp__github__*` fits every tool of that server, and a longer beginning beats a shorter one.
         let begins = |name: &str| name.strip_suffix('*').is_some_and(|beginning| tool.starts_with(beginning));
         let named = self.tool_failures.get(tool);
         let fits = || self.tool_failures.iter().filter(|(name, _)| begins(name)).max_by_key(|(name, _)| name.len());

@@ -13,9 +13,11 @@ pub(super) fn apply(section: &ModelSection, info: &mut ModelInfo, id: &ModelId, 
         return;
     }
     let path = format!("models[\"{id}\"]");
+    // Reports say where a price came from. One that a person gave is theirs to answer for.
     info.source = info.configured_source();
     if let Some(window) = section.context_window {
         info.context_window = u64::from(window.0);
+        // A smaller window must leave room for a prompt, and the catalogue's limit fits a larger one.
         info.max_output_tokens = info.max_output_tokens.min((info.context_window / 4).max(1));
     }
     if let Some(limit) = section.max_output_tokens {
@@ -49,6 +51,7 @@ fn price(section: &ModelSection, known: Option<Price>, path: &str, faults: &Faul
         None
     };
     let Some(input) = section.input_per_1m.map(|price| price.0).or(known.map(|price| price.input)) else {
+        // A price that is known by half would book half of the cost.
         return half_known("inputPer1M");
     };
     let Some(output) = section.output_per_1m.map(|price| price.0).or(known.map(|price| price.output)) else {

@@ -69,6 +69,7 @@ impl<'n> Place<'n> {
         let Node::Map(entries) = self.node else {
             return self.mismatch("a mapping", self.sample().unwrap_or("Write it as `key: value` lines."));
         };
+        // A parser would silently take one of them, and a cap could be the other.
         for key in repeated(entries) {
             self.faults.add(&join(&self.path, key), "this key appears twice", "Keep one of them.");
         }
@@ -79,6 +80,7 @@ impl<'n> Place<'n> {
     pub(super) fn known(&self, keys: &[&str]) -> Option<BTreeMap<&'n str, Self>> {
         let mut found = BTreeMap::new();
         for (key, place) in self.entries()? {
+            // A misspelt cap that is ignored would be no cap.
             if !keys.contains(&key) {
                 let fix = unknown_key_fix(key, keys, self.faults);
                 let _none: Option<()> = place.fault("unknown key", fix);
@@ -92,6 +94,7 @@ impl<'n> Place<'n> {
 
 /// A JSON path one key deeper. Keys that are no plain names are quoted.
 fn join(path: &str, key: &str) -> String {
+    // Somebody may write a secret as a key, and paths are printed.
     let key = if looks_like_key(key) { "…" } else { key };
     let plain = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$'));
     match (path.is_empty(), plain) {
@@ -117,6 +120,7 @@ const MEANT: [(&str, &str, &str); 2] = [
 ];
 
 fn unknown_key_fix(key: &str, keys: &[&str], faults: &Faults) -> String {
+    // The most dangerous slip first: such a value is in a commit already.
     if matches!(spelled_like(key).as_str(), "apikey" | "key" | "token" | "secret") {
         return "Keys of providers never belong in a file: put the key into an environment variable (a secret of the \
                 repository in CI) and name that variable as `apiKeyEnv`."
@@ -130,6 +134,7 @@ fn unknown_key_fix(key: &str, keys: &[&str], faults: &Faults) -> String {
     if let Some(near) = nearest(key, keys.iter().copied()) {
         return format!("Did you mean `{near}`?");
     }
+    // Right word, wrong place: the word is known elsewhere in the file.
     let elsewhere = faults.known_paths(key);
     if let Some(path) = elsewhere.first() {
         return format!("It belongs at `{path}`.");
@@ -194,6 +199,7 @@ impl<T: Readable> Readable for Vec<T> {
     }
 
     fn read(at: &Place<'_>) -> Option<Self> {
+        // One bad item does not hide the faults of the others.
         Some(at.items()?.iter().filter_map(T::read).collect())
     }
 
@@ -228,6 +234,7 @@ pub(super) fn field<T: Readable>(fields: &BTreeMap<&str, Place<'_>>, key: &str) 
 
 /// A field's place, if it holds a value.
 fn present<'f, 'n, T: Readable>(fields: &'f BTreeMap<&str, Place<'n>>, key: &str) -> Option<&'f Place<'n>> {
+    // `key:` with nothing behind it is the same as no key, but for values where nothing is a choice.
     fields.get(key).filter(|place| T::READS_NULL || *place.node != Node::Null)
 }
 

@@ -53,12 +53,14 @@ pub fn resolve(sources: &Sources, catalogue: &Catalogue) -> Result<Plan, ConfigE
     let setting_faults = Faults::default();
     let config = config_document(sources);
     let tiers = tiers_document(sources);
+    // Everything is read before anything is refused, so that a person sees all faults at once.
     let assembled = assemble(sources, catalogue, tiers.as_ref(), config.as_ref(), &setting_faults);
     let mut errors: Vec<SourceErrors> = Vec::new();
     errors.extend(SourceErrors::of("Invalid flags or variables:".to_owned(), setting_faults));
     errors.extend(tiers.and_then(Document::into_errors));
     errors.extend(config.and_then(Document::into_errors));
     match assembled {
+        // An empty ladder has its fault in one of the sources.
         Ok(plan) if errors.is_empty() && !plan.tiers.is_empty() => Ok(plan),
         Ok(_) => Err(ConfigErrors { sources: errors }),
         Err(nothing_to_run) => {
@@ -75,6 +77,7 @@ pub fn faults_of_flags(sources: &Sources, catalogue: &Catalogue) -> Vec<Problem>
     let (config, tiers) = (config_document(sources), tiers_document(sources));
     // A run that has nothing to do is no fault of theirs.
     drop(assemble(sources, catalogue, tiers.as_ref(), config.as_ref(), &faults));
+    // Of the file that lies there anyway nothing was asked.
     let named_config = config.filter(|_| sources.setting(Setting::Config).is_some());
     let mut problems = faults.into_problems();
     for (setting, document) in [(Setting::Tiers, tiers), (Setting::Config, named_config)] {
@@ -135,6 +138,7 @@ pub fn audit_path(sources: &Sources) -> String {
 pub(super) fn config_document(sources: &Sources) -> Option<Document> {
     let file = sources.config_file.as_ref()?;
     let asked_for = sources.setting(Setting::Config).is_some();
+    // The defaults need no file.
     if file.content == FileContent::Missing && !asked_for {
         return None;
     }
@@ -144,12 +148,14 @@ pub(super) fn config_document(sources: &Sources) -> Option<Document> {
 /// The text that `tiers` holds or names.
 fn tiers_document(sources: &Sources) -> Option<Document> {
     let Chosen::Tiers { text, .. } = chosen(sources) else { return None };
+    // A path and a shorthand can look alike: `ollama/llama x3` begins with a provider's name.
     match classify_tiers(text, |name| sources.is_provider(name)) {
         TiersSource::Inline(text) => Some(Document::read(Kind::Tiers, "(inline)", &FileContent::Text(text.to_owned()))),
         TiersSource::Path(path) => {
             let content = sources.tiers_file.as_ref().map_or(&FileContent::Missing, |file| &file.content);
             Some(Document::read(Kind::Tiers, path, content))
         }
+        // A shorthand is a line and no document. Its faults are the setting's.
         TiersSource::Shorthand(_) => None,
     }
 }
@@ -178,6 +184,7 @@ fn assemble(
     let drafted = draft(&picker, catalogue, &providers)?;
     let mut registry = Registry::new(sources, catalogue, setting_faults, providers, overrides(&picker));
     registry.check_declared();
+    // A tier with a fault is left out of a plan that is refused anyway.
     let ladder: Vec<Tier> = drafted.drafts.iter().filter_map(|draft| registry.tier(draft, drafted.faults)).collect();
     picker.note("tiers", &names_of(&ladder), drafted.origin);
     note_endpoints(&picker, &registry);
@@ -190,6 +197,7 @@ fn assemble(
     let working_directory =
         picker.take_optional("workingDirectory", working_directory, "the current one", String::clone);
     let test = sections::test(&picker);
+    // Behind the ladder: it only counts where a model of its provider is in use.
     let side_model = registry.side_model(&picker);
     let advisors = advisors::advisors(&picker, &mut registry);
     let sub_agents = sub_agents::sub_agents(&picker, &mut registry);
@@ -267,6 +275,7 @@ pub(super) fn declared_providers<'d>(picker: &Picker<'d>) -> BTreeMap<String, De
     for document in picker.documents() {
         for (name, section) in document.file.providers.iter().flatten() {
             let entry = Declared { section, faults: &document.faults, origin: document.origin() };
+            // The documents come in order of precedence, so the first one stays.
             declared.entry(name.clone()).or_insert(entry);
         }
     }
@@ -326,6 +335,7 @@ fn draft<'d>(
             }
         },
         Chosen::Nothing => match picker.config {
+            // A file with faults may have held a ladder. The built-in one must not step in for it.
             Some(document) if document.file.tiers.is_some() || document.is_incomplete() => {
                 Ok(drafted(of_document(picker, document, ""), &document.faults, document.label(), document.origin()))
             }
@@ -337,6 +347,7 @@ fn draft<'d>(
 /// The tiers of a document. A document that `tiers` names (`named_by`) must hold some.
 fn of_document(picker: &Picker<'_>, document: &Document, named_by: &str) -> Vec<Draft> {
     let Some(tiers) = &document.file.tiers else {
+        // A tiers file without tiers is a slip. A configuration without them takes the built-in ladder.
         if !named_by.is_empty() && !document.is_incomplete() {
             document.faults.add("tiers", "is required", "List at least one tier under `tiers`.");
         }
@@ -406,6 +417,7 @@ fn nothing_to_run(keyed: Option<(&str, &str)>) -> SourceErrors {
 /// Variables that look like settings and are none: most likely slips.
 fn strange_variables(sources: &Sources) -> Vec<String> {
     let known = || Setting::ALL.iter().map(|setting| setting.env()).chain(OTHER_VARIABLES);
+    // Nothing else begins so. A misspelt cap would otherwise go unnoticed.
     let strange = sources.env.keys().filter(|name| name.starts_with("UPSHIFT_") && !known().any(|k| k == *name));
     let told = strange.map(|name| match suggest::nearest(name, known()) {
         Some(near) => format!("the variable {name} is not known and has no effect: did you mean {near}?"),

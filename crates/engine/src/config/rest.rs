@@ -63,6 +63,7 @@ pub(super) fn tools(picker: &Picker<'_>, key_vars: &[&str], hosts: &[String]) ->
     for (name, section) in sections {
         let path = format!("agent.rest.{name}");
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        // Two of them part the names of tools.
         if name.is_empty() || name.len() > MAX_NAME || name.contains("__") || !name.chars().all(plain) {
             let fix =
                 format!("Use at most {MAX_NAME} letters, digits, `-` and single `_`: it becomes part of `rest__NAME`.");
@@ -77,6 +78,7 @@ pub(super) fn tools(picker: &Picker<'_>, key_vars: &[&str], hosts: &[String]) ->
         }
         let method = section.method.unwrap_or(RestMethod::Get);
         if method != RestMethod::Get && !section.allow_write.unwrap_or_default() {
+            // Asked for by a word of its own, since a model decides when the tool is called.
             let fix = "Use `get`, or say `allowWrite: true`.";
             faults.add(&format!("{path}.method"), "may change something", fix);
         }
@@ -117,8 +119,10 @@ pub(super) fn headers(
     refuse_secrets(picker, &path, &vars, &document.origin(), key_vars);
     let mut headers = BTreeMap::new();
     for (name, VarName(variable)) in section {
+        // Two spellings of one header would both be sent.
         let name = name.to_ascii_lowercase();
         let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+        // A header that changes what a request is could smuggle a second one past the proxy.
         if !plain || OURS.contains(&name.as_str()) || name.starts_with("mcp-") {
             let fix = "Name a header such as `Authorization`, and the variable with its whole value.";
             document.faults.add(&format!("{path}.{name}"), "is not a header that can be set", fix);
@@ -131,6 +135,7 @@ pub(super) fn headers(
 
 /// Notes why an address may not be asked.
 pub(super) fn check_url(document: &Document, path: &str, url: &str, hosts: &[String]) {
+    // The address is tried with two words in its placeholders: what differs is under a model's control.
     let with = |word: &str| Url::parse(&template(url, |_| word.to_owned())).ok();
     let fix = "Use an address such as `https://api.example.com/issues/{id}`, without user name, password or key in it.";
     let (Some(one), Some(other)) = (with("x"), with("y")) else {
@@ -139,6 +144,7 @@ pub(super) fn check_url(document: &Document, path: &str, url: &str, hosts: &[Str
     };
     let origin = |url: &Url| (url.scheme().to_owned(), url.host_str().map(str::to_owned), url.port_or_known_default());
     let has_user = !one.username().is_empty() || one.password().is_some();
+    // A placeholder in the host would let a model choose where the header with the key goes.
     if origin(&one) != origin(&other) || one.host().is_none() || one.fragment().is_some() || has_user {
         document.faults.add(path, "is not a web address", fix);
         return;
@@ -154,6 +160,7 @@ fn template(url: &str, fill: impl Fn(&str) -> String) -> String {
     let mut parts = url.split('{');
     let mut filled = parts.next().unwrap_or_default().to_owned();
     for part in parts {
+        // An open brace without an end is filled all the same, and fails as a parameter that nobody named.
         let (name, rest) = part.split_once('}').unwrap_or((part, ""));
         filled.push_str(&fill(name));
         filled.push_str(rest);
@@ -171,6 +178,7 @@ fn check_params(document: &Document, path: &str, params: &Value, url: &str) {
         params.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
     for part in url.split('{').skip(1) {
         let name = part.split_once('}').map_or("", |(name, _)| name);
+        // An optional parameter would leave a hole in the path, which could be another resource.
         if !required.contains(name) {
             let message = format!("has the placeholder `{}`, which is not a required parameter", name.escape_debug());
             document.faults.add(

@@ -50,6 +50,7 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Plan, D
 /// A value that this program may not be able to read.
 fn lenient<'de, T: DeserializeOwned, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     let value = serde_json::Value::deserialize(deserializer)?;
+    // A key whose form has changed counts as missing, instead of making the whole run unreadable.
     Ok(serde_json::from_value(value).ok())
 }
 
@@ -70,6 +71,7 @@ macro_rules! saved {
             }
 
             fn over(self, today: $part) -> $part {
+                // A key of a later version is unknown and ignored, one of an earlier version gets the default of today.
                 $part { $($field: self.$field.unwrap_or(today.$field),)+ }
             }
         }
@@ -184,6 +186,7 @@ saved! {
 impl SavedTier {
     /// A tier. `None` where no model is named.
     fn tier(self) -> Option<Tier> {
+        // A tier that no model could work in is left out.
         let artisan = self.artisan.clone().filter(|targets| !targets.is_empty())?;
         let unsaid = Tier {
             name: artisan.first().map(ToString::to_string).unwrap_or_default(),
@@ -201,6 +204,7 @@ impl SavedTier {
 impl SavedEndpoint {
     /// An endpoint. `None` where its wire or address is not said.
     fn endpoint(self) -> Option<EndpointPlan> {
+        // An address that is guessed could be handed a key.
         let unsaid = EndpointPlan { wire: self.wire?, base_url: self.base_url.clone()?, key_var: None, local: false };
         Some(self.over(unsaid))
     }
@@ -326,6 +330,7 @@ impl SavedPlan {
         let mut agent = self.agent.over(today.agent);
         let mut warnings = self.warnings.unwrap_or(today.warnings);
         warnings.extend(drop_unchecked(&mut agent.meta));
+        // The catalogue is not asked: a run goes on with the prices that its budget was reckoned with.
         let known = |(id, saved): (String, SavedModel)| Some((ModelId::parse(&id)?, saved.over(ModelInfo::unknown())));
         let facts = self.facts.into_iter().filter_map(known);
         let endpoints = self.endpoints.into_iter().filter_map(|(name, saved)| Some((name, saved.endpoint()?)));

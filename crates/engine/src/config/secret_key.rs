@@ -9,6 +9,7 @@ const MIN_KEY_CHARS: usize = 20;
 /// Whether a text looks like a vendor's key.
 pub(super) fn looks_like_key(text: &str) -> bool {
     let text = text.trim();
+    // A word such as `sk-learn` begins like a key, and is too short for one.
     text.len() >= MIN_KEY_CHARS
         && !text.contains(char::is_whitespace)
         && KEY_PREFIXES.iter().any(|prefix| text.starts_with(prefix))

@@ -51,6 +51,7 @@ pub(super) fn budget(picker: &Picker<'_>, tiers: &[Tier]) -> Budget {
         DEFAULT_MAX_MINUTES_MS,
         |&ms| human_duration(ms),
     );
+    // A ladder that somebody wrote is meant to be used up, so the default cap makes room for it.
     let of_tiers = tiers.iter().map(|tier| tier.max_iterations).sum::<u32>();
     let iterations = picker.either(Setting::MaxIterations, global(|global| global.max_total_iterations));
     let max_iterations = picker.take(
@@ -84,6 +85,7 @@ pub(super) fn entropy(picker: &Picker<'_>) -> (OnEntropy, u32) {
         let Some(global) = &document.file.global else { continue };
         let fix = "Set it once: beside `tiers`, or under `global`.";
         let differ = |here: bool| if here { Some("differs from the same key beside `tiers`") } else { None };
+        // Old files have the key under `global`, new ones beside `tiers`. Both may stand there if they agree.
         let on = document.file.on_entropy.is_some() && global.on_entropy.is_some();
         if let Some(message) = differ(on && document.file.on_entropy != global.on_entropy) {
             document.faults.add("global.onEntropy", message, fix);
@@ -145,6 +147,7 @@ pub(super) fn test(picker: &Picker<'_>) -> TestPlan {
             .into_iter()
             .map(|TestName(name)| name)
             .collect(),
+        // Only upshift sets it, for tasks that it made of failing tests itself.
         known: picker.sources.env.contains_key(SEEN_TESTS),
         framework: picker.take_optional("test.framework", framework, "recognised", String::clone),
         timeout_seconds: picker.take("test.timeoutSeconds", timeout, 300, u64::to_string),
@@ -160,6 +163,7 @@ pub(super) fn test(picker: &Picker<'_>) -> TestPlan {
 
 fn check_framework(picker: &Picker<'_>, name: &str, origin: &Origin) {
     let known = picker.sources.build.frameworks;
+    // Without a list, as in tests of this module, any name is taken.
     if known.is_empty() || known.contains(&name) {
         return;
     }
@@ -185,6 +189,7 @@ pub(super) fn agent(picker: &Picker<'_>, key_vars: &[&str]) -> AgentPlan {
     // Which model that is, the registry knows.
     let side = picker.in_documents(of(|agent| agent.side_model.clone()));
     let _text = picker.take_optional("agent.sideModel", side, "the tier's", String::clone);
+    // Read once, since servers and requests are both checked against it.
     let tool_hosts = rest::hosts(picker);
     AgentPlan {
         max_turns: picker.take("agent.maxTurns", turns, 40, u32::to_string),
@@ -228,6 +233,7 @@ pub(super) fn safety(picker: &Picker<'_>, key_vars: &[&str], refusals: &mut Vec<
         Network::Auto if !confines => "auto (this version leaves it on)".to_owned(),
         Network::Auto | Network::Off | Network::Loopback | Network::On => word.to_string(),
     });
+    // Without a sandbox nothing cuts the network, and a promise that is not kept is worse than a refusal.
     if confines && sandbox == Sandbox::Off && matches!(network, Network::Off | Network::Loopback) {
         refusals
             .push(format!("network is `{network}` and sandbox is `off`, which confines nothing: use `sandbox: auto`"));
@@ -273,9 +279,11 @@ pub(super) fn safety(picker: &Picker<'_>, key_vars: &[&str], refusals: &mut Vec<
 /// Where the audit log goes. `None` is off (contradiction 1).
 pub(super) fn audit(picker: &Picker<'_>) -> Option<String> {
     let path = picker.setting::<String>(Setting::AuditDb).map(|p| p.map(AuditPath::At));
+    // `--no-audit` set to false by its variable asks for nothing.
     let off = picker.setting::<bool>(Setting::NoAudit).filter(|p| p.value).map(|p| p.map(|_| AuditPath::Off));
     let level = |origin: &Origin| matches!(origin, Origin::Flag(_));
     let by_setting = match (path, off) {
+        // Both at one level contradict each other. A flag beats a variable, whichever of the two it is.
         (Some(path), Some(off)) if level(&path.origin) == level(&off.origin) => {
             let message = format!("contradicts {}", path.origin.name());
             picker.fault(&off.origin, "", &message, "Name a path or switch the audit log off, not both.");
@@ -299,6 +307,7 @@ pub(super) fn audit(picker: &Picker<'_>) -> Option<String> {
 /// Where the audit log is when nothing names it: in Actions outside the checkout.
 pub(super) fn default_audit_path(sources: &Sources) -> String {
     match (sources.variable("GITHUB_ACTIONS"), sources.variable("RUNNER_TEMP")) {
+        // In Actions the checkout is swept away or committed, and the action keeps this folder as an artifact.
         (Some(_), Some(temp)) => format!("{}/upshift/audit.db", temp.trim_end_matches(['/', '\\'])),
         (_, _) => LOCAL_AUDIT_PATH.to_owned(),
     }

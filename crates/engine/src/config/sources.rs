@@ -155,6 +155,7 @@ impl Sources {
     /// A setting and where it came from: flag, then environment. An empty text counts as unset (DESIGN §2.1).
     #[must_use]
     pub fn setting(&self, setting: Setting) -> Option<(&str, Origin)> {
+        // An empty input of the action comes as an empty text, and means that nobody gave it.
         let flag = self.flags.get(setting).filter(|text| !text.trim().is_empty());
         if let Some(text) = flag {
             return Some((text, Origin::Flag(setting.flag().to_owned())));
@@ -176,6 +177,7 @@ impl Sources {
 
     /// Whether a name is a built-in provider's or one that the configuration file declares.
     pub(super) fn is_provider(&self, name: &str) -> bool {
+        // `cli/claude` is a target and no path.
         BUILT_IN_PROVIDERS.contains(&name) || name == crate::backend::PROVIDER || self.declares_provider(name)
     }
 

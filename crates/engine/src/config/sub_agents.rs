@@ -36,12 +36,14 @@ pub(super) fn sub_agents(picker: &Picker<'_>, registry: &mut Registry<'_>) -> Ve
     let mut agents = Vec::new();
     for (name, section) in sections {
         let path = format!("agent.subAgents.{name}");
+        // No `_`: two of them part the names of tools.
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
         if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(plain) {
             let fix = format!("Use at most {MAX_NAME} letters, digits and `-`: it becomes part of `agent__NAME`.");
             faults.add(&path, "is not a valid name of a sub-agent", fix);
             continue;
         }
+        // Missing ones were noted when the document was read.
         let (Some(description), Some(instructions)) = (section.description.clone(), section.instructions.clone())
         else {
             continue;
@@ -58,6 +60,7 @@ pub(super) fn sub_agents(picker: &Picker<'_>, registry: &mut Registry<'_>) -> Ve
         let roles = section.roles.clone().unwrap_or_else(|| vec![RoleWord(Role::Artisan)]);
         let roles: Vec<Role> = roles.into_iter().map(|RoleWord(role)| role).collect();
         let allow_write = section.allow_write.unwrap_or_default();
+        // A librarian or a critic that writes through a sub-agent would have the rights of an artisan.
         if allow_write && roles.iter().any(|role| *role != Role::Artisan) {
             let fix = "Name `artisan` alone, or leave `allowWrite` out.";
             faults.add(&format!("{path}.roles"), "names a role that may not change files", fix);

@@ -17,6 +17,7 @@ pub(super) fn is_slip(word: &str, meant: &str) -> bool {
 }
 
 fn allowed(word: &str) -> usize {
+    // A slip in a word of three letters is a third of it. Two edits there would fit almost any word.
     MAX_DISTANCE.min(word.chars().count() / 3)
 }
 
@@ -30,7 +31,9 @@ pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Opti
     let allowed = allowed(&word);
     let known: Vec<&str> = known.into_iter().collect();
     let scored = known.iter().map(|candidate| (osa_distance(&word, &spelled_like(candidate)), *candidate));
+    // Of equals the first one is taken, which is the order of the documentation.
     let near = scored.filter(|&(distance, _)| distance <= allowed).min_by_key(|&(distance, _)| distance);
+    // Somebody who writes only the beginning means that word, if no other begins so.
     let mut longer = known.iter().filter(|candidate| spelled_like(candidate).starts_with(&word));
     let whole = longer.next().filter(|_| word.chars().count() >= SHORTEST_BEGINNING && longer.next().is_none());
     near.map(|(_, near)| near).or(whole.copied())

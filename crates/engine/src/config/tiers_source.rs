@@ -20,9 +20,11 @@ pub enum TiersSource<'t> {
 #[must_use]
 pub fn classify_tiers(text: &str, is_provider: impl Fn(&str) -> bool) -> TiersSource<'_> {
     let text = text.trim_start_matches('\u{feff}').trim();
+    // Before the shorthand, since YAML may hold ` > ` as the sign of a folded text.
     if text.contains('\n') || text.starts_with('{') {
         return TiersSource::Inline(text);
     }
+    // The first word is a model or a file, even one that is called `x5`.
     if text.contains(" > ") || text.split_whitespace().skip(1).any(is_count) || is_model(text, is_provider) {
         return TiersSource::Shorthand(text);
     }
@@ -40,6 +42,7 @@ fn is_model(text: &str, is_provider: impl Fn(&str) -> bool) -> bool {
     let mut words = text.split_whitespace().filter(|word| mode_of(word).is_none());
     let (Some(word), None) = (words.next(), words.next()) else { return false };
     let Some(id) = ModelId::parse(word) else { return false };
+    // `my/tiers.yml` may look like a model of a provider called `my`.
     let like_a_file = [".json", ".yml", ".yaml"].iter().any(|end| word.ends_with(end));
     is_provider(&id.provider) && (id.provider == "cassette" || !like_a_file)
 }
@@ -81,6 +84,7 @@ pub(super) fn chosen(sources: &Sources) -> Chosen<'_> {
         (None, None) => Chosen::Nothing,
         (Some((text, origin)), None) => Chosen::Tiers { text, origin },
         (None, Some((text, origin))) => Chosen::Model { text, origin },
+        // A flag beats the other key's variable, which a job may set for every run.
         (Some((text, origin @ Origin::Flag(_))), Some((_, Origin::Env(_)))) => Chosen::Tiers { text, origin },
         (Some((_, Origin::Env(_))), Some((text, origin @ Origin::Flag(_)))) => Chosen::Model { text, origin },
         (Some(_), Some((_, origin))) => Chosen::Both(origin),

@@ -18,6 +18,7 @@ fn sources(agent: &AgentPlan) -> Vec<String> {
 /// Whether a name is that of a tool of a source, or stands for all of its tools.
 fn is_of(name: &str, source: &str) -> bool {
     let Some(rest) = name.strip_prefix(source) else { return false };
+    // Behind `mcp__NAME__` a tool or a star has to follow. The others are one tool each.
     if source.starts_with("mcp__") { rest.len() > 2 && rest.starts_with("__") } else { rest.is_empty() }
 }
 
@@ -37,6 +38,7 @@ pub(super) fn failures(picker: &Picker<'_>, agent: &AgentPlan) -> BTreeMap<Strin
     };
     for (name, told) in words {
         let path = format!("agent.toolFailures.{name}");
+        // The tools of a server are only known once it runs, so that its name is all that can be checked.
         if !sources.iter().any(|source| is_of(name, source)) {
             let fix =
                 format!("Name an external tool, such as `mcp__SERVER__TOOL` or `mcp__SERVER__*`; {}.", known(&sources));

@@ -31,12 +31,14 @@ fn text_here<'n>(at: &Place<'n>, wanted: &str) -> Option<&'n str> {
         };
         return at.mismatch(wanted, fix);
     };
+    // Before anything else, so that no message shows it.
     if looks_like_key(text) {
         return at.fault("this looks like a secret key", KEY_FIX);
     }
     if text.trim().is_empty() {
         return at.fault("must not be empty", "Give it a value; a key that is not required can be left out.");
     }
+    // Paths, variables and arguments end at such a sign for the system.
     if text.contains('\0') {
         return at.fault("contains a NUL character", "Remove it.");
     }
@@ -70,6 +72,7 @@ impl Readable for bool {
     }
 
     fn node_of(text: &str) -> Node {
+        // GitHub's expressions print `true`, and people write `True`.
         Node::scalar(&text.trim().to_lowercase())
     }
 }
@@ -162,6 +165,7 @@ impl Readable for VarName {
         let mut chars = text.chars();
         let first = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
         let plain = first && chars.all(|c| c.is_ascii_alphanumeric() || c == '_');
+        // A key of letters alone also fits the form of a name.
         if plain && !looks_like_key(text) {
             return Some(Self(text.clone()));
         }
@@ -239,12 +243,15 @@ impl Readable for HttpUrl {
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none_or(str::is_empty) {
             return at.fault("must be an http(s) address", fix);
         }
+        // Addresses are printed in reports and logs, and a password in them would be, too.
         if !url.username().is_empty() || url.password().is_some() {
             return at.fault("must not contain credentials", fix);
         }
+        // The path of a request is put behind the address, and would land in the query.
         if url.query().is_some() || url.fragment().is_some() {
             return at.fault("must not have a `?` or `#` part", fix);
         }
+        // Else paths would begin with two slashes, which some servers take for another path.
         Some(Self(text.trim_end_matches('/').to_owned()))
     }
 }
@@ -262,6 +269,7 @@ impl Readable for Glob {
 
     fn read(at: &Place<'_>) -> Option<Self> {
         let text = text_here(at, "a glob")?;
+        // Tried now: a glob that is no glob would protect nothing.
         if let Err(error) = globset::Glob::new(text) {
             return at.fault(error.kind().to_string(), "Use a glob such as `generated/**` or `**/*.lock`.");
         }
@@ -294,6 +302,7 @@ impl Readable for Targets {
         }
         let models = items.iter().map(|item| text_here(item, "a model").map(|model| model.trim().to_owned()));
         let models: Vec<Option<String>> = models.collect();
+        // One bad name makes the whole list unusable: a fallback that is missing would not be noticed.
         models.into_iter().collect::<Option<Vec<_>>>().map(Self)
     }
 }

@@ -55,10 +55,12 @@ pub fn failed_command(workflow: &str, job: &str, step: &str) -> Result<String, N
     // The surer a name is, the sooner it decides: a job that is called by an expression alone may be any.
     let by = |is: fn(&str, &Value, &str) -> bool| only(jobs.iter().filter(|(key, of)| is(name_of(key, of), of, job)));
     let found = by(|name, _, wanted| name == wanted).or_else(|_| by(is_leg)).or_else(|_| by(may_be_leg))?.1;
+    // The command would run on another system than it did.
     if found.get("container").is_some() || found.get("services").is_some() {
         return Err(NotHere::Container);
     }
     let steps = found.get("steps").and_then(Value::as_sequence).ok_or(NotHere::Unknown)?;
+    // Two steps of one name: either could be the one that failed.
     let found_step = only(steps.iter().filter(|one| is_step(one, step)))?;
     let around = [&workflow, found];
     command(found_step, &around)
@@ -67,6 +69,7 @@ pub fn failed_command(workflow: &str, job: &str, step: &str) -> Result<String, N
 /// The one that there is.
 fn only<T>(mut all: impl Iterator<Item = T>) -> Result<T, NotHere> {
     match (all.next(), all.next()) {
+        // A guess would run another command than the one that failed, and judge by it.
         (Some(one), None) => Ok(one),
         _ => Err(NotHere::Unknown),
     }
@@ -80,6 +83,7 @@ fn name_of<'y>(key: &'y Value, job: &'y Value) -> &'y str {
 /// Whether it is one of the jobs that a matrix makes of this one: their values stand behind its name, or in it.
 fn is_leg(name: &str, job: &Value, wanted: &str) -> bool {
     let (before, is_made) = name.split_once("${{").map_or((name, false), |(before, _)| (before.trim_end(), true));
+    // A name that begins with an expression could be any job's.
     let rest = wanted.strip_prefix(before).filter(|_| has_matrix(job) && !before.is_empty());
     rest.is_some_and(|rest| is_made || rest.starts_with(" ("))
 }
@@ -97,6 +101,7 @@ fn is_step(step: &Value, wanted: &str) -> bool {
     match (step.get("name").and_then(Value::as_str), step.get("run").and_then(Value::as_str)) {
         (Some(name), _) => name == wanted,
         (None, Some(run)) => {
+            // GitHub calls a step without a name by the first line of its script.
             let first = run.lines().next().unwrap_or_default().trim();
             wanted.strip_prefix(UNNAMED).is_some_and(|named| named.trim() == first)
         }
@@ -111,15 +116,18 @@ fn command(step: &Value, around: &[&Value; 2]) -> Result<String, NotHere> {
     let Some(run) = step.get("run").and_then(Value::as_str) else { return Err(NotHere::Action) };
     let default = |key: &str| {
         let of = |scope: &&Value| Some(scope.get("defaults")?.get("run")?.get(key)?.as_str()?.to_owned());
+        // The job's default comes before the workflow's, and the step's own before both.
         step.get(key).and_then(Value::as_str).map(str::to_owned).or_else(|| around.iter().rev().find_map(of))
     };
     let (folder, shell) = (default("working-directory"), default("shell"));
+    // The other way round here: a later assignment replaces an earlier one.
     let scopes = [around.first().copied(), around.get(1).copied(), Some(step)];
     let mut set = String::new();
     for environment in scopes.into_iter().flatten().filter_map(|scope| scope.get("env")?.as_mapping()) {
         set.push_str(&assignments(environment)?);
     }
     let texts = [Some(run), folder.as_deref(), shell.as_deref()];
+    // Its value is known in the job alone, and may be a secret.
     if texts.into_iter().flatten().any(|text| text.contains("${{")) {
         return Err(NotHere::Expression);
     }
@@ -128,12 +136,14 @@ fn command(step: &Value, around: &[&Value; 2]) -> Result<String, NotHere> {
     }
     // As the runner calls it (GitHub's documentation of `jobs.<job_id>.steps[*].shell`).
     let shell = match shell.as_deref() {
+        // The runner's default without `shell:` is bash without `pipefail`.
         None => "bash -ec",
         Some("bash") => "bash --noprofile --norc -eo pipefail -c",
         Some("sh") => "sh -ec",
         Some(_) => return Err(NotHere::Shell),
     };
     let folder = folder.map(|folder| format!("cd {} && ", quote(&folder))).unwrap_or_default();
+    // In brackets, so that the folder and the variables end with the command.
     Ok(format!("({folder}{set}{shell} {})", quote(run.trim())))
 }
 
@@ -152,6 +162,7 @@ fn installs(run: &str) -> bool {
             words.iter().find(|word| !word.starts_with('-')).is_some_and(|word| INSTALLS.contains(word))
         };
         words.first().is_some_and(|word| ALWAYS.contains(word))
+            // `npm ci` installs. `npm run ci` does not, since its first word is `run`.
             || by(&MANAGERS).is_some_and(|at| words.get(at + 1..).is_some_and(first_is))
     })
 }
@@ -166,6 +177,7 @@ fn assignments(environment: &Mapping) -> Result<String, NotHere> {
             Value::String(text) => text.clone(),
             Value::Bool(value) => value.to_string(),
             Value::Number(number) => number.to_string(),
+            // GitHub's handling of these is its own, so nothing is guessed.
             Value::Null | Value::Sequence(_) | Value::Mapping(_) | Value::Tagged(_) => return Err(NotHere::Expression),
         };
         if !plain || text.contains("${{") {

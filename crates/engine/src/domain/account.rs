@@ -21,6 +21,7 @@ impl Account {
     #[must_use]
     pub fn new(base_url: &str, key_variable: Option<&str>) -> Self {
         let url = base_url.trim().trim_end_matches('/');
+        // With the version or without it is one account, as people write base URLs either way.
         let url = url.strip_suffix("/v1").or_else(|| url.strip_suffix("/v1beta")).unwrap_or(url);
         Self { endpoint: url.to_ascii_lowercase(), key_variable: key_variable.map(str::to_owned) }
     }
@@ -41,6 +42,7 @@ impl Accounts {
     /// The account that a target is asked with. A target of a provider without an address (a recording) is one of its own.
     #[must_use]
     pub fn of(&self, target: &ModelId) -> Account {
+        // A provider without an endpoint, such as a recording, shares its limits with no other.
         let own = || Account { endpoint: target.to_string(), key_variable: None };
         self.0.get(&target.provider).cloned().unwrap_or_else(own)
     }

@@ -158,8 +158,10 @@ pub fn latest_errors<'a>(attempts: impl Iterator<Item = &'a Attempt>) -> Vec<&'a
     for attempt in attempts {
         let messages: Vec<(&str, &str)> =
             attempt.error_messages.iter().map(|said| (attempt.test_of(said), said.as_str())).collect();
+        // The newest word on each test: an older attempt's may be mended by now.
         let fresh = messages.iter().filter(|(test, _)| !told.contains(test)).map(|(_, said)| *said);
         found.extend(fresh.collect::<Vec<_>>());
+        // Only after the whole attempt, as one test may have several messages in it.
         told.extend(messages.into_iter().map(|(test, _)| test));
     }
     found
@@ -168,6 +170,7 @@ pub fn latest_errors<'a>(attempts: impl Iterator<Item = &'a Attempt>) -> Vec<&'a
 impl Attempt {
     /// The failing test that a message is of. A message of none stands for itself.
     fn test_of<'a>(&'a self, message: &'a str) -> &'a str {
+        // `tests/a.py::test_b: AssertionError`. Without the colon `test_b` would take what `test_b2` says.
         let is_of = |test: &&String| message.strip_prefix(test.as_str()).is_some_and(|rest| rest.starts_with(':'));
         self.failed_tests.iter().find(is_of).map_or(message, String::as_str)
     }

@@ -37,6 +37,7 @@ impl BlockerKind {
     pub const WORDS: [&'static str; 6] = ["pull_request", "check", "issue", "secret", "person", "test"];
 
     fn of_word(word: &str) -> Option<Self> {
+        // Models spell the words in whichever way.
         Some(match word.trim().to_ascii_lowercase().replace(['-', ' '], "_").as_str() {
             "pull_request" | "pr" | "pull" => Self::PullRequest,
             "check" => Self::Check,
@@ -63,6 +64,7 @@ impl Blocker {
     /// A blocker with the reference cut to its longest.
     #[must_use]
     pub fn new(kind: BlockerKind, reference: &str) -> Self {
+        // It goes into comments and reports, and a model may write anything.
         Self { kind, reference: reference.trim().chars().filter(|c| !c.is_control()).take(LONGEST).collect() }
     }
 
@@ -87,6 +89,7 @@ impl Blocker {
                 return Self::new(kind, rest.trim_start_matches([' ', ':']));
             }
         }
+        // An address says its kind by itself.
         match (text.contains("/pull/"), text.contains("/issues/")) {
             (true, _) => Self::new(BlockerKind::PullRequest, text),
             (_, true) => Self::new(BlockerKind::Issue, text),
@@ -99,6 +102,7 @@ impl Blocker {
     /// # Errors
     /// The entry that is none of them, in words for the model.
     pub fn read_list(value: &Value) -> Result<Vec<Self>, String> {
+        // A single blocker without a list around it is clear enough.
         let list = if let Value::Array(list) = value { list.as_slice() } else { std::slice::from_ref(value) };
         let blockers: Result<Vec<Option<Self>>, String> = list.iter().take(MOST_BLOCKERS).map(Self::read_one).collect();
         Ok(blockers?.into_iter().flatten().collect())
@@ -121,6 +125,7 @@ impl Blocker {
                     _ => String::new(),
                 };
                 Ok(Some(match BlockerKind::of_word(word) {
+                    // A word that is no kind may be a whole sentence, which says what it is blocked on.
                     Some(kind) => Self::new(kind, &reference),
                     None => Self::read(&format!("{word} {reference}")),
                 }))
@@ -138,10 +143,12 @@ impl Blocker {
         if let Ok(number) = text.trim_start_matches('#').parse() {
             return Some(number).filter(|number| *number > 0);
         }
+        // `https://github.com/o/r/pull/5` or `o/r#5`.
         let (place, rest) = ["/pull/", "/issues/", "#"].into_iter().find_map(|sign| text.split_once(sign))?;
         let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
         let mut parts = place.trim_end_matches('/').rsplit('/');
         let (name, owner) = (parts.next()?, parts.next()?);
+        // Of another repository the token may read nothing, and its numbers mean other things.
         let here = RepoName::parse(&format!("{owner}/{name}")).is_some_and(|named| named.is(repository));
         if here { digits.parse().ok().filter(|number| *number > 0) } else { None }
     }

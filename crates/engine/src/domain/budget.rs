@@ -56,6 +56,7 @@ impl Spent {
     /// The money, parted into what is known and what is not.
     #[must_use]
     pub fn charge(&self) -> Charge {
+        // The cost holds both parts.
         Charge { known: self.cost.saturating_sub(self.unknown_cost), unknown: self.unknown_cost }
     }
 }

@@ -34,7 +34,9 @@ impl Price {
             (usage.cache_read, self.cache_read),
             (usage.cache_write, self.cache_write),
         ];
+        // In wide numbers, since tokens times price may pass 64 bits.
         let total: u128 = per_million.iter().map(|&(tokens, price)| u128::from(tokens) * u128::from(price)).sum();
+        // Upwards and once, at the end: rounded one by one the kinds would add up to more.
         MicroUsd(u64::try_from(total.div_ceil(u128::from(MICROS_PER_USD))).unwrap_or(u64::MAX))
     }
 
@@ -67,6 +69,7 @@ impl ModelInfo {
     /// Whether configuration says something of the model.
     #[must_use]
     pub fn is_configured(&self) -> bool {
+        // By its beginning, as the source that was overridden stands behind it.
         self.source.starts_with(CONFIGURATION)
     }
 

@@ -98,6 +98,7 @@ pub struct Usage {
 impl Usage {
     /// Adds what another call used.
     pub fn add(&mut self, other: &Self) {
+        // Saturating, since a server may count anything, and a sum that wraps would be cheap.
         self.input = self.input.saturating_add(other.input);
         self.output = self.output.saturating_add(other.output);
         self.cache_read = self.cache_read.saturating_add(other.cache_read);

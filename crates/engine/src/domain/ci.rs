@@ -168,6 +168,7 @@ impl RepoName {
     pub fn parse(full: &str) -> Option<Self> {
         let (owner, name) = full.split_once('/')?;
         let good = |part: &str| {
+            // It becomes part of addresses and paths, so that neither `..` nor a blank may stand in it.
             !part.is_empty()
                 && part.len() <= Self::MAX_PART
                 && part != "."
@@ -180,6 +181,7 @@ impl RepoName {
     /// Whether both are the same repository. Letters' case does not count on any forge.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
+        // GitHub knows no case in either.
         self.owner.eq_ignore_ascii_case(&other.owner) && self.name.eq_ignore_ascii_case(&other.name)
     }
 }
@@ -203,6 +205,7 @@ impl Account {
     /// Whether this is an app or a job's own token.
     #[must_use]
     pub fn is_bot(&self) -> bool {
+        // The login too, as some payloads leave the kind out.
         self.kind == AccountKind::Bot || self.login.ends_with("[bot]")
     }
 }
@@ -318,6 +321,7 @@ impl RedCi {
         let mut checks: Vec<(&str, &str)> = Vec::new();
         for job in &self.failed {
             let Some(command) = job.command.as_deref() else { continue };
+            // The jobs of a matrix run the same command, and here it runs once.
             if checks.iter().all(|(_, known)| *known != command) {
                 checks.push((&job.name, command));
             }
@@ -336,11 +340,13 @@ impl RedCi {
     #[must_use]
     pub fn beside(&self, tests: &str) -> Vec<&FailedJob> {
         let runs_them = |job: &FailedJob| job.command.as_deref().map(|command| is_run_by(tests, command));
+        // Where one job is known to run the tests, one that cannot be read is another thing.
         let are_known = self.failed.iter().any(|job| runs_them(job) == Some(true));
         let unread: BTreeSet<&str> =
             self.failed.iter().filter(|job| job.command.is_none()).map(|job| job.of_matrix()).collect();
         let is_beside = |job: &&FailedJob| match runs_them(job) {
             Some(runs_them) => !runs_them,
+            // A single one that cannot be read may be that of the tests.
             None => are_known || unread.len() > 1,
         };
         self.failed.iter().filter(is_beside).collect()
@@ -356,12 +362,14 @@ impl RedCi {
 impl FailedJob {
     /// Its name without the leg of a matrix: `test (3.12)` is `test`.
     fn of_matrix(&self) -> &str {
+        // `test (3.12, ubuntu-latest)` is of the matrix `test`.
         self.name.split_once(" (").map_or(self.name.as_str(), |(name, _)| name)
     }
 }
 
 /// Whether a step's command runs this one, and with no more arguments.
 fn is_run_by(tests: &str, command: &str) -> bool {
+    // `npm test` is not run by `npm test-all`.
     let ends = |rest: &str| rest.trim_start_matches(' ').chars().next().is_none_or(|next| "'\n);&|".contains(next));
     command.match_indices(tests).any(|(at, found)| command.get(at + found.len()..).is_some_and(ends))
 }

@@ -17,6 +17,7 @@ impl Timestamp {
     #[must_use]
     pub fn from_unix_ms(ms: i64) -> Self {
         let at = jiff::Timestamp::from_millisecond(ms).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        // Always three digits, so that timestamps sort as texts.
         Self(format!("{at:.3}"))
     }
 
@@ -38,6 +39,7 @@ impl Timestamp {
     /// The instant as people write it: `2026-02-17 14:23:01 UTC`.
     #[must_use]
     pub fn for_people(&self) -> String {
+        // Nobody reads the milliseconds.
         let seconds = self.0.split_once('.').map_or(self.0.as_str(), |(seconds, _)| seconds);
         format!("{} UTC", seconds.trim_end_matches('Z').replacen('T', " ", 1))
     }
@@ -101,6 +103,7 @@ impl Steady {
     #[must_use]
     pub fn day(&self, clock: &dyn Clock) -> String {
         const DATE_CHARS: usize = "2026-02-17".len();
+        // From the monotonic clock: one that is set back must not begin the day's budget anew.
         let passed = i64::try_from(self.elapsed_ms(clock)).unwrap_or(i64::MAX);
         Timestamp::from_unix_ms(self.unix_ms.saturating_add(passed)).0.chars().take(DATE_CHARS).collect()
     }
@@ -133,6 +136,7 @@ impl Clock for SystemClock {
     }
 
     fn monotonic_ms(&self) -> u64 {
+        // A clock of the system that never goes back, whatever becomes of the wall's.
         u64::try_from(self.origin.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 }

@@ -51,6 +51,7 @@ impl fmt::Display for Command {
             Self::Pause => f.write_str("/upshift pause"),
             Self::Resume => f.write_str("/upshift resume"),
             Self::Remove { iterations } => write!(f, "/upshift remove {iterations}"),
+            // In the form in which a person would write it, so that it can be copied.
             Self::Budget { more } => write!(f, "/upshift budget +{}", more.exact().trim_start_matches('$')),
         }
     }

@@ -55,6 +55,7 @@ fn fault_at(schema: &Value, at: &str) -> Option<(String, String)> {
             "minLength" | "maxLength" if rule.as_u64().is_none() => wrong("a whole number from 0"),
             "minimum" | "maximum" if !rule.is_number() => wrong("a number"),
             "description" if !rule.is_string() => wrong("text"),
+            // Known and well formed: the arms above take those that are not.
             known if KEYWORDS.contains(&known) => None,
             _ => Some((below.clone(), format!("is not a supported keyword; use {}", KEYWORDS.join(", ")))),
         };
@@ -68,6 +69,7 @@ fn fault_at(schema: &Value, at: &str) -> Option<(String, String)> {
 /// The lower limit that is above its upper one.
 fn crossed(rules: &Map<String, Value>) -> Option<&'static str> {
     let number = |keyword: &str| rules.get(keyword).and_then(Value::as_f64);
+    // Nothing could ever fit, and each answer would be refused.
     let is_above = |lower, upper| Some(number(lower)? > number(upper)?).filter(|above| *above).map(|_| lower);
     is_above("minLength", "maxLength").or_else(|| is_above("minimum", "maximum"))
 }
@@ -95,6 +97,7 @@ fn misfit_at(schema: &Value, value: &Value, at: &str) -> Option<String> {
         return say(format!("must be of type {wanted}, not {}", type_of(value)));
     }
     if let Some(allowed) = rules.get("enum").and_then(Value::as_array)
+        // Not by plain equality, in which 1 and 1.0 are two values.
         && !allowed.iter().any(|one| equal(one, value))
     {
         let allowed: Vec<String> = allowed.iter().map(Value::to_string).collect();
@@ -102,6 +105,7 @@ fn misfit_at(schema: &Value, value: &Value, at: &str) -> Option<String> {
     }
     match value {
         Value::String(text) => {
+            // In characters, as JSON Schema counts, and not in bytes.
             let length = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
             let limit = |keyword: &str| rules.get(keyword).and_then(Value::as_u64);
             if let Some(least) = limit("minLength").filter(|least| length < *least) {
@@ -135,6 +139,7 @@ fn misfit_of_fields(rules: &Map<String, Value>, fields: &Map<String, Value>, at:
         return Some(format!("`{}` is missing", join(at, name)));
     }
     let known = rules.get("properties").and_then(Value::as_object);
+    // Unknown fields may stand unless it is said otherwise.
     let closed = rules.get("additionalProperties").and_then(Value::as_bool) == Some(false);
     fields.iter().find_map(|(name, value)| match known.and_then(|known| known.get(name)) {
         Some(schema) => misfit_at(schema, value, &join(at, name)),
@@ -158,6 +163,7 @@ fn is_of(wanted: &str, value: &Value) -> bool {
 /// Equality of JSON: numbers by their value, so that 1 equals 1.0.
 fn equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
+        // Both, since large integers are no longer told apart as floating numbers.
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
         (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
         (Value::Object(a), Value::Object(b)) => {

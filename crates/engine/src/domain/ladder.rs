@@ -90,6 +90,7 @@ impl Tier {
     #[must_use]
     pub fn roles(&self) -> &'static [Role] {
         match self.mode {
+            // In the order in which they speak.
             Mode::Simple => &[Role::Artisan],
             Mode::Full => &[Role::Librarian, Role::Artisan, Role::Critic],
         }

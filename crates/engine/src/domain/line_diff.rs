@@ -62,6 +62,7 @@ pub fn write_hunks(old: &[u8], new: &[u8], context: usize, limit: Option<Duratio
     for group in groups(&old, &new, context, limit) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
         let span = |start: usize, end: usize| match end - start {
+            // An empty side is named by the line before it, as in git's patches.
             0 => format!("{start},0"),
             1 => format!("{}", start + 1),
             length => format!("{},{length}", start + 1),
@@ -92,6 +93,7 @@ fn write_part(part: &Part, old: &[&[u8]], new: &[&[u8]], text: &mut String) -> (
 fn write_line(sign: char, line: &[u8], text: &mut String) {
     text.push(sign);
     text.push_str(&line.to_str_lossy());
+    // Without this line `git apply` would add a line break.
     if !line.ends_with(b"\n") {
         text.push_str("\n\\ No newline at end of file\n");
     }
@@ -101,6 +103,7 @@ fn write_line(sign: char, line: &[u8], text: &mut String) {
 /// alone ends a line, as it does for interpreters: what stands behind it is not part of a comment before it.
 #[must_use]
 pub fn changed_lines<'a>(before: &'a str, after: &'a str) -> Vec<ChangedLine<'a>> {
+    // By each kind of line end, so that none can hide a change in one long line.
     let (old, new) = (any_lines(before), any_lines(after));
     let bytes = |lines: &[&'a str]| lines.iter().map(|line| line.as_bytes()).collect::<Vec<_>>();
     let mut changed = Vec::new();
@@ -136,6 +139,7 @@ fn any_lines(text: &str) -> Vec<&str> {
 fn difference(old: &[&[u8]], new: &[&[u8]], limit: Option<Duration>) -> Vec<DiffOp> {
     let mut found = Compact::new(Replace::new(Capture::new()), old, new);
     let until = limit.map(|limit| Instant::now() + limit);
+    // Out of time it takes a larger difference, which is as right.
     let Ok(()) = myers::diff_deadline(&mut found, old, 0..old.len(), new, 0..new.len(), until);
     found.into_inner().into_inner().into_ops()
 }

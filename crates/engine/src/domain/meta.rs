@@ -57,6 +57,7 @@ pub const RISK: &str = "risk";
 /// The schema of a built-in block.
 #[must_use]
 pub fn built_in(name: &str) -> Option<Value> {
+    // Not empty and not endless, as it goes into the report.
     let text = || json!({"type": "string", "minLength": 1, "maxLength": 1_000});
     match name {
         ROOT_CAUSE => Some(json!({

@@ -38,6 +38,7 @@ impl ModelId {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
+        // The first slash alone: `openrouter/anthropic/claude` has more in its model's name.
         if let Some((provider, model)) = text.split_once('/') {
             let well_formed = !provider.is_empty() && !model.is_empty();
             return well_formed.then(|| Self { provider: provider.to_owned(), model: model.to_owned() });
@@ -50,6 +51,7 @@ impl ModelId {
 fn provider_of_bare_name(name: &str) -> Option<&'static str> {
     let reasoning_series = || {
         let rest = name.strip_prefix('o')?;
+        // `o3` and `o4-mini`, but not `ollama`.
         rest.chars().next().filter(char::is_ascii_digit)
     };
     if name.starts_with("claude-") {

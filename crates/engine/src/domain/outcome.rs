@@ -120,6 +120,7 @@ impl Outcome {
             Self::Refused { .. } => EXIT_REFUSED,
             Self::Broken { .. } => EXIT_BROKEN,
             Self::Interrupted { signal } => {
+                // As a shell tells it: 128 and the signal's number.
                 u8::try_from(*signal).map_or(EXIT_INTERNAL, |n| EXIT_SIGNAL_BASE.saturating_add(n))
             }
             Self::Parked => EXIT_PARKED,
@@ -152,6 +153,7 @@ impl Outcome {
     #[must_use]
     pub const fn seed_outcome(&self) -> &'static str {
         match self {
+            // The words of the older program, which knows these four alone.
             Self::Fixed { .. } | Self::AlreadyGreen | Self::Ended { code: EXIT_SUCCESS } => "success",
             Self::Exhausted
             | Self::Stalled
@@ -163,6 +165,7 @@ impl Outcome {
             | Self::Interrupted { .. }
             | Self::Ended { .. } => "failed",
             Self::Budget => "budget_exhausted",
+            // Neither is over: the one goes on, and of the other a person decides.
             Self::Parked | Self::Proposed { .. } => "in_progress",
         }
     }

@@ -33,6 +33,7 @@ impl Visit {
     /// The cost of the first so many iterations.
     #[must_use]
     pub fn cost_of(&self, iterations: usize) -> MicroUsd {
+        // More iterations than were played cost what was played.
         self.costs.iter().take(iterations).copied().sum()
     }
 }

@@ -4,6 +4,7 @@
 
 /// The components of a path in either notation, the last one first. `.` and the empty part of a doubled slash are none.
 fn from_the_end(path: &str) -> impl Iterator<Item = &str> {
+    // Of `./src//a.rs` the names alone.
     path.rsplit(['/', '\\']).filter(|part| !matches!(*part, "" | "."))
 }
 
@@ -11,6 +12,7 @@ fn from_the_end(path: &str) -> impl Iterator<Item = &str> {
 #[must_use]
 pub fn ends_with(whole: &str, end: &str) -> bool {
     let (mut whole, mut end) = (from_the_end(whole), from_the_end(end).peekable());
+    // An empty end would fit everything.
     end.peek().is_some() && end.all(|part| whole.next() == Some(part))
 }
 

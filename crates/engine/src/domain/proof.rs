@@ -105,6 +105,8 @@ pub enum EvidenceStatus {
 pub fn is_witnessed(proof: &[Evidence]) -> bool {
     let failed = proof.iter().any(|one| one.status == EvidenceStatus::Failed);
     let is_telling = |one: &&Evidence| matches!(one.evidence, EvidenceKind::Poisoned | EvidenceKind::Planted);
+    // Only these two show that a failure would have been reported. The others hold with a runner that sees nothing.
     let mut telling = proof.iter().filter(is_telling).peekable();
+    // At least one: of none at all everything could be said.
     !failed && telling.peek().is_some() && telling.all(|one| one.status == EvidenceStatus::Held)
 }

@@ -20,6 +20,7 @@ pub const BELOW: &str = "/agent/";
 #[must_use]
 pub fn agent_path((tier_index, iteration): (u32, u32), role: Role, agent: &str) -> String {
     let who = if agent.is_empty() { role.as_str() } else { agent };
+    // Tiers are counted from 0 inside, and from 1 for people.
     format!("tier-{}/iteration-{iteration}/{who}", tier_index.saturating_add(1))
 }
 
@@ -58,6 +59,7 @@ impl CallScope {
     #[must_use]
     pub fn is_side(&self) -> bool {
         let parent = self.parent_session_id.as_deref();
+        // By the whole name, since a role's own session may end in such a word.
         parent.is_some_and(|parent| self.session_id.strip_prefix(parent) == Some(SIDE))
     }
 }

@@ -19,6 +19,7 @@ impl Review {
     /// Whether the change may stand.
     #[must_use]
     pub fn approves(&self) -> bool {
+        // A critic may approve and name a critical issue, and is overruled then.
         self.verdict == ReviewVerdict::Approve && !self.overruled
     }
 }

@@ -62,6 +62,7 @@ impl SessionExit {
     #[must_use]
     pub const fn of_open(outcome: Option<&Outcome>) -> Self {
         match outcome {
+            // The process is gone and left no end behind.
             None => Self::UncaughtException,
             Some(Outcome::Interrupted { .. }) => Self::SignalReceived,
             Some(_) => Self::Unknown,

@@ -3,10 +3,12 @@
 /// Quotes a word, if it needs that.
 #[must_use]
 pub fn quote(word: &str) -> String {
+    // Without `~`, which a shell replaces at the beginning of a word.
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:=,@%+".contains(&byte);
     if !word.is_empty() && word.bytes().all(is_plain) {
         word.to_owned()
     } else {
+        // Inside single quotes only the quote itself means something: it is left, escaped and entered again.
         format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
@@ -14,6 +16,7 @@ pub fn quote(word: &str) -> String {
 /// Quotes a path: one that could be taken for an option gets `./` in front.
 #[must_use]
 pub fn quote_path(path: &str) -> String {
+    // No quotes keep a program from reading it as an option.
     if path.starts_with('-') { quote(&format!("./{path}")) } else { quote(path) }
 }
 

@@ -51,6 +51,7 @@ impl StopSource {
     /// Raises the flag. Later causes are ignored.
     pub fn raise(&self, cause: StopCause) {
         self.0.send_if_modified(|current| {
+            // The first cause stays, as the end is told by it.
             let first = current.is_none();
             if first {
                 *current = Some(cause);
@@ -64,6 +65,7 @@ impl Stop {
     /// A watcher that is never raised.
     #[must_use]
     pub fn never() -> Self {
+        // Its source is dropped at once, and `wait` then waits for ever.
         Self(StopSource::new().1.0)
     }
 
@@ -80,6 +82,7 @@ impl Stop {
         let seen = receiver.wait_for(Option::is_some).await.map(|cause| *cause);
         match seen {
             Ok(cause) => cause.unwrap_or(StopCause::TimeUp),
+            // Nobody is left who could raise it. To return would stop what was never told to.
             Err(_closed) => {
                 std::future::pending::<()>().await;
                 StopCause::TimeUp

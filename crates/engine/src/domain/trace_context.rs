@@ -18,8 +18,10 @@ impl Parent {
     pub fn read(text: &str) -> Option<Self> {
         let mut parts = text.trim().split('-');
         let (version, trace_id, span_id) = (parts.next()?, parts.next()?, parts.next()?);
+        // `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`.
         let flags = parts.next().filter(|flags| is_hex(flags, 2))?;
         let flags = u8::from_str_radix(flags, 16).ok()?;
+        // Later versions may add parts, which are passed over. Version 00 has none.
         let is_version = is_hex(version, 2) && version != "ff" && (version != "00" || parts.next().is_none());
         let is_sound = is_version && is_id(trace_id, 32) && is_id(span_id, 16);
         let (trace_id, span_id) = (trace_id.to_owned(), span_id.to_owned());
@@ -30,11 +32,13 @@ impl Parent {
 /// Whether a text is an id of so many hexadecimal digits, not all of them zero.
 #[must_use]
 pub fn is_id(text: &str, length: usize) -> bool {
+    // All zeros stand for no id.
     is_hex(text, length) && text.bytes().any(|byte| byte != b'0')
 }
 
 /// Whether a text is so many hexadecimal digits in small letters.
 fn is_hex(text: &str, length: usize) -> bool {
+    // Small letters alone, as the specification has them.
     text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 

@@ -32,6 +32,7 @@ impl MicroUsd {
         let (whole, frac) = text.split_once('.')?;
         let whole: u64 = whole.parse().ok()?;
         let sevenths: u64 = frac.parse().ok()?;
+        // Upwards, so that a cap or a price never comes out too low.
         Some(Self(whole * MICROS_PER_USD + sevenths.div_ceil(10)))
     }
 
@@ -61,6 +62,7 @@ impl MicroUsd {
         if self.0 < MICROS_PER_CENT {
             return self.exact();
         }
+        // Upwards, since it is told as the most that it can be.
         Self(self.0.div_ceil(MICROS_PER_CENT).saturating_mul(MICROS_PER_CENT)).to_cents()
     }
 
@@ -134,6 +136,7 @@ impl fmt::Display for MicroUsd {
 impl Add for MicroUsd {
     type Output = Self;
     fn add(self, other: Self) -> Self {
+        // A sum that wraps would be cheap, and every cap would let it pass.
         Self(self.0.saturating_add(other.0))
     }
 }
@@ -165,6 +168,7 @@ impl RunId {
     /// The first eight characters, for people (S0, FR-011). Queries need the whole id (contradiction 25).
     #[must_use]
     pub fn short(&self) -> &str {
+        // An id of another program may be shorter.
         self.0.get(..8).unwrap_or(&self.0)
     }
 }

@@ -19,6 +19,7 @@ impl Waiting {
 
     /// Waiting begins at this moment of the monotonic clock.
     pub fn begin(&self, now_ms: u64) {
+        // The first beginning counts where two things are waited for at once.
         self.counted().since_ms.get_or_insert(now_ms);
     }
 

@@ -5,6 +5,7 @@ use url::{Host, Url};
 /// The host of an address, as it is named in a list of hosts.
 #[must_use]
 pub fn host_of(url: &Url) -> Option<String> {
+    // An address in its one spelling, as `::1` has many.
     Some(match url.host()? {
         Host::Domain(name) => name.to_ascii_lowercase(),
         Host::Ipv4(address) => address.to_string(),
@@ -19,6 +20,7 @@ pub fn refusal(url: &Url, hosts: &[String]) -> Option<String> {
     if !hosts.iter().any(|named| named.eq_ignore_ascii_case(&host)) {
         return Some(format!("the host {host} is not named"));
     }
+    // By the URL and not by asking for the name: the answer to that is another's.
     let is_here = match url.host()? {
         Host::Domain(name) => name.eq_ignore_ascii_case("localhost"),
         Host::Ipv4(address) => address.is_loopback(),
@@ -35,9 +37,11 @@ pub fn refusal(url: &Url, hosts: &[String]) -> Option<String> {
 #[must_use]
 pub fn named_host(text: &str) -> Option<String> {
     let text = text.trim();
+    // An IPv6 address needs brackets in a URL, and people leave them out.
     let bracketed = if text.contains(':') && !text.starts_with('[') { format!("[{text}]") } else { text.to_owned() };
     let url = Url::parse(&format!("https://{bracketed}/")).ok()?;
     let alone = url.path() == "/" && url.query().is_none() && url.fragment().is_none() && url.port().is_none();
+    // Asked of the text too, since the parser tidies some of these away.
     let plain = !text.contains(['/', '@', '*', '?', '#']) && url.username().is_empty();
     host_of(&url).filter(|host| alone && plain && !host.is_empty())
 }

@@ -107,6 +107,7 @@ impl From<Refusal> for std::io::Error {
 #[must_use]
 pub fn slashed(path: &Path) -> String {
     let shown = path.display().to_string();
+    // Elsewhere a backslash is a letter of a name.
     if cfg!(windows) { shown.replace('\\', "/") } else { shown }
 }
 
@@ -118,6 +119,7 @@ pub fn lexical(path: &Path) -> PathBuf {
         match component {
             Component::CurDir => {}
             Component::ParentDir => {
+                // At the root there is nothing above, and `..` stays there as for the system.
                 plain.pop();
             }
             Component::Normal(_) | Component::RootDir | Component::Prefix(_) => plain.push(component),
@@ -133,6 +135,7 @@ pub fn settled(path: &Path) -> PathBuf {
     let mut missing = Vec::new();
     let mut existing = path.as_path();
     loop {
+        // From the end upwards: a file that is yet to be made has a folder that is there.
         if let Ok(real) = real_place(existing) {
             return missing.into_iter().rev().fold(real, |path, name| path.join(name));
         }

@@ -25,6 +25,7 @@ pub fn is_refused_on_windows(name: &str) -> bool {
 }
 
 fn is_device(name: &str) -> bool {
+    // `NUL.tar.gz` is the device, and so is `nul .txt`.
     let stem = name.split('.').next().unwrap_or_default().trim_end_matches(' ').to_lowercase();
     let numbered = |prefix: &&str| {
         let mut rest = stem.strip_prefix(*prefix).unwrap_or_default().chars();
@@ -54,7 +55,9 @@ pub fn without_prefix(path: &str) -> Option<String> {
             (rest.to_owned(), if is_drive { names } else { return None })
         }
     };
+    // Without the prefix Windows would drop dots and blanks at the end, and open a device.
     let understood = names.split('\\').all(|name| name.is_empty() || !is_refused_on_windows(name));
+    // Counted as Windows does.
     (understood && plain.encode_utf16().count() <= LONGEST).then_some(plain)
 }
 

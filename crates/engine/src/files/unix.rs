@@ -77,6 +77,7 @@ impl Folder {
     /// [`Refusal`].
     pub fn read(&self, name: &OsStr) -> Result<(File, Found), Refusal> {
         let handle = rustix::fs::openat(&self.0, name, READ, Mode::empty()).map_err(refusal)?;
+        // Of what was opened, since another file may have the name by now.
         let stat = rustix::fs::fstat(&handle).map_err(refusal)?;
         Ok((File::from(handle), found(&stat)))
     }
@@ -110,6 +111,7 @@ impl Folder {
     /// # Errors
     /// [`Refusal`].
     pub fn set_permissions(&self, name: &OsStr, permissions: u32) -> Result<(), Refusal> {
+        // Through a handle: there is no call that sets a mode by name and follows no link everywhere.
         let (file, _) = self.read(name)?;
         set_permissions(&file, permissions).map_err(Refusal::Io)
     }
@@ -127,6 +129,7 @@ impl Folder {
     /// # Errors
     /// When there is nothing, or the system says no.
     pub fn remove_file(&self, name: &OsStr) -> io::Result<()> {
+        // Removes a link itself.
         Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
     }
 
@@ -148,6 +151,7 @@ impl Folder {
 }
 
 fn remove_whole(parent: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
+    // Opened without following, so that a link in its place ends the removal.
     let folder = rustix::fs::openat(parent, name, FOLDER, Mode::empty())?;
     for entry in Dir::read_from(&folder)? {
         let entry = entry?;
@@ -156,6 +160,7 @@ fn remove_whole(parent: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
             continue;
         }
         match rustix::fs::unlinkat(&folder, entry.file_name(), AtFlags::empty()) {
+            // Linux says the one of a folder, macOS the other.
             Err(Errno::ISDIR | Errno::PERM) => remove_whole(&folder, OsStr::from_bytes(bytes))?,
             other => other?,
         }
@@ -166,7 +171,9 @@ fn remove_whole(parent: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
 fn refusal(error: Errno) -> Refusal {
     match error {
         Errno::NOENT => Refusal::Missing,
+        // Linux says LOOP of a link that must not be followed, and NOTDIR where a folder was wanted.
         Errno::LOOP | Errno::NOTDIR => Refusal::Astray,
+        // A socket cannot be opened, nor a device without a driver.
         Errno::NXIO => Refusal::Special,
         other => Refusal::Io(other.into()),
     }
@@ -246,6 +253,7 @@ pub fn changed(found: &Metadata) -> i64 {
 /// The stamp that tells a file from another that is put in its place.
 #[must_use]
 pub fn stamp(found: &Metadata) -> String {
+    // Without the time of the inode's change, which a mere link or a new mode would move.
     format!("{}:{}:{}:{}.{}", found.dev(), found.ino(), found.len(), found.mtime(), found.mtime_nsec())
 }
 
@@ -262,6 +270,7 @@ pub fn own_outputs() -> Vec<Identity> {
     let known = |output: std::os::fd::BorrowedFd<'_>| File::from(output.try_clone_to_owned().ok()?).metadata().ok();
     let regular = outputs.into_iter().filter_map(known).filter(Metadata::is_file);
     let mut found: Vec<Identity> = regular.filter_map(|found| identity(&found)).collect();
+    // Both often go to one file.
     found.dedup();
     found
 }
@@ -280,6 +289,7 @@ pub fn is_at(file: &File, path: &Path) -> bool {
 /// # Errors
 /// When it is not ours.
 pub fn make_ours(folder: &Path, found: &Metadata) -> io::Result<()> {
+    // Only added, so that the other bits stay as they were found.
     std::fs::set_permissions(folder, Permissions::from_mode(found.mode() | OURS))
 }
 
@@ -287,6 +297,7 @@ pub fn make_ours(folder: &Path, found: &Metadata) -> io::Result<()> {
 #[must_use]
 pub fn free(place: &Path) -> Option<Free> {
     let found = rustix::fs::statvfs(place).ok()?;
+    // Btrfs and others say 0, since they make files as they need them.
     let files = (found.f_files > 0).then_some(found.f_favail);
     Some(Free { bytes: found.f_bavail.saturating_mul(found.f_frsize), files })
 }

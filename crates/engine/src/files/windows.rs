@@ -58,6 +58,7 @@ impl Folder {
     /// When it cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
         let whole = match (path.parent(), path.file_name()) {
+            // The last name stays as it is, since a link there must be seen.
             (Some(parent), Some(name)) => parent.canonicalize()?.join(name),
             _ => path.canonicalize()?,
         };
@@ -67,6 +68,7 @@ impl Folder {
     fn hold(path: PathBuf, above: Option<Self>) -> Result<Self, Refusal> {
         let handle = open(&path, LOOK, HOLD).map_err(refusal)?;
         let found = handle.metadata().map_err(refusal)?;
+        // A junction is a folder and a link at once.
         if !found.is_dir() || found.file_attributes() & REPARSE != 0 {
             return Err(Refusal::Astray);
         }
@@ -116,6 +118,7 @@ impl Folder {
     pub fn read(&self, name: &OsStr) -> Result<(File, Found), Refusal> {
         let path = self.of(name).map_err(refusal)?;
         let metadata = path.symlink_metadata().map_err(refusal)?;
+        // Before it is opened, since opening a placeholder may fetch it from a cloud.
         if !metadata.is_dir() && metadata.file_attributes() & REPARSE != 0 {
             return Err(Refusal::Astray);
         }
@@ -149,6 +152,7 @@ impl Folder {
     /// When it cannot be made, or is there.
     pub fn make_link(&self, name: &OsStr, target: &[u8]) -> io::Result<()> {
         let target = target.to_path().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        // With the separators of Windows, without which the link leads nowhere.
         let target: PathBuf = target.iter().collect();
         let link = self.of(name)?;
         if self.0.path.join(&target).is_dir() {
@@ -177,6 +181,7 @@ impl Folder {
     /// When the system says no.
     pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         let (from, to) = (self.of(from)?, self.of(to)?);
+        // A file that is marked as read-only cannot be replaced here.
         make_writable(&to)?;
         std::fs::rename(from, to)
     }
@@ -218,6 +223,7 @@ impl Folder {
         if text.is_empty() || names::is_refused_on_windows(text) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "Windows takes this name for something else"));
         }
+        // `GITHUB~1` may be the short name of `.github`, and pass each rule about that.
         let path = self.0.path.join(name);
         if names::may_be_short(text)
             && path.symlink_metadata().is_ok_and(|found| !found.is_symlink())
@@ -253,6 +259,7 @@ fn found(metadata: &Metadata) -> Found {
         size: i64::try_from(metadata.file_size()).unwrap_or(i64::MAX),
         modified: nanoseconds(metadata.last_write_time()),
         changed: nanoseconds(metadata.creation_time()),
+        // Neither is told with the rest, and the careful answer is that there are other names.
         inode: 0,
         has_other_names: true,
     }
@@ -331,6 +338,7 @@ pub const fn private(options: &mut OpenOptions) -> &mut OpenOptions {
 /// The number that tells that a file changed: its times and its size, all of which a program can set.
 #[must_use]
 pub fn changed(found: &Metadata) -> i64 {
+    // Turned against each other, so that two equal parts do not take each other out.
     let mixed = found.last_write_time() ^ found.creation_time().rotate_left(21) ^ found.file_size().rotate_left(42);
     mixed.cast_signed()
 }

@@ -97,9 +97,13 @@ static ORDINARY: LazyLock<RegexSet> = LazyLock::new(|| {
         r#"^["'][\w.-]+(?:\[[\w,-]+\])?[\w.*, <>=!~^]*["'],?$|^\w*[dD]ependencies = \[[\w.\-"', <>=!~^*\[\]]*\]$"#,
         // `rand = { version = "0.9", features = ["std"] }`.
         r#"^[\w-]+ = \{ ?version = "[^"]*"(?:, (?:features|optional|default-features) = [^{}]*)*\}$"#,
+        // `[dev-dependencies]`, `install_requires =`, `"require-dev": {`.
         r"^\[[\w.-]*dependencies[\w.-]*\]$|^(?:install_requires|dependencies) ?=$|^[\x22\w-]*(?:[dD]ependencies|require)[\x22\w-]*:? ?[\[({]+$",
+        // `<artifactId>guava</artifactId>` of a pom.xml.
         r"^</?(?:dependency|dependencies|groupId|artifactId|version|scope)>",
+        // `implementation("org.example:core:1.2")` of Gradle.
         r#"^(?:api|implementation|compileOnly|runtimeOnly|testImplementation)[ (]+["'][\w.:-]+["']\)?$"#,
+        // A program more, or a module more in a build file that is code.
         r#"^\[\[bin\]\]$|^path = "src/[\w/-]+\.rs"$|^mod \w+;$"#,
     ])
     .unwrap()
@@ -116,8 +120,10 @@ const SOURCES: &str = "c cc cpp cxx h hh hpp hxx rs go py js ts java kt cs fs sw
 /// Whether a line says nothing to a reviewer. `needed` says that the tests do not pass without it or its like.
 #[must_use]
 pub fn is_ordinary(line: &str, needed: bool) -> bool {
+    // Alignment with several blanks is a matter of taste, and the patterns know single ones.
     let plain = line.split_whitespace().collect::<Vec<_>>().join(" ");
     let describes = DESCRIBES.is_match(&plain);
+    // A description that the tests need is read by something: a version, for instance, that a program compares.
     if describes { !needed } else { ORDINARY.is_match(&plain) }
 }
 
@@ -130,6 +136,7 @@ pub fn adds_sources(old: &str, new: &str) -> bool {
     let (old, new) = (words(old), words(new));
     let is_source = |word: &String| word.rsplit_once('.').is_some_and(|(_, ending)| lists(SOURCES, ending));
     let mut rest = old.iter().peekable();
+    // The old words have to come in their order, and only sources may stand between them.
     let all_new = new.iter().all(|word| rest.next_if_eq(&word).is_some() || is_source(word));
     all_new && rest.peek().is_none() && new.len() > old.len()
 }

@@ -12,6 +12,7 @@ const THROUGH: [&str; 21] = [
 /// The framework of the last command of the line whose words tell one.
 #[must_use]
 pub fn framework_of(command: &str) -> Option<&'static Framework> {
+    // From behind: `npm run build && npx jest` builds first, and the tests are what the exit code is about.
     let parts: Vec<&str> = command.split(['&', '|', ';', '\n', '(', ')']).collect();
     parts.iter().rev().find_map(|part| of_one(part))
 }
@@ -29,6 +30,7 @@ fn of_one(part: &str) -> Option<&'static Framework> {
     // `cargo +nightly test`, `go -C api test`: the program first, its word later.
     let program = program_of(&words)?;
     let later = |wanted: &[&str]| words.iter().any(|word| wanted.contains(word));
+    // Only a toolchain may stand between the words. `cargo run test` runs a program with an argument.
     let chosen = words.iter().any(|word| word.starts_with('+'));
     let by_program = |call: &Call| match *call {
         Call::Word(name) | Call::Program(name) => name == program,
@@ -70,6 +72,7 @@ pub fn called(line: &str) -> Option<(&'static Framework, bool)> {
             match called_at(&words, index) {
                 At::Nothing => {}
                 At::Call(framework) => found.push((framework, at + 1 == parts.len())),
+                // The line says nothing certain any more, however many calls stand beside it.
                 At::Argument => return None,
             }
         }
@@ -96,6 +99,7 @@ fn called_at(words: &[&str], index: usize) -> At {
     let behind = words.get(index + 1..).unwrap_or_default();
     let is_called = |call: &Call| match *call {
         Call::Word(name) => word == name,
+        // An ordinary word such as `tap` or `go` is a program only where one is started.
         Call::Program(name) => word == name && words.iter().position(|word| !is_passed_over(base(word))) == Some(index),
         Call::Words([name, wanted @ ..]) => word == *name && behind.starts_with(wanted),
         Call::Module(module) => word == module && before == "-m",
@@ -119,6 +123,7 @@ fn called_at(words: &[&str], index: usize) -> At {
 #[must_use]
 pub fn selecting(words: &[&str]) -> Option<&'static Framework> {
     let has = |name: &str| words.iter().any(|word| base(word) == name);
+    // `windows` panics at a length of 0.
     let row = |wanted: &[&str]| words.windows(wanted.len().max(1)).any(|some| some == wanted);
     let is_called = |call: &Call| match *call {
         Call::Word(name) | Call::Program(name) | Call::Build(name, _) => has(name),

@@ -42,6 +42,8 @@ pub fn detect(root: &Path) -> Option<Detected> {
 pub fn framework_of(command: &str, root: &Path) -> Option<String> {
     let by_words = calls::framework_of(command).map(|found| found.name.to_owned());
     by_words.or_else(|| {
+        // The repository's own framework may differ from that of a given command, so the two have to be the same
+        // command.
         let detected = detect(root).filter(|found| found.command == command.trim())?;
         (detected.framework != "generic").then_some(detected.framework)
     })
@@ -82,6 +84,7 @@ fn projects_below(root: &Path) -> Option<Detected> {
         if !HOLDS_NO_PROJECTS.contains(&name.as_str()) {
             found.extend(projects_in(root, name));
         }
+        // Asked in the loop, too: a repository of thousands of folders is not read to its end for nothing.
         if found.len() > MOST_PROJECTS {
             return None;
         }
@@ -89,6 +92,7 @@ fn projects_below(root: &Path) -> Option<Detected> {
     if found.is_empty() || found.len() > MOST_PROJECTS {
         return None;
     }
+    // Output of several frameworks has no reader of its own, so the generic one looks at it.
     let same = found.iter().all(|(_, one)| Some(&one.framework) == found.first().map(|(_, first)| &first.framework));
     let framework =
         found.first().filter(|_| same).map_or_else(|| "generic".to_owned(), |(_, one)| one.framework.clone());
@@ -115,6 +119,7 @@ fn projects_in(root: &Path, outer: &str) -> Vec<(String, Detected)> {
         let path = format!("{outer}/{name}");
         Some((path.clone(), one_project(&root.join(&path))?))
     });
+    // One more than allowed, so that the caller sees that there are too many.
     projects.take(MOST_PROJECTS + 1).collect()
 }
 
@@ -135,6 +140,7 @@ fn build_files(folder: &Folder) -> Option<Detected> {
     let is_justfile = |name: &&String| ["justfile", ".justfile"].iter().any(|one| name.eq_ignore_ascii_case(one));
     for name in folder.files.iter().filter(is_justfile) {
         let Some(text) = folder.read(name) else { continue };
+        // `@test:` is a recipe that does not echo its commands.
         if text.lines().any(|line| line.strip_prefix('@').unwrap_or(line).strip_prefix("test").is_some_and(is_recipe)) {
             return found("just test", "generic", format!("{name} has a recipe `test`"));
         }

@@ -75,6 +75,7 @@ enum End {
 pub(super) fn pass(passing: Passing, spoken: Spoken, call: Option<OpenCall>, relay: &Arc<Relay>) -> Answer {
     let Passing { status, headers, body } = passing;
     let word = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    // With it the last byte is known as the last one when it comes.
     let left = word(&CONTENT_LENGTH).parse().ok();
     let count = call.map(|call| {
         let head = Head { status, content_type: word(&CONTENT_TYPE), encoding: word(&CONTENT_ENCODING) };
@@ -102,6 +103,7 @@ impl Passed {
         if let Some(left) = &mut self.left {
             *left = left.saturating_sub(bytes.len() as u64);
         }
+        // Before the last byte goes on: the client's next call must find the cap as it is.
         if self.left == Some(0) {
             self.end(&End::Whole);
         }
@@ -173,6 +175,7 @@ fn outcome(relay: &Relay, status: u16, headers: &HeaderMap, metered: Metered, en
         };
     }
     let (call_status, why) = match end {
+        // All that counts had come, whoever hung up behind it.
         _ if complete => (CallStatus::Ok, None),
         End::Whole if status == 200 && usage.is_some() => (CallStatus::Ok, None),
         End::Whole => (CallStatus::InvalidResponse, Some("the answer does not say what it used".to_owned())),

@@ -75,6 +75,7 @@ impl Handler {
     /// Answers one request.
     pub(super) async fn answer(&self, request: Request<Incoming>) -> Answer {
         let (head, incoming) = request.into_parts();
+        // First, so that without the key nobody learns even which paths are served.
         if !self.gateway.token.opens(&head.headers, head.uri.query()) {
             return ours(refusal::plain(StatusCode::UNAUTHORIZED, "upshift: the key is not this session's"));
         }
@@ -110,6 +111,7 @@ impl Handler {
         let lane = self.lane(spoken)?;
         let bytes = read(headers, incoming).await?;
         loop {
+            // From the client's own bytes each time: the second time no tier is asked for.
             let prepared = self.prepare(&route, lane, bytes.clone())?;
             if let Some(answer) = self.pass_on(&route, lane, headers, query, prepared).await? {
                 return Ok(answer);
@@ -132,6 +134,7 @@ impl Handler {
         let (query, model) = (query_without_key(query), prepared.target.model.clone());
         let mut passed =
             Passed { method: route.method, model: &model, query: query.as_deref(), headers, body: Vec::new() };
+        // Counting costs nothing, so nothing is reserved.
         if route.method == Method::CountTokens {
             passed.body = self.cleaned(prepared.written());
             let passing = lane.relay.pass(passed).await.map_err(|failure| unreached(&failure))?;
@@ -142,6 +145,7 @@ impl Handler {
         let body = self.cleaned(prepared.limited(spoken, asked, call.max_output, lane.relay.limit_field()));
         // Asked again for as much as the body allows, no more.
         order.wanted = call.max_output;
+        // It ends by itself, since after a few tries no wait is left.
         for tries in 0.. {
             passed.body.clone_from(&body);
             let Passed { method, model, query, headers, .. } = passed;
@@ -172,9 +176,11 @@ impl Handler {
                 return Ok(Some(answer::pass(passing, spoken, Some(call), &lane.relay)));
             };
             call.settle(failed(failure));
+            // The vendor's connection is not held open over the pause.
             drop(passing);
             self.ledger.pause(wait).await;
             call = self.reserve(order.clone()).await?;
+            // The body allows a longer reply than is reserved by now.
             if call.max_output < order.wanted {
                 call.settle(unsent());
                 return Err(Refused {
@@ -219,6 +225,7 @@ impl Handler {
         let Some(redactor) = &self.gateway.clean else { return body };
         let is_clean = std::str::from_utf8(&body).is_ok_and(|text| matches!(redactor.redact(text), Cow::Borrowed(_)));
         match serde_json::from_slice::<Value>(&body) {
+            // A clean body goes on as its client wrote it, numbers and spaces included.
             Ok(mut value) if !is_clean => {
                 clean(&mut value, redactor);
                 serde_json::to_vec(&value).unwrap_or_default()
@@ -258,6 +265,7 @@ impl Handler {
             ))
         })?;
         let offers_tools = body.get("tools").and_then(Value::as_array).is_some_and(|tools| !tools.is_empty());
+        // Without a pin only the model and its tools tell what a call is for.
         let purpose = purpose.unwrap_or_else(|| self.ledger.purpose(&named, offers_tools));
         let info = self.gateway.info(&target).filter(|info| info.price.is_some()).ok_or_else(|| {
             Refused::request(format!(
@@ -266,6 +274,7 @@ impl Handler {
             ))
         })?;
         let (mut changed, mut asks_tier) = (false, false);
+        // Where the path names the model, the relay writes the path anew.
         if route.model.is_none() && named != target.model {
             body.insert("model".to_owned(), target.model.clone().into());
             changed = true;
@@ -287,6 +296,7 @@ impl Prepared {
         let wanted = asked.unwrap_or(MAX_REPLY_TOKENS).min(self.info.max_output_tokens).max(1);
         // A limit of ours makes the body longer than it came: a line, at most.
         const OUR_FIELDS: u64 = 256;
+        // No token is shorter than a byte, so the bytes bound the prompt.
         let prompt_tokens = (self.bytes.len() as u64)
             .saturating_add(OUR_FIELDS)
             .saturating_add(VENDOR_OVERHEAD_TOKENS)
@@ -339,6 +349,7 @@ async fn read(headers: &HeaderMap, incoming: Incoming) -> Result<Bytes, Refused>
         "gzip" | "x-gzip" => {
             let mut plain = Vec::new();
             let unpacked =
+                // One byte more than is taken: that tells a body that would unpack without end.
                 flate2::read::MultiGzDecoder::new(bytes.as_ref()).take(MAX_BODY as u64 + 1).read_to_end(&mut plain);
             unpacked.map_err(|error| Refused::request(format!("upshift: the body is not gzip: {error}")))?;
             if plain.len() > MAX_BODY { Err(too_large()) } else { Ok(plain.into()) }

@@ -45,6 +45,7 @@ pub fn environment(
     endpoint: Endpoint<'_>,
 ) -> BTreeMap<OsString, OsString> {
     let gets_through = |name: &OsString, value: &OsString| {
+        // A name that nobody can judge does not get through.
         let Some(text) = name.to_str() else { return false };
         if passed.iter().any(|passed| passed == text) {
             return true;
@@ -62,6 +63,7 @@ pub fn environment(
         let both = if known.is_empty() { LOOPBACK.to_owned() } else { format!("{known},{LOOPBACK}") };
         child.insert(name.into(), both.into());
     }
+    // Last, so that nothing of the caller's leads past the gateway.
     child.extend(pointers(endpoint).into_iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
     child
 }

@@ -227,6 +227,7 @@ impl Ledger {
     /// The purpose of a call whose model does not tell it.
     pub(super) fn purpose(&self, model: &str, offers_tools: bool) -> Purpose {
         let mut main = self.main_model.borrow_mut();
+        // Titles and summaries are asked for without tools.
         if main.is_none() && offers_tools {
             *main = Some(model.to_owned());
         }
@@ -251,6 +252,7 @@ impl Ledger {
                 // Somebody else took from a shared cap meanwhile, or a call under way holds what this one wants.
                 Ok(None) if self.open.get() == 0 => {}
                 Ok(None) => self.settled.notified().await,
+                // Too dear for now: a call under way may leave enough of its reservation.
                 Err(_) if self.open.get() > 0 => self.settled.notified().await,
                 Err((scope, reason)) => return Err(self.refuse(scope, &reason)),
             }
@@ -269,6 +271,7 @@ impl Ledger {
         let price = price.ok_or_else(|| (tightest.clone(), "the model has no price".to_owned()))?;
         let quote = budget::quote_of(price, order.prompt_tokens, order.wanted, left)
             .map_err(|error| (tightest.clone(), error.reason))?;
+        // Calls under way give back most of what they hold, so that waiting brings a longer reply.
         if quote.max_output_tokens < order.wanted && self.open.get() > 0 {
             return Ok(None);
         }
@@ -309,6 +312,7 @@ impl Ledger {
     }
 
     fn end(&self, end: NoMoreCalls, message: String) {
+        // The first reason is the one that ended the session.
         self.refusal.borrow_mut().get_or_insert(Refusal { end, message });
         self.capped.0.raise(StopCause::TimeUp);
     }
@@ -327,6 +331,7 @@ impl Ledger {
             Purpose::Main => (session_id, parent),
             Purpose::Side => (format!("{session_id}{SIDE}"), Some(session_id)),
         };
+        // Clients try again by themselves, and each try is a call of its own here.
         let attempt = 1;
         CallScope {
             tier_index,
@@ -342,6 +347,7 @@ impl Ledger {
     }
 
     fn settle(&self, call: &OpenCall, outcome: Outcome) {
+        // Without the vendor's count, the bound that was reserved is all there is.
         let prompt_tokens = outcome.usage.map_or(call.order.prompt_tokens, |usage| usage.prompt());
         let charge_at = |surcharge| {
             let price = price::of(&call.order.info, surcharge, prompt_tokens);
@@ -374,6 +380,7 @@ impl Ledger {
         }
         tracing::info!(target = %receipt.target, status = receipt.status.as_str(), cost = %receipt.charge(), error = receipt.error, "passed on");
         self.open.set(self.open.get().saturating_sub(1));
+        // Before the others are woken: they have to find the refusal.
         if let Some(tier) = outcome.dear_tier {
             self.refuse_dear(&tier);
         }

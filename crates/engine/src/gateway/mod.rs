@@ -101,6 +101,7 @@ impl Token {
     fn is(&self, said: &str) -> bool {
         let (word, said) = (self.word().as_bytes(), said.as_bytes());
         let differing = word.iter().zip(said).fold(0_u8, |so_far, (a, b)| so_far | (a ^ b));
+        // The compiler must not see that one difference decides, or it might end the loop there.
         word.len() == said.len() && std::hint::black_box(differing) == 0
     }
 }
@@ -144,6 +145,7 @@ impl Gateway {
         if pin.main.provider != provider {
             return Err(pin.main.clone());
         }
+        // The session's own work, or a side call on the same model: its tools tell.
         if named.model == pin.main.model {
             return Ok((named, None));
         }

@@ -46,10 +46,12 @@ impl Surcharge {
 pub(super) fn of(info: &ModelInfo, surcharge: Surcharge, prompt_tokens: u64) -> Option<Price> {
     let mut price = info.price?;
     if surcharge.hour {
+        // Never below the catalogue's own price.
         price.cache_write = price.cache_write.max(price.input.saturating_mul(HOUR_CACHE));
     }
     if let Some((times, over)) = surcharge.tier {
         for part in [&mut price.input, &mut price.output, &mut price.cache_read, &mut price.cache_write] {
+            // Rounded up: nothing may be settled at more than was reserved.
             *part = part.saturating_mul(times).div_ceil(over);
         }
     }

@@ -30,6 +30,7 @@ fn status(spoken: Spoken, why: Why) -> StatusCode {
     match (why, spoken) {
         // codex takes 402 for a reason to try six times more.
         (Why::Cap, Spoken::Responses) | (Why::Request, _) => StatusCode::BAD_REQUEST,
+        // At 402 the agents on these wires give up after one call.
         (Why::Cap, Spoken::Messages | Spoken::Chat | Spoken::Generate) => StatusCode::PAYMENT_REQUIRED,
         (Why::Vendor, _) => StatusCode::BAD_GATEWAY,
     }

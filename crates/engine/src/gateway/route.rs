@@ -19,6 +19,7 @@ pub(super) struct Route {
 /// Reads a POST's path. `None` for one that is not served.
 pub(super) fn route(path: &str) -> Option<Route> {
     let path = path.trim_end_matches('/');
+    // The longer ones first, since `/v1` begins them all.
     let versions = ["/v1beta", "/v1alpha", "/v1"];
     let rest = versions.iter().find_map(|version| path.strip_prefix(version)).unwrap_or(path);
     let of = |spoken, method| Some(Route { spoken, method, model: None });

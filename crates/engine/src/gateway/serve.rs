@@ -65,6 +65,7 @@ impl Open {
                         connections.spawn_local(converse(stream, handler.clone()));
                     }
                 }
+                // Takes out those that ended, or they would count as open for ever.
                 Some(_) = connections.join_next(), if !connections.is_empty() => {}
                 done = &mut other => break done,
             }

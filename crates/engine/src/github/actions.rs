@@ -32,10 +32,12 @@ pub enum Progress {
 impl From<Option<String>> for Progress {
     fn from(word: Option<String>) -> Self {
         match word.as_deref() {
+            // Gitea and Forgejo put the conclusion where GitHub has the status.
             Some("completed" | "success" | "failure" | "cancelled" | "skipped") => Self::Completed,
             Some("in_progress" | "running") => Self::Running,
             Some("waiting" | "blocked") => Self::Waiting,
             Some("action_required") => Self::ActionRequired,
+            // A word that we do not know says at least that it is not over.
             _ => Self::Queued,
         }
     }
@@ -79,6 +81,7 @@ impl From<String> for Conclusion {
             "cancelled" => Self::Cancelled,
             "stale" => Self::Stale,
             "action_required" => Self::ActionRequired,
+            // Counted as failed later, since green must not rest on a word that nobody here knows.
             _ => Self::Unknown,
         }
     }
@@ -147,6 +150,7 @@ impl From<RawCheck> for CheckRun {
             app: raw.app.map(|app| app.slug).unwrap_or_default(),
             progress: raw.status,
             conclusion: raw.conclusion,
+            // Either may be missing, and the ids of run and job are read out of it.
             details_url: if raw.details_url.is_empty() { raw.html_url } else { raw.details_url },
             started_at: raw.started_at,
             annotations: raw.output.annotations_count,
@@ -391,6 +395,7 @@ impl GitHub {
         let path = self.at(format!("/actions/runs/{id}/rerun-failed-jobs"));
         let doing = format!("run the failed jobs of workflow run {id} again");
         // Where it runs already, once more is refused.
+        // After a lost answer the first one may have begun it, and the second is refused without harm.
         let call = Call::write(Method::POST, path, &json!({}), doing, Permission::write("actions")).repeatable();
         self.send(&call).await.map(|_answer| ())
     }
@@ -402,6 +407,7 @@ impl GitHub {
     pub async fn cancel_run(&self, id: u64) -> Result<(), GithubError> {
         let path = self.at(format!("/actions/runs/{id}/cancel"));
         let doing = format!("cancel workflow run {id}");
+        // To cancel twice is to cancel once.
         let call = Call::order(path, doing, Permission::write("actions")).repeatable();
         self.send(&call).await.map(|_answer| ())
     }

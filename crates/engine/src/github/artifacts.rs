@@ -123,9 +123,11 @@ impl GitHub {
         let call = Call::get(path, doing.clone(), Permission::read("actions"));
         let mut packed = Vec::new();
         let fetched = self.download(&call, |attempt, piece| {
+            // A transfer that broke begins anew, and the pieces of before would stand in front of it.
             if attempt == Attempt::Fresh {
                 packed.clear();
             }
+            // Counted as they come: the size that the list names is the word of whoever made it.
             if packed.len() + piece.len() > max_bytes {
                 return Err(Broken::TooLarge(max_bytes));
             }
@@ -145,6 +147,7 @@ impl GitHub {
 
 fn left_newest_first(mut found: Vec<Artifact>) -> Vec<Artifact> {
     found.retain(|artifact| !artifact.expired);
+    // Times are whole seconds, so that the id decides between two of one second.
     found.sort_by(|a, b| (&b.created_at, b.id).cmp(&(&a.created_at, a.id)));
     found
 }

@@ -26,6 +26,7 @@ struct Methods {
 
 impl Methods {
     fn first(&self) -> &'static str {
+        // The server keeps the settings from some tokens. Unknown is tried, and refused by the server if need be.
         let allowed = |setting: Option<bool>| setting != Some(false);
         let methods = [
             (self.allow_merge_commit, "MERGE"),
@@ -59,6 +60,7 @@ impl GitHub {
         let variables = json!({ "pull": node.node_id, "method": methods.first() });
         let body = json!({ "query": MUTATION, "variables": variables });
         let call = Call::write(Method::POST, GRAPHQL.to_owned(), &body, doing.clone(), Permission::write("contents"));
+        // GraphQL answers with status 200 and says in the body that it failed.
         let answer = self.send(&call.repeatable()).await?;
         let said: Value = serde_json::from_slice(&answer.body).unwrap_or(Value::Null);
         let errors: Vec<&str> = said
@@ -73,6 +75,7 @@ impl GitHub {
             Some(said) if said.to_ascii_lowercase().contains("auto merge is not allowed") => {
                 Err(refused(OFF.to_owned()))
             }
+            // Foreign text, cut so that it cannot fill a report.
             Some(_) => Err(refused(errors.join("; ").chars().take(300).collect())),
         }
     }

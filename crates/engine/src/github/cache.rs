@@ -50,6 +50,7 @@ impl Cache {
     }
 
     pub(super) fn put(&mut self, path: String, mut kept: Kept) {
+        // Also where the new answer is too long to be kept: the old one is no longer true.
         self.forget(&path);
         if kept.bytes > MAX_ENTRY {
             return;
@@ -59,6 +60,7 @@ impl Cache {
         self.bytes += kept.bytes;
         self.entries.insert(path, kept);
         while self.entries.len() > MAX_ENTRIES || self.bytes > MAX_BYTES {
+            // The one that was asked for longest ago. A list of 256 is walked in no time.
             let oldest = self.entries.iter().min_by_key(|(_, kept)| kept.used).map(|(path, _)| path.clone());
             let Some(oldest) = oldest else { break };
             self.forget(&oldest);

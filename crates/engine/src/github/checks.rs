@@ -139,6 +139,7 @@ pub fn decide(facts: &CiFacts, question: &Question<'_>) -> CiState {
     for check in newest_checks(&facts.checks, &runs) {
         let item = item_of_check(check);
         let standing = standing(check.progress, check.conclusion);
+        // A job that may fail leaves its run green. One that is required counts all the same.
         if let ItemKind::Job { run, .. } = item.kind {
             let forgiven =
                 standing == Standing::Failing && runs.succeeded(run) && !question.required.contains(&check.name);
@@ -165,17 +166,20 @@ pub fn decide(facts: &CiFacts, question: &Question<'_>) -> CiState {
 fn conclude(counted: Vec<(Standing, Item)>, facts: &CiFacts, runs: &Runs<'_>, question: &Question<'_>) -> CiState {
     let anything = !counted.is_empty() || runs.counting().next().is_some();
     if !anything {
+        // Nothing at all is no success: CI may be slow, or not be set up for this branch.
         return if question.since_push_ms < APPEAR_MS { CiState::NotYet } else { CiState::NeverAppeared };
     }
     let of = |wanted: Standing| -> Vec<Item> {
         counted.iter().filter(|(standing, _)| *standing == wanted).map(|(_, item)| item.clone()).collect()
     };
     let (failing, unfinished) = (of(Standing::Failing), of(Standing::Unfinished));
+    // First: while something runs, no other verdict is final.
     if !unfinished.is_empty() {
         return CiState::Pending { unfinished, failing };
     }
     let (approval, environment, cancelled) =
         (of(Standing::Approval), of(Standing::Environment), of(Standing::Cancelled));
+    // Before red: a person has to act in any case, and may as well see both.
     if !approval.is_empty() {
         return CiState::ActionRequired { runs: approval, failing };
     }
@@ -185,6 +189,7 @@ fn conclude(counted: Vec<(Standing, Item)>, facts: &CiFacts, runs: &Runs<'_>, qu
     if !failing.is_empty() {
         return CiState::Red { failing };
     }
+    // After red: a failed job often cancels its neighbours, which says nothing of a newer push.
     if !cancelled.is_empty() {
         return CiState::Superseded { cancelled };
     }
@@ -192,11 +197,13 @@ fn conclude(counted: Vec<(Standing, Item)>, facts: &CiFacts, runs: &Runs<'_>, qu
     match (missing.is_empty(), question.since_push_ms) {
         (true, since) if since >= SETTLE_MS => CiState::Green { passed: of(Standing::Good).len() },
         (false, since) if since >= APPEAR_MS => CiState::RequiredMissing { names: missing },
+        // All is well so far, and more may still appear.
         _ => CiState::Pending { unfinished: Vec::new(), failing },
     }
 }
 
 fn missing(facts: &CiFacts, runs: &Runs<'_>, required: &[String]) -> Vec<String> {
+    // Showing is enough: whether it passed is decided above.
     let shown = |name: &String| {
         facts.checks.iter().any(|check| check.name == *name && !runs.is_ours(check))
             || facts.statuses.iter().any(|status| status.context == *name)
@@ -220,9 +227,11 @@ impl<'a> Runs<'a> {
         };
         let ours = all.iter().filter(|run| Some(run.id) == question.own_run || own_file(run)).map(|run| run.id);
         let mut ours: BTreeSet<u64> = ours.collect();
+        // Our own run may not be in the list, and its checks are known by its id.
         ours.extend(question.own_run);
         let mut newest: BTreeMap<(u64, &str, &str), &WorkflowRun> = BTreeMap::new();
         for run in all {
+            // By event too: one workflow may run for the push and for the pull request, and both count.
             let place = newest.entry((run.workflow_id, run.path.as_str(), run.event.as_str())).or_insert(run);
             if (&run.created_at, run.id) > (&place.created_at, place.id) {
                 *place = run;
@@ -235,6 +244,7 @@ impl<'a> Runs<'a> {
     fn counting(&self) -> impl Iterator<Item = &'a WorkflowRun> {
         let counts = |id: &u64| self.newest.contains(id) && !self.ours.contains(id);
         let mut ids: Vec<u64> = self.by_id.keys().copied().filter(counts).collect();
+        // A hash map has no order, and the same facts are to give the same verdict to the letter.
         ids.sort_unstable();
         ids.into_iter().filter_map(|id| self.by_id.get(&id).copied())
     }
@@ -279,8 +289,10 @@ fn newest_checks<'a>(checks: &'a [CheckRun], runs: &Runs<'_>) -> Vec<&'a CheckRu
 fn standing(progress: Progress, conclusion: Option<Conclusion>) -> Standing {
     match (progress, conclusion) {
         (Progress::ActionRequired, _) | (Progress::Completed, Some(Conclusion::ActionRequired)) => Standing::Approval,
+        // Not unfinished: it waits for a person, so that time alone never ends it.
         (Progress::Waiting, _) => Standing::Environment,
         (Progress::Queued | Progress::Running, _) => Standing::Unfinished,
+        // As GitHub's own merge box counts them.
         (Progress::Completed, Some(Conclusion::Success | Conclusion::Neutral | Conclusion::Skipped)) => Standing::Good,
         (Progress::Completed, Some(Conclusion::Cancelled | Conclusion::Stale)) => Standing::Cancelled,
         (
@@ -326,6 +338,7 @@ fn item_of_run(run: &WorkflowRun) -> Item {
 /// The names of checks and statuses at a commit that are not of Actions, each once: no end of a workflow tells of theirs.
 #[must_use]
 pub fn outsiders(facts: &CiFacts) -> BTreeSet<&str> {
+    // Only checks of Actions lead to a run.
     let checks = facts.checks.iter().filter(|check| run_and_job(&check.details_url).is_none());
     let statuses = facts.statuses.iter().map(|status| status.context.as_str());
     checks.map(|check| check.name.as_str()).chain(statuses).collect()
@@ -334,6 +347,7 @@ pub fn outsiders(facts: &CiFacts) -> BTreeSet<&str> {
 /// The ids in `…/actions/runs/RUN/job/JOB` (GITHUB 30).
 fn run_and_job(url: &str) -> Option<(u64, Option<u64>)> {
     let rest = url.split_once("/actions/runs/")?.1;
+    // Such as `https://github.com/o/r/actions/runs/1/job/2?pr=3`.
     let mut parts = rest.split(['/', '?', '#']);
     let run = parts.next()?.parse().ok()?;
     let job = match parts.next() {

@@ -125,6 +125,7 @@ impl Call {
         doing: impl Into<String>,
         permission: Permission,
     ) -> Self {
+        // PUT, PATCH and DELETE say how something is to be, so that twice is the same as once.
         let repeat = if method == Method::POST { Repeat::Never } else { Repeat::Freely };
         let ask = Ask { method, path, body: Some(body.to_string().into_bytes()), etag: None };
         Self { ask, doing: doing.into(), permission, repeat }
@@ -205,6 +206,7 @@ impl GitHub {
     /// Waits. Ends at once when everything is to end.
     pub(super) async fn pause(&self, ms: u64) -> Result<(), GithubError> {
         tokio::select! {
+            // The stop first, so that a wait of no length cannot win against it.
             biased;
             cause = self.stop.wait() => Err(GithubError::Stopped(cause)),
             () = self.shared.clock.sleep(Duration::from_millis(ms)) => Ok(()),
@@ -222,6 +224,7 @@ impl GitHub {
         let turn = tokio::select! {
             biased;
             cause = self.stop.wait() => return Err(GithubError::Stopped(cause)),
+            // A write in flight may wait for a limit, and a stop must not wait behind it.
             turn = self.writing.lock() => turn,
         };
         let result = self.attempts(call).await;
@@ -240,6 +243,7 @@ impl GitHub {
                 cause = self.stop.wait() => return Err(GithubError::Stopped(cause)),
                 outcome = self.shared.wire.ask(&call.ask) => outcome?,
             };
+            // Counted whatever became of it, as the server counts it too.
             self.count(call);
             self.log(call, &outcome, began);
             let trouble = match outcome {
@@ -272,6 +276,7 @@ impl GitHub {
         last_moment: u64,
     ) -> Result<(), GithubError> {
         let doing = call.doing.clone();
+        // It may have taken effect. Only its caller knows how to look.
         if call.repeat == Repeat::Never && trouble.reached {
             return Err(GithubError::Unanswered { doing, reason: trouble.reason });
         }
@@ -284,6 +289,7 @@ impl GitHub {
     }
 
     async fn wait_for_our_turn(&self, call: &Call, last_moment: u64) -> Result<(), GithubError> {
+        // In a loop, since others may have moved the moment while we slept.
         loop {
             let now = self.now_ms();
             let (blocked, until) = {
@@ -300,6 +306,7 @@ impl GitHub {
                 (blocked, until)
             };
             if until > last_moment {
+                // A deadline that the writes' second alone passes is no limit of the hour.
                 let limit =
                     if blocked > last_moment { super::error::Limit::Primary } else { super::error::Limit::Secondary };
                 return Err(GithubError::RateLimited { doing: call.doing.clone(), limit, wait_ms: until - now });
@@ -327,6 +334,7 @@ impl GitHub {
         let mut pace = self.pace();
         pace.usage.requests += 1;
         if call.is_write() {
+            // Once more from its end, or a slow write would be followed by the next at once.
             pace.next_write_ms = now.saturating_add(BETWEEN_WRITES_MS);
         }
     }
@@ -344,6 +352,7 @@ impl GitHub {
                 tracing::info!(wait_ms, "{doing}: rate limited ({limit:?})");
                 let until = self.now_ms().saturating_add(wait_ms);
                 let mut pace = self.pace();
+                // For all clones, since they share the token. Never earlier than another answer has said.
                 pace.blocked_until_ms = pace.blocked_until_ms.max(until);
                 drop(pace);
                 if limits_hit >= MAX_LIMITS || until > last_moment {
@@ -352,6 +361,7 @@ impl GitHub {
                 Ok(Next::Again)
             }
             Sorted::TokenRefused => {
+                // A token that has worked was not mistyped, and the advice is another one.
                 let history = if self.pace().accepted { TokenHistory::Worked } else { TokenHistory::Never };
                 Err(GithubError::TokenRefused { doing, history, message: message(answer) })
             }
@@ -370,6 +380,7 @@ impl GitHub {
         let text = |name| answer.header(name).filter(|value| !value.is_empty()).map(shown);
         let now = self.now_ms();
         let mut pace = self.pace();
+        // Redirects and "not changed" are also answers to a good token.
         pace.accepted |= matches!(answer.status, 200..=399);
         pace.usage.unchanged += u64::from(answer.status == 304);
         let is_counted = answer.status == 200 && number("x-ratelimit-limit").is_some();
@@ -378,6 +389,7 @@ impl GitHub {
         pace.usage.limit = number("x-ratelimit-limit").or(pace.usage.limit);
         pace.usage.token_expires = text("github-authentication-token-expiration").or(pace.usage.token_expires.take());
         pace.usage.token_scopes = text("x-oauth-scopes").or(pace.usage.token_scopes.take());
+        // The next request would be refused.
         if number("x-ratelimit-remaining") == Some(0)
             && matches!(answer.status, 200..=399)
             && let Some(wait) = limits::until_reset(&answer.headers, self.shared.clock.unix_ms())
@@ -403,6 +415,7 @@ fn refused(call: &Call, answer: &Answer) -> GithubError {
     let said = String::from_utf8_lossy(&answer.body).to_ascii_lowercase();
     let doing = call.doing.clone();
     if matches!(answer.status, 413 | 422) && TOO_LONG.iter().any(|words| said.contains(words)) {
+        // Characters, as the server counts them.
         let chars = call.ask.body.as_ref().map_or(0, |body| String::from_utf8_lossy(body).chars().count());
         return GithubError::TooLong { doing, chars };
     }
@@ -416,6 +429,7 @@ fn message(answer: &Answer) -> String {
     };
     let mut said = value.get("message").and_then(Value::as_str).unwrap_or("no reason given").to_owned();
     for error in value.get("errors").and_then(Value::as_array).into_iter().flatten() {
+        // An error is an object or a text.
         if let Some(text) = error.get("message").and_then(Value::as_str).or_else(|| error.as_str()) {
             said.push_str("; ");
             said.push_str(text);

@@ -55,6 +55,7 @@ impl IssueComment {
     /// The number of the conversation that it stands in.
     #[must_use]
     pub fn conversation(&self) -> Option<u64> {
+        // Such as `https://api.github.com/repos/o/r/issues/7`.
         self.issue_url.rsplit('/').next()?.parse().ok()
     }
 }
@@ -157,6 +158,7 @@ impl GitHub {
     pub async fn find_comment(&self, slot: CommentSlot<'_>) -> Result<Option<IssueComment>, GithubError> {
         let mut found = None;
         let see = |page: &[IssueComment]| {
+            // By author and marker: anybody may copy the marker into a comment of their own.
             found = page.iter().find(|comment| is_ours(comment, slot)).cloned();
             if found.is_some() { Go::Enough } else { Go::On }
         };
@@ -191,10 +193,12 @@ impl GitHub {
         if let Some(id) = known {
             match self.edit_comment(id, body).await {
                 Ok(comment) => return Ok(upserted(comment, Posted::Updated)),
+                // Somebody deleted it. The report still has to stand somewhere.
                 Err(GithubError::NotFound { .. }) => how = Posted::Recreated,
                 Err(other) => return Err(other),
             }
         }
+        // A run that was killed after posting knows no id, and two reports would contradict each other.
         if let Some(older) = self.find_comment(slot).await?.filter(|older| Some(older.id) != known) {
             match self.edit_comment(older.id, body).await {
                 Ok(comment) => return Ok(upserted(comment, Posted::TakenOver)),
@@ -208,6 +212,7 @@ impl GitHub {
 
     fn check_body(&self, slot: CommentSlot<'_>, body: &str) -> Result<(), GithubError> {
         let doing = format!("comment on #{}", slot.number);
+        // A comment without it would never be found again, and each run would post another.
         if !body.starts_with(slot.marker) {
             let reason = "the text does not begin with its marker".to_owned();
             return Err(GithubError::Malformed { doing, reason });
@@ -241,6 +246,7 @@ impl GitHub {
             posts += 1;
             match self.wrote(call.clone()).await {
                 Err(GithubError::Unanswered { doing, reason }) => {
+                    // A comment that was just made may not be listed yet.
                     self.pause(SETTLE_MS).await?;
                     if let Some(there) = self.find_comment(slot).await? {
                         return Ok(there);
@@ -271,6 +277,7 @@ fn upserted(comment: IssueComment, how: Posted) -> Upserted {
 }
 
 fn is_ours(comment: &IssueComment, slot: CommentSlot<'_>) -> bool {
+    // Both, since the marker is open to be read in the page's source.
     let written_by_us = comment.user.as_ref().is_some_and(|user| slot.identity.is(user));
     written_by_us && comment.body.trim_start().starts_with(slot.marker)
 }

@@ -136,6 +136,7 @@ impl GitHub {
         let path = self.at(format!("/git/commits/{}", escaped_path(&new.parent.0)));
         let parent = self.read::<GitCommit>(Call::get(path, "read the parent commit", Permission::read(CONTENTS)));
         let base_tree = parent.await?.tree.sha.clone();
+        // Nobody sees blobs and trees that no commit holds.
         let mut entries = Vec::new();
         for file in &new.files {
             entries.push(self.tree_entry(file).await?);
@@ -147,6 +148,7 @@ impl GitHub {
         // Twice leaves one unused.
         let made: Made = self.wrote(call.repeatable()).await?;
         let verification = made.verification.unwrap_or_default();
+        // Before the branch is moved, so that an unsigned commit never shows.
         if new.signature == Signature::Required && !verification.verified {
             return Ok(Committed::Unsigned(shown(&verification.reason)));
         }
@@ -177,6 +179,7 @@ impl GitHub {
             FileContent::Executable(bytes) => ("100755", bytes),
             FileContent::Link(target) => ("120000", target),
             FileContent::Deleted => {
+                // An object of null removes the path. The mode is asked for all the same.
                 return Ok(json!({ "path": file.path, "mode": "100644", "type": "blob", "sha": null }));
             }
         };
@@ -190,6 +193,7 @@ impl GitHub {
         let call = match new.place {
             BranchPlace::Existing => {
                 let path = self.at(format!("/git/refs/heads/{}", escaped_path(&new.branch)));
+                // The server then refuses what would lose somebody's commits.
                 let body = json!({ "sha": commit.0, "force": false });
                 Call::write(Method::PATCH, path, &body, format!("move branch {}", new.branch), permission)
             }
@@ -208,6 +212,7 @@ impl GitHub {
             Ok(_answer) => Ok(Committed::Done(commit)),
             // Not a fast-forward, there already, or an answer that got lost: the branch itself tells.
             Err(error @ (GithubError::Refused { status: 409 | 422, .. } | GithubError::Unanswered { .. })) => {
+                // Asked anew, since the head that was read before is what may have changed.
                 match self.head_of(&new.branch).await? {
                     Some(head) if head == commit => Ok(Committed::Done(commit)),
                     Some(head) if head != new.parent => Ok(Committed::HeadMoved),

@@ -61,10 +61,12 @@ impl Permission {
     /// The one to ask for when the server lists what would do (`issues=write; pull_requests=write`): the one that we think of
     /// if it is among them, else the first.
     pub(super) fn among(header: &str, ours: Self) -> Self {
+        // `issues=write; pull_requests=write`: any one of them would do.
         let listed: Vec<Self> = header.split([';', ',']).filter_map(Self::parse).collect();
         if listed.contains(&ours) {
             return ours;
         }
+        // A key that no workflow knows would make the whole file invalid.
         let grantable = listed.iter().find(|one| one.is_grantable()).cloned();
         grantable.or_else(|| listed.into_iter().next()).unwrap_or(ours)
     }
@@ -96,6 +98,7 @@ impl Permission {
         let plain = !scope.is_empty() && scope.chars().all(|c| c.is_ascii_lowercase() || c == '_');
         let access = match access.trim() {
             "read" => Access::Read,
+            // A workflow has no word for more than write.
             "write" | "admin" => Access::Write,
             _ => return None,
         };
@@ -265,6 +268,7 @@ impl GithubError {
     /// Whether the forge may not know such a request at all: Gitea and Forgejo answer so to what GitHub alone has.
     #[must_use]
     pub fn is_missing_endpoint(&self) -> bool {
+        // 405 and 501 come from servers that know the path for another method.
         matches!(self, Self::NotFound { .. } | Self::Refused { status: 404 | 405 | 501, .. })
     }
 
@@ -281,6 +285,7 @@ impl GithubError {
             Self::Unreachable { .. } | Self::Unanswered { .. } | Self::RateLimited { .. } | Self::Malformed { .. } => {
                 true
             }
+            // A token that never worked is the same in the next run.
             Self::TokenRefused { history, .. } => *history == TokenHistory::Worked,
             Self::Refused { status, .. } => *status >= 500,
             Self::Http(_)
@@ -313,6 +318,7 @@ fn refused_token(history: TokenHistory, message: &str) -> String {
 
 /// A server's message, fit to be shown.
 pub(super) fn shown(message: &str) -> String {
+    // A line break or an escape sequence of a stranger's must not shape our log.
     let plain = message.chars().map(|c| if c.is_control() { ' ' } else { c });
     let mut text: String = plain.take(MAX_MESSAGE).collect();
     if message.chars().count() > MAX_MESSAGE {

@@ -72,6 +72,7 @@ impl From<RawListed> for ListedIssue {
 
 impl From<RawIssue> for Issue {
     fn from(raw: RawIssue) -> Self {
+        // A state that we do not know is rather worked on than overlooked.
         Self { open: raw.state != "closed", is_pull: raw.pull_request.is_some() }
     }
 }
@@ -97,6 +98,7 @@ impl GitHub {
         let call = Call::get(path, "read the issues with a label", Permission::read("issues"));
         let mut found: Vec<ListedIssue> = Vec::new();
         let see = |page: &[ListedIssue]| {
+            // The API lists pull requests among the issues.
             found.extend(page.iter().filter(|issue| !issue.is_pull).cloned());
             if found.len() < most { Go::On } else { Go::Enough }
         };

@@ -48,11 +48,13 @@ pub(super) fn sort(status: u16, headers: &HeaderMap, body: &[u8], unix_ms: i64, 
         304 => Sorted::Unchanged,
         301 | 302 | 303 | 307 | 308 => Sorted::Redirect,
         401 => Sorted::TokenRefused,
+        // 403 has two meanings, which only headers and words tell apart.
         403 | 429 => match limited(status, headers, body, unix_ms, before) {
             Some((limit, ms)) => Sorted::Limited(limit, ms),
             None => Sorted::Forbidden,
         },
         404 | 410 => Sorted::NotFound,
+        // The server gave up waiting for the request, or failed at it.
         408 | 500..=599 => Sorted::Trouble,
         _ => Sorted::Refused,
     }
@@ -74,6 +76,7 @@ fn limited(status: u16, headers: &HeaderMap, body: &[u8], unix_ms: i64, before: 
         (false, false) if status == 429 || said.contains("rate limit exceeded") => Limit::Primary,
         (false, false) => return None,
     };
+    // Bounded before the shift, as more than 63 places would overflow.
     let doubled = SECONDARY_MS.saturating_mul(1 << before.min(8)).min(SECONDARY_MAX_MS);
     let wait = advice.or_else(|| spent.then(|| until_reset(headers, unix_ms)).flatten()).unwrap_or(doubled);
     Some((limit, wait))
@@ -85,6 +88,7 @@ pub(super) fn until_reset(headers: &HeaderMap, unix_ms: i64) -> Option<u64> {
     let date = text(headers, "date").and_then(|value| httpdate::parse_http_date(value).ok());
     let now = date.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
     let now = now.and_then(|since| i64::try_from(since.as_millis()).ok()).unwrap_or(unix_ms);
+    // A reset in the past is no wait.
     let wait = u64::try_from(reset.saturating_mul(1_000).saturating_sub(now)).unwrap_or(0);
     Some(wait.saturating_add(RESET_SLACK_MS).min(MAX_ADVICE_MS))
 }

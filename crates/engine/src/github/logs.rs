@@ -30,8 +30,10 @@ impl JobLog {
         if self.left_out > 0 {
             bytes.extend_from_slice(format!("\n[{} bytes left out]\n", self.left_out).as_bytes());
         }
+        // Joined before it is decoded, since the cut may fall inside a letter.
         bytes.extend_from_slice(&self.tail);
         let text = String::from_utf8_lossy(&bytes);
+        // The runner writes a byte order mark at the beginning.
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         text.lines().map(|line| without_time(line).to_owned() + "\n").collect()
     }
@@ -40,6 +42,7 @@ impl JobLog {
 /// Strips `2026-02-17T14:23:01.1234567Z `.
 fn without_time(line: &str) -> &str {
     const SHORTEST: usize = "2026-02-17T14:23:01Z".len();
+    // An empty line has the time and nothing behind it, without the blank where blanks were trimmed.
     let Some((stamp, rest)) = line.split_once(' ').or(Some((line, ""))) else { return line };
     let shape = stamp.bytes().enumerate().all(|(at, byte)| match at {
         4 | 7 => byte == b'-',
@@ -71,6 +74,7 @@ impl Ends {
         let (first, rest) = piece.split_at(room);
         self.head.extend_from_slice(first);
         self.tail.extend(rest);
+        // After adding, so that a piece longer than the tail is cut as well.
         let over = self.tail.len().saturating_sub(self.tail_room);
         self.tail.drain(..over);
         self.left_out = self.left_out.saturating_add(over as u64);
@@ -92,6 +96,7 @@ impl GitHub {
         let call = Call::get(path, format!("read the log of job {job}"), Permission::read("actions"));
         let mut ends = Ends::new(max_bytes);
         let fetched = self.download(&call, |attempt, piece| {
+            // A download that began anew brings the same once more.
             if attempt == Attempt::Fresh {
                 ends = Ends::new(max_bytes);
             }
@@ -115,6 +120,7 @@ impl GitHub {
         loop {
             fetches += 1;
             let answer = self.send(call).await?;
+            // Some forges hand out the thing itself.
             if answer.status == 200 {
                 return take(Attempt::Fresh, &answer.body).map_err(|broken| told(call, broken, fetches));
             }
@@ -124,6 +130,7 @@ impl GitHub {
                 take(this, piece)
             });
             let broken = match fetched.await? {
+                // Only 200 brought something: the storage answers in its own words to all else.
                 Ok(200) => {
                     // Nothing was handed over: what an earlier, broken attempt left must go.
                     return match attempt {

@@ -75,6 +75,7 @@ impl GitHub {
         let mut call = call;
         for _ in 0..MAX_PAGES {
             let page = self.page(call.clone(), open).await?;
+            // The next page is asked for only then, as each costs a request.
             if see(&page.entries) == Go::Enough {
                 return Ok(());
             }
@@ -100,6 +101,7 @@ impl GitHub {
             return Ok(());
         }
         let Some(next) = first.links.next else { return Ok(()) };
+        // A server may name any number, and each would be asked for.
         let last = first.links.last.as_deref().and_then(page_number).filter(|last| *last <= MAX_PAGES);
         let paths = last.and_then(|last| (2..=last).rev().map(|number| with_page_number(&next, number)).collect());
         let Some(paths): Option<Vec<String>> = paths else {
@@ -136,9 +138,11 @@ impl GitHub {
         let path = call.ask.path.clone();
         let known = self.shared.cache.lock().unwrap_or_else(PoisonError::into_inner).get(&path);
         let known = known.and_then(|kept| {
+            // The same path read as another type is as if it were not known.
             let value = Arc::clone(&kept.value).downcast::<T>().ok()?;
             Some((value, kept))
         });
+        // Only with the value in hand: a 304 without it would leave us with nothing.
         call.ask.etag = known.as_ref().map(|(_, kept)| kept.etag.clone());
         let answer = self.send(&call).await?;
         if answer.status == 304
@@ -146,6 +150,7 @@ impl GitHub {
         {
             return Ok((value, Links { next: kept.next, last: kept.last }));
         }
+        // Kept as it was read: an answer that cannot be read is asked for anew.
         let value = Arc::new(open(decode(&call, &answer)?));
         let links = self.links(&answer);
         let mut cache = self.shared.cache.lock().unwrap_or_else(PoisonError::into_inner);
@@ -155,6 +160,7 @@ impl GitHub {
                 (kept.next, kept.last) = (links.next.clone(), links.last.clone());
                 cache.put(path, kept);
             }
+            // Without an ETag nobody could tell us that it is still true.
             None => cache.forget(&path),
         }
         Ok((value, links))
@@ -170,6 +176,7 @@ impl GitHub {
         let mut links = Links::default();
         for (rel, address) in parse_links(answer.header("link").unwrap_or_default()) {
             match rel {
+                // Only below our own address, or the token would follow the link elsewhere.
                 "next" => links.next = self.shared.wire.path_of(address),
                 "last" => links.last = self.shared.wire.path_of(address),
                 _ => {}
@@ -193,6 +200,7 @@ pub(super) fn decode<T: DeserializeOwned>(call: &Call, answer: &Answer) -> Resul
 
 /// The `(rel, address)` pairs of a `Link` header (RFC 8288, as GitHub writes it).
 fn parse_links(header: &str) -> impl Iterator<Item = (&str, &str)> {
+    // Such as `<https://api.github.com/x?page=2>; rel="next", <…?page=9>; rel="last"`.
     header.split(',').filter_map(|part| {
         let (address, rest) = part.trim().strip_prefix('<')?.split_once('>')?;
         let rel = rest.split(';').find_map(|parameter| parameter.trim().strip_prefix("rel="))?;
@@ -208,6 +216,7 @@ fn page_number(path: &str) -> Option<usize> {
 /// The same path with another page number. `None` where it has none.
 fn with_page_number(path: &str, number: usize) -> Option<String> {
     let (path, query) = path.split_once('?')?;
+    // A list with a cursor in place of numbers can be read forwards alone.
     page_number(&format!("?{query}"))?;
     let pairs = query.split('&').map(|pair| match pair.strip_prefix("page=") {
         Some(_) => format!("page={number}"),

@@ -89,6 +89,7 @@ impl Identity {
     #[must_use]
     pub fn is(&self, user: &User) -> bool {
         match self {
+            // GitHub knows no case in logins.
             Self::Login(login) => login.eq_ignore_ascii_case(&user.login),
             Self::OneOf(logins) => logins.iter().any(|login| login.eq_ignore_ascii_case(&user.login)),
             Self::SomeBot => user.is_bot(),
@@ -114,6 +115,7 @@ impl GitHub {
         let call = Call::get("/user".to_owned(), "read the token's own account", Permission::read("metadata"));
         match self.read::<User>(call).await {
             Ok(user) => Ok(Identity::Login(user.login.clone())),
+            // Tokens of Apps have no user behind them.
             Err(GithubError::Forbidden { .. } | GithubError::NotFound { .. }) => Ok(match token {
                 TokenKind::Job if self.shared.wire.is_gitea() => Identity::OneOf(&GITEA_BOTS),
                 TokenKind::Job => Identity::Login(ACTIONS_BOT.to_owned()),
@@ -166,6 +168,7 @@ impl GitHub {
             Err(other) => return Err(other),
         };
         // `permission` folds maintain into write and triage into read; a custom role is known by its base there alone.
+        // The finer one where it is known, else its base.
         let fine = answer.role_name.as_deref().and_then(role);
         Ok(fine.or_else(|| role(&answer.permission)).unwrap_or(RepoRole::None))
     }
@@ -187,6 +190,7 @@ fn role(word: &str) -> Option<RepoRole> {
         "triage" => RepoRole::Triage,
         "read" | "pull" => RepoRole::Read,
         "none" => RepoRole::None,
+        // A custom role.
         _ => return None,
     })
 }

@@ -118,6 +118,7 @@ impl From<RawEnd> for PullEnd {
 
 impl From<RawPull> for Pull {
     fn from(raw: RawPull) -> Self {
+        // Lists leave `merged` out and have the time alone.
         let merged = raw.merged || raw.merged_at.is_some();
         let state = match (raw.state.as_str(), merged) {
             (_, true) => PullState::Merged,
@@ -135,6 +136,7 @@ impl From<RawPull> for Pull {
             base: raw.base.into(),
             labels: raw.labels.into_iter().map(|label| label.name).collect(),
             author: raw.user,
+            // Before a merge it is a commit that GitHub makes to try the merge out.
             merge_commit: raw.merge_commit_sha.filter(|_| merged).map(CommitSha),
         }
     }
@@ -204,6 +206,7 @@ impl GitHub {
         let pulls = self.list(Call::get(path, doing, Permission::read(PULLS)), |page: Vec<Pull>| page).await?;
         // Gitea knows no `head` filter and answers with all.
         let fits = |pull: &Pull| {
+            // A fork that was deleted has no repository any more.
             let owned = pull.head.repository.as_ref().is_none_or(|repo| repo.owner.eq_ignore_ascii_case(owner));
             owned && pull.head.branch == branch
         };
@@ -224,6 +227,7 @@ impl GitHub {
         let call = Call::get(path, format!("look for pull requests to {base}"), Permission::read(PULLS));
         self.each_page(call, |page: Vec<Pull>| page, see).await?;
         found.retain(|pull| {
+            // A fork may have a branch of any name, ours too.
             let here = pull.head.repository.as_ref().is_some_and(|head| head.is(&self.repository));
             here && pull.base.branch == base && pull.head.branch.starts_with(prefix)
         });
@@ -239,6 +243,7 @@ impl GitHub {
         let path = self.at(format!("/pulls?state=all&head={head}&per_page={PER_PAGE}"));
         let call = Call::get(path, format!("look for pull requests of {branch}"), Permission::read(PULLS));
         let pulls = self.list(call, |page: Vec<Pull>| page).await?;
+        // Asked again here, since Gitea answers with all pull requests.
         Ok(pulls.iter().any(|pull| pull.head.branch == branch))
     }
 
@@ -247,6 +252,7 @@ impl GitHub {
     /// # Errors
     /// Any [`GithubError`].
     pub async fn open_pull(&self, new: &NewPull) -> Result<OpenedPull, GithubError> {
+        // Looked for first: a killed run may have opened it.
         if let Some(pull) = self.open_pull_between(new).await? {
             return Ok(OpenedPull { pull, origin: PullOrigin::Reused });
         }
@@ -261,6 +267,7 @@ impl GitHub {
         let call = Call::write(Method::POST, self.at("/pulls"), &body, doing, Permission::write(PULLS));
         match self.wrote::<Pull>(call.clone()).await {
             Ok(pull) => Ok(OpenedPull { pull, origin: PullOrigin::Opened }),
+            // It may be open by now, and a second one for the same branches would be refused or, worse, made.
             Err(GithubError::Unanswered { .. }) => {
                 self.pause(SETTLE_MS).await?;
                 let found = self.open_pull_between(new).await?;

@@ -230,12 +230,14 @@ impl GitHub {
         let call = Call::get(path, format!("read the rules of {name}"), Permission::read("metadata"));
         let rules = match self.list(call, |page: Vec<Rule>| page).await {
             Ok(rules) => rules,
+            // Gitea, Forgejo and older servers know no rulesets.
             Err(GithubError::NotFound { .. }) => return Ok(BranchRules::default()),
             Err(other) => return Err(other),
         };
         let mut found = BranchRules::default();
         for rule in rules {
             let checks = rule.parameters.get("required_status_checks").and_then(Value::as_array);
+            // Only one kind of rule has such a list. The others say enough by their kind.
             for check in checks.into_iter().flatten() {
                 found.required_checks.extend(check.get("context").and_then(Value::as_str).map(str::to_owned));
             }
@@ -251,6 +253,7 @@ impl GitHub {
     pub async fn required_checks(&self, branch: &str) -> Result<Vec<String>, GithubError> {
         let mut names = match self.branch_rules(branch).await {
             Ok(rules) => rules.required_checks,
+            // A token that may not see the rules can still see what the branch requires, or the other way round.
             Err(GithubError::Forbidden { .. }) => Vec::new(),
             Err(other) => return Err(other),
         };
@@ -289,9 +292,11 @@ impl GitHub {
         let malformed = |reason: &str| GithubError::Malformed { doing: doing.clone(), reason: reason.to_owned() };
         match (file.kind.as_str(), file.encoding.as_str()) {
             ("file", "base64") => {
+                // The API breaks the lines of its base64.
                 let packed: String = file.content.split_whitespace().collect();
                 STANDARD.decode(packed).map(Some).map_err(|_invalid| malformed("its base64 is broken"))
             }
+            // Above one megabyte the answer has no content and says so by this word.
             ("file", "none") => Err(GithubError::TooLarge { doing, limit: "1 MiB".to_owned() }),
             _ => Err(malformed("it is not a plain file")),
         }

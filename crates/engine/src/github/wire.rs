@@ -82,6 +82,7 @@ impl Wire {
     /// [`GithubError::Address`], [`GithubError::Token`].
     pub(super) fn new(http: &Http, base: &str, token: &SecretString) -> Result<Self, GithubError> {
         let refuse = |reason: &str| GithubError::Address { url: base.to_owned(), reason: reason.to_owned() };
+        // Paths are joined as text, and begin with a slash of their own.
         let url = Url::parse(base.trim_end_matches('/')).map_err(|error| refuse(&error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
             return Err(refuse("it is not a web address"));
@@ -95,6 +96,7 @@ impl Wire {
         }
         let mut authorization =
             HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_invalid| GithubError::Token)?;
+        // So that the HTTP client never shows it where it prints headers.
         authorization.set_sensitive(true);
         Ok(Self { http: http.clone(), base: url, authorization, octocrab: OnceLock::new() })
     }
@@ -104,6 +106,7 @@ impl Wire {
         if self.octocrab.get().is_none() {
             let client = self.http.client_for(&self.base)?;
             let service = OctocrabBuilder::new_empty().with_service(ReqwestConnector::new(client));
+            // Each request has the token in its own header.
             let Ok(made) = service.with_auth(AuthState::None).build();
             return Ok(self.octocrab.get_or_init(|| made));
         }
@@ -122,6 +125,7 @@ impl Wire {
 
     fn uri(&self, path: &str) -> Result<Uri, GithubError> {
         let base = self.base.as_str().trim_end_matches('/');
+        // `https://HOST/api/v3` is of REST, and GraphQL is `https://HOST/api/graphql`.
         let base = if path == GRAPHQL { base.strip_suffix(SERVER_REST).unwrap_or(base) } else { base };
         let text = format!("{base}{path}");
         text.parse()
@@ -131,6 +135,7 @@ impl Wire {
     /// The path below our address of a link that the server gave. `None` if it leads elsewhere.
     pub(super) fn path_of(&self, link: &str) -> Option<String> {
         let url = self.base.join(link).ok()?;
+        // Scheme, host and port: the token must not go anywhere else.
         if url.origin() != self.base.origin() {
             return None;
         }
@@ -152,6 +157,7 @@ impl Wire {
             while let Some(frame) = body.frame().await {
                 let frame = frame.map_err(|error| Broken::Lost(innermost(&error)))?;
                 let Ok(data) = frame.into_data() else { continue };
+                // Before it is taken in, so that no single piece passes the limit.
                 if read.len() + data.len() > MAX_ANSWER {
                     return Err(Broken::TooLarge(MAX_ANSWER));
                 }
@@ -199,9 +205,11 @@ impl Wire {
         let Ok(url) = self.base.join(location) else {
             return Ok(Err(Broken::Lost("a redirect to an invalid address".to_owned())));
         };
+        // A log may hold what a network in between must not read.
         if url.scheme() != "https" && self.base.scheme() == "https" {
             return Ok(Err(Broken::Lost("a redirect to an address without encryption".to_owned())));
         }
+        // A plain client: the address is signed, and our token has no business there.
         let client = self.http.client_for(&url)?;
         let exchange = async {
             let lost = |error: &dyn std::error::Error| Broken::Lost(innermost(error));
@@ -226,6 +234,7 @@ fn broken(error: &octocrab::Error) -> Broken {
     let mut link: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(at) = link {
         if let Some(octocrab::Error::Reqwest { source, .. }) = at.downcast_ref::<octocrab::Error>()
+            // Without a connection nothing was sent, so that even a write may be repeated.
             && source.is_connect()
         {
             return Broken::NotSent(format!("cannot connect: {}", innermost(error)));

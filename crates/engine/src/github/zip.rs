@@ -30,9 +30,11 @@ pub(super) fn file_ending_in(archive: &[u8], suffix: &str, max_bytes: usize) -> 
     let archive = ZipArchive::from_slice(archive)?;
     let mut entries = archive.entries();
     while let Some(entry) = entries.next_entry()? {
+        // By the end of the name, as upload tools put folders before it.
         if entry.is_dir() || !entry.file_path().as_bytes().ends_with(suffix.as_bytes()) {
             continue;
         }
+        // An artifact is never encrypted. One that is was not made by us.
         if entry.flags().is_encrypted() {
             return Err(ZipError::Unsupported);
         }
@@ -52,6 +54,7 @@ fn unpack(
     // What the archive says of its length is checked at the end; the cap does not wait for that.
     let mut bytes = Vec::new();
     let read = match method {
+        // One byte more than is allowed tells a file that is too large from one that just fits.
         CompressionMethod::STORE => entry.data().take(max.saturating_add(1)).read_to_end(&mut bytes),
         CompressionMethod::DEFLATE => {
             DeflateDecoder::new(entry.data()).take(max.saturating_add(1)).read_to_end(&mut bytes)

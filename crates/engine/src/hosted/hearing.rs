@@ -86,6 +86,7 @@ impl Hearing {
             AgentEvent::SubAgent { .. } => return sub_agent.map(|(id, agent)| Heard::SubAgent(id, agent)),
             AgentEvent::Text { text, goes_on, by } => self.text(&text, goes_on, by.is_none()),
             AgentEvent::ToolUse { id, name, subject, by } => {
+                // The calls of a helper do not end the session's own words.
                 if by.is_none() {
                     self.last.clear();
                 }
@@ -96,6 +97,7 @@ impl Hearing {
                 }
             }
             AgentEvent::ToolResult { id, ok } => {
+                // An answer to a call that nobody heard of tells nothing.
                 let call = self.open.remove(&id)?;
                 self.keep(Said::Answer { id, name: call.name.clone(), ok });
                 return Some(Heard::Tool(call, ok));
@@ -105,6 +107,7 @@ impl Hearing {
                 self.limit = Some(Limit { said, retry_after_ms });
             }
             AgentEvent::Trouble { said } => {
+                // The last complaint is the one that ends a session: an earlier limit does not explain it.
                 self.limit = None;
                 self.trouble = Some(said);
             }
@@ -114,6 +117,7 @@ impl Hearing {
                 }
             }
             AgentEvent::End { ok } => {
+                // A stream may hold several turns, of which the last one tells how it ended.
                 self.ended_well = ok;
                 self.own.turns = self.own.turns.saturating_add(1);
             }
@@ -137,6 +141,7 @@ impl Hearing {
             if over > 0 {
                 self.last = self.last.chars().skip(over).collect();
             }
+            // Looked for in the joined words, since the promise may come in two pieces.
             self.complete |= says_complete(&self.last);
         }
         let kept: String = text.chars().take(MAX_TEXT).collect();

@@ -109,6 +109,7 @@ pub fn program_of(
 pub fn find(name: &str, path: Option<&OsString>, checkout: &Path) -> Option<PathBuf> {
     let is_file = |candidate: &PathBuf| candidate.metadata().is_ok_and(|found| found.is_file());
     if name.contains('/') {
+        // `join` leaves an absolute path as it is.
         return Some(checkout.join(name)).filter(is_file);
     }
     std::env::split_paths(path?).map(|folder| checkout.join(folder).join(name)).find(is_file)
@@ -118,6 +119,7 @@ pub fn find(name: &str, path: Option<&OsString>, checkout: &Path) -> Option<Path
 fn folders_of(program: &Path) -> Vec<PathBuf> {
     let real = program.canonicalize().unwrap_or_else(|_gone| program.to_owned());
     let of_packages = |path: &Path| {
+        // Packages lie inside of packages: all of them are below the outermost folder.
         let outermost = path.ancestors().filter(|folder| folder.ends_with("node_modules")).last();
         outermost.map(Path::to_owned)
     };

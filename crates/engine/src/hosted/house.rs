@@ -81,6 +81,7 @@ impl House {
             hosting.room(&program, reads_only).map_err(|error| error.to_string())?;
         let failed = |error: io::Error| format!("its home cannot be made: {error}");
         let is_confined = matches!(confined.confinement, Confinement::Within(_));
+        // Outside of the sandbox no room brings a private home.
         let made = if is_confined {
             None
         } else {
@@ -89,6 +90,7 @@ impl House {
         let home = made.as_ref().map(|folder| folder.path().to_owned());
         let home = home.or_else(|| confined.env.get(OsStr::new("HOME")).map(PathBuf::from)).ok_or("it has no home")?;
         let address = listener.local_addr().map_err(failed)?;
+        // New for each session: a word that somebody read in one opens no other.
         let token = Token::random();
         let info = ports.facts.of(&model);
         let prompt = prompt(&spec.prompt, &home).map_err(failed)?;
@@ -147,6 +149,7 @@ fn lanes(spec: &HostedSpec, hosting: &Hosting, provider: &str) -> BTreeMap<Spoke
 
 /// The argument that tells an agent its task: the task itself, or where it stands.
 fn prompt(task: &str, home: &Path) -> io::Result<String> {
+    // No argument of a program can hold a NUL byte.
     if task.len() <= LONGEST_ARGUMENT && !task.contains('\0') {
         return Ok(task.to_owned());
     }
@@ -177,6 +180,7 @@ fn environment(
     home: &Path,
     own: Vec<(&'static str, String)>,
 ) -> BTreeMap<OsString, OsString> {
+    // The gateway is on loopback, where no proxy finds it.
     for name in PROXIES {
         env.remove(OsStr::new(name));
     }
@@ -184,6 +188,7 @@ fn environment(
     for (name, value) in [("NO_PROXY", "*"), ("no_proxy", "*"), ("TERM", "dumb")] {
         env.insert(name.into(), value.into());
     }
+    // Last, so that the agent's own file decides.
     env.extend(own.into_iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
     env
 }

@@ -59,6 +59,7 @@ pub(super) async fn live(
     let hearing = Rc::new(RefCell::new(Hearing::default()));
     let played = play(spec, &command, &ledger, &hearing, ports);
     let played = tokio::task::LocalSet::new().run_until(listener.serve_during(gateway, &ledger, played)).await;
+    // Before anything is judged, so that the log is back with its owner whatever comes of that.
     if let Some(journal) = ledger.close() {
         *ports.journal = journal;
     }
@@ -70,6 +71,7 @@ pub(super) async fn live(
 
 /// Gives the log to the gateway for as long as the session lives.
 fn lend(spec: &HostedSpec, id: &str, ports: &mut HostedPorts<'_>, so_far: Tally) -> Result<Rc<Ledger>, String> {
+    // Something has to stand in the port while the log is lent.
     let stand_in = Store::in_memory(Arc::clone(ports.redactor)).map_err(|error| error.to_string())?;
     let journal = std::mem::replace(ports.journal, Journal::new(stand_in, Vec::new()));
     let lineage = spec.lineage.as_ref().map(|lineage| (lineage.parent.clone(), lineage.root.clone()));
@@ -119,6 +121,7 @@ async fn play(
     let (capped, limited) = (ledger.capped(), ledger.limited());
     let watched = watch(&end, Watched { stop, wrap_up, capped, limited, is_complete, is_over });
     tokio::select! {
+        // The stream is heard to its end, which may come behind the program's.
         (finished, ()) = async { tokio::join!(lives, hears) } => finished,
         never = watched => match never {},
     }
@@ -145,6 +148,7 @@ async fn watch(end: &StopSource, watched: Watched) -> Infallible {
     let cause = tokio::select! {
         cause = stop.wait() => cause,
         cause = wrap_up.wait() => cause,
+        // Most agents give up at the first refusal, and some try for ever.
         () = after(capped, LAST_WORDS) => StopCause::TimeUp,
         () = after(limited, LAST_WORDS) => StopCause::TimeUp,
         () = after(is_complete, AFTER_COMPLETE) => StopCause::Asked,
@@ -194,6 +198,7 @@ fn tool(spec: &HostedSpec, ledger: &Ledger, ports: &HostedPorts<'_>, (call, ok, 
     let subject = subject.split_whitespace().collect::<Vec<_>>().join(" ");
     Event::ToolFinished {
         role: spec.role,
+        // A tool may be told before its reply is counted.
         turn: ledger.tally().replies.max(1),
         name: call.name,
         subject: ports.redactor.redact(&subject).chars().take(120).collect(),
@@ -209,6 +214,7 @@ fn sub_agent(spec: &HostedSpec, ledger: &Ledger, ports: &HostedPorts<'_>, (id, a
     let clean = |text: &str| ports.redactor.redact(text).chars().take(MAX_NAME).collect::<String>();
     let Tally { cost, usage, .. } = ledger.tally();
     let all = usage.prompt().saturating_add(usage.output);
+    // The agent's own counts only divide the bill. The sum is the gateway's.
     let cost = (agent.tokens > 0).then(|| share(cost.known, agent.tokens, all));
     Event::SubAgentChanged(SubAgentChange {
         role: spec.role,
@@ -237,6 +243,7 @@ fn judge(
     ports: &HostedPorts<'_>,
 ) -> Result<(), FailureReason> {
     let finished = played.map_err(|error| unusable(&spec.target, &error.to_string()))?;
+    // Our own reasons to end it come first: an agent that is cut off complains of many things.
     if let Some(cause) = ports.stop.raised() {
         return Err(FailureReason::Stopped { cause });
     }
@@ -255,6 +262,7 @@ fn judge(
     if has_worked && cut_short.is_none() {
         return Ok(());
     }
+    // An agent that we ended before its first call is not limited.
     let is_asked_to_end = ports.wrap_up.raised().is_some();
     if !has_worked
         && !is_asked_to_end

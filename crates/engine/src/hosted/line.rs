@@ -51,6 +51,7 @@ impl<'d> Client<'d> {
                     self.ledger.warn(&format!("An agent was refused a change: {why}"));
                 }
                 let option = if refused.is_some() { no } else { yes };
+                // An agent that offers no such option is answered as if nobody had chosen.
                 let outcome = option.as_ref().map_or_else(
                     || json!({"outcome": "cancelled"}),
                     |id| json!({"outcome": "selected", "optionId": id}),
@@ -62,6 +63,7 @@ impl<'d> Client<'d> {
     }
 
     fn relative<'p>(&self, path: &'p str) -> Result<&'p str, String> {
+        // A relative path is taken from the checkout, where the agent was started.
         let inside = Path::new(path).strip_prefix(self.root).unwrap_or(Path::new(path));
         inside.to_str().filter(|_| inside.is_relative()).ok_or_else(|| format!("`{path}` is outside the checkout"))
     }
@@ -120,6 +122,7 @@ impl Line {
         match (self, bytes) {
             (Self::Stream(stream), Some(bytes)) => stream.push(bytes),
             (Self::Stream(stream), None) => stream.finish(),
+            // Its output has ended. Without the sender its input ends as well.
             (Self::Talk(_, say), None) => {
                 *say = None;
                 Vec::new()

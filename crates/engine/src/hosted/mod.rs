@@ -67,6 +67,7 @@ async fn play(
         let house = House::open(spec, ports).map_err(|why: String| unusable(&spec.target, &why))?;
         let lived = life::live(spec, id, house, ports, held).await;
         let told = held.own_limit.take();
+        // Only a limit that the agent itself met: the gateway waits for all others.
         let Some(wait) = told.and_then(|limit| wait_before_next(tries, limit.retry_after_ms)) else { break lived };
         tries += 1;
         if let Some(cause) = pause(spec, wait, ports).await {
@@ -161,8 +162,10 @@ fn finish(spec: HostedSpec, id: String, report: FinalReport, held: Held, ports: 
         turns: tally.replies,
         cost: tally.cost,
         usage: tally.usage,
+        // An agent does not tell how full its window is.
         peak_context_percent: 0,
         wrote,
+        // The doings of its commands are among `wrote` already.
         commands_ran: 0,
         tests_ran: 0,
         corrections: std::collections::BTreeMap::new(),

@@ -16,7 +16,9 @@ pub(super) struct Guard {
 
 impl Guard {
     fn allows(&self, name: &str, address: IpAddr) -> bool {
+        // `localhost` has to be named, since other users of the machine may listen there.
         let here = name == "localhost" && address.is_loopback() && self.hosts.contains(name);
+        // A proxy is often within the company, and the request leaves through it.
         is_public(address) || here || self.proxies.contains(name) || self.hosts.contains(&address.to_string())
     }
 }
@@ -26,7 +28,9 @@ impl Resolve for Guard {
         let guard = self.clone();
         Box::pin(async move {
             let name = name.as_str().to_ascii_lowercase();
+            // Checked where the connection is made: a name that is looked up twice could be answered differently.
             let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            // A name with a public and a private address is asked at the public one alone.
             let fit: Vec<SocketAddr> = found.into_iter().filter(|found| guard.allows(&name, found.ip())).collect();
             if fit.is_empty() {
                 return Err(format!("{name} has none but private addresses, which nobody named").into());
@@ -62,6 +66,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 }
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
+    // The same machine in the other notation, which would otherwise get past the check.
     if let Some(inner) = address.to_ipv4_mapped() {
         return is_public_v4(inner);
     }

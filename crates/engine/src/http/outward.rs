@@ -49,6 +49,7 @@ impl Outward {
     /// When it may not be sent, or no answer comes.
     pub async fn send(&self, request: ::http::Request<Vec<u8>>) -> Result<Incoming, OutwardError> {
         let url = Url::parse(&request.uri().to_string()).map_err(|error| OutwardError(error.to_string()))?;
+        // Before the client: an address as a number needs no look-up, so the guard of names never sees it.
         if let Some(why) = refusal(&url, &self.0.hosts) {
             return Err(OutwardError(why));
         }
@@ -106,6 +107,7 @@ impl Incoming {
         let mut body = Vec::new();
         while let Some(chunk) = self.chunk().await? {
             body.extend_from_slice(&chunk);
+            // The connection is dropped with the rest unread, however long it is.
             if body.len() > most {
                 body.truncate(most);
                 return Ok((body, true));

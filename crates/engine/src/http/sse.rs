@@ -27,6 +27,7 @@ impl Decoder {
         let mut events = Vec::new();
         let mut rest = bytes;
         while let Some(&first) = rest.first() {
+            // A line end of two signs may be cut between them.
             if std::mem::take(&mut self.after_cr) && first == b'\n' {
                 rest = rest.get(1..).unwrap_or_default();
                 continue;
@@ -56,6 +57,7 @@ impl Decoder {
 
     fn end_line(&mut self) -> Option<Event> {
         let bytes = std::mem::take(&mut self.line);
+        // A byte order mark may only stand at the very beginning.
         let bytes = if std::mem::replace(&mut self.begun, true) {
             bytes.as_slice()
         } else {
@@ -71,6 +73,7 @@ impl Decoder {
             "event" => self.event.name = value.to_owned(),
             "data" => {
                 if std::mem::replace(&mut self.has_data, true) {
+                    // Several data lines are one text, by the specification.
                     self.event.data.push('\n');
                 }
                 self.event.data.push_str(value);
@@ -83,6 +86,7 @@ impl Decoder {
 
     fn dispatch(&mut self) -> Option<Event> {
         let event = std::mem::take(&mut self.event);
+        // An event without data is none, by the specification.
         std::mem::take(&mut self.has_data).then_some(event)
     }
 }

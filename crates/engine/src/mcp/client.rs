@@ -58,6 +58,7 @@ impl Client {
             (inbox.push(bytes), inbox.is_lost())
         };
         if is_lost {
+            // Outside of the lock, since whoever is woken takes it.
             self.given_up.notify_one();
         }
         answers.iter().for_each(|answer| self.tell(answer));
@@ -96,6 +97,7 @@ impl Client {
     }
 
     async fn ask(&self, method: &str, params: Value, limit: Duration) -> Result<Value, McpError> {
+        // The number is given and waited for before the request is sent, or a quick answer would find nobody.
         let (id, answer) = self.inbox().expect_answer()?;
         self.tell(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         match tokio::time::timeout(limit, answer).await {
@@ -104,6 +106,7 @@ impl Client {
             Err(_elapsed) => {
                 self.inbox().forget(id);
                 let params = json!({"requestId": id, "reason": "its time is up"});
+                // The server may stop its work, as the protocol asks for.
                 self.tell(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}));
                 Err(McpError::TimedOut(limit))
             }
@@ -117,6 +120,7 @@ impl Client {
     pub async fn open(&self) -> Result<Vec<Value>, McpError> {
         let late = Instant::now() + OPENING;
         self.greet(late).await.map_err(|error| match error {
+            // Each request had only what was left, and a person knows the whole limit.
             McpError::TimedOut(_rest) => McpError::TimedOut(OPENING),
             McpError::Lost(_) | McpError::Refused(_) => error,
         })
@@ -128,16 +132,19 @@ impl Client {
         let params = json!({"protocolVersion": VERSION, "capabilities": {}, "clientInfo": client});
         let greeting = self.ask("initialize", params, left()).await?;
         let version = greeting.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
+        // A server answers with its own version where it does not speak ours.
         if !VERSIONS.contains(&version) {
             return Err(McpError::Refused(format!("it speaks version `{}` of the protocol", clip(version, 20))));
         }
         self.inbox().version = Some(version.to_owned());
+        // Before anything is asked, as the protocol has it.
         self.tell(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         if greeting.pointer("/capabilities/tools").is_none() {
             return Err(McpError::Refused("it has no tools".to_owned()));
         }
         let mut tools = Vec::new();
         let mut params = json!({});
+        // A server that always has one more page would be asked for ever.
         for _page in 0..MOST_PAGES {
             let mut page = self.ask("tools/list", params, left()).await?;
             if let Some(Value::Array(more)) = page.get_mut("tools").map(Value::take) {
@@ -161,9 +168,11 @@ impl Client {
     pub async fn call(&self, tool: &str, arguments: &Value, limit: Duration) -> Result<(String, bool), McpError> {
         let arguments = if arguments.is_object() { arguments.clone() } else { json!({}) };
         let result = self.ask("tools/call", json!({"name": tool, "arguments": arguments}), limit).await?;
+        // Newer servers may send data instead of text.
         if !result.get("content").is_some_and(Value::is_array) && result.get("structuredContent").is_none() {
             return Err(McpError::Refused("its result has no content".to_owned()));
         }
+        // Anything but a plain no counts as an error, since models act on results.
         let failed = result.get("isError").is_some_and(|failed| *failed != Value::Bool(false));
         Ok((text_of(&result), !failed))
     }
@@ -185,6 +194,7 @@ pub async fn live(
     let ended = loop {
         tokio::select! {
             ended = &mut talk => break ended,
+            // Once only: the second cause must not be raised over the first.
             cause = stop.wait(), if end.raised().is_none() => source.raise(cause),
             () = client.given_up.notified(), if end.raised().is_none() => source.raise(StopCause::Asked),
         }
@@ -194,11 +204,13 @@ pub async fn live(
             let said = String::from_utf8_lossy(&finished.stderr);
             let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
             let from = said.chars().count().saturating_sub(MAX_REASON);
+            // The end of standard error says mostly why a program ended.
             let said: String = said.chars().skip(from).collect();
             if said.is_empty() { finished.exit.to_string() } else { format!("{}: {said}", finished.exit) }
         }
         Err(error) => error.to_string(),
     };
+    // Whoever waits for an answer is told before the end is.
     client.inbox().lose(&why);
     client.gone.notify_one();
     std::future::pending().await

@@ -80,6 +80,7 @@ impl Inbox {
     /// Takes bytes. Returns what the server is to be answered.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Vec<Value> {
         if self.gone.is_some() {
+            // Words of a server that was given up are not trusted any more.
             return Vec::new();
         }
         self.buffer.extend_from_slice(bytes);
@@ -91,6 +92,7 @@ impl Inbox {
                 answers.extend(self.take(message));
             }
         }
+        // Only an unfinished line grows. Memory is the limit that it would reach otherwise.
         if self.buffer.len() > MAX_LINE {
             self.lose("it sent a line without end");
         }
@@ -103,6 +105,7 @@ impl Inbox {
         if method.is_some() && id.is_some() {
             self.requests += 1;
         }
+        // Each answer is a line that the server has to read, so two of them could keep each other busy for ever.
         if self.requests > MOST_REQUESTS {
             self.lose("it asks without end");
             return None;
@@ -119,6 +122,7 @@ impl Inbox {
                 None
             }
             (None, id) => {
+                // Our numbers are whole. An answer to another one is to nobody's request.
                 let waiting = id.and_then(|id| self.waiting.remove(&id.as_u64()?))?;
                 let answer = match message.get("error") {
                     Some(error) => Err(McpError::Refused(clip(&words_of(error), MAX_NOTICE))),

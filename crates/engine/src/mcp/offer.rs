@@ -39,12 +39,15 @@ pub struct Offer {
 pub fn offered(server: &str, described: &[Value], allow: &[String]) -> Offer {
     let (mut offer, mut taken) = (Offer::default(), BTreeSet::new());
     for described in described {
+        // A tool without a name cannot be called.
         let Some(tool) = described.get("name").and_then(Value::as_str) else { continue };
         let only_reads = described.pointer("/annotations/readOnlyHint").and_then(Value::as_bool) == Some(true);
+        // The hint is the server's own word. A tool that does not even say so must be allowed by a person.
         if !only_reads && !allow.iter().any(|allowed| allowed == tool) {
             offer.unsaid.push(clip(tool, MAX_NAME));
             continue;
         }
+        // Two names can become one here, when signs are replaced and the end is cut. A call would reach either.
         let name = name_of(server, tool);
         let none = || json!({"type": "object", "properties": {}});
         let parameters = described.get("inputSchema").filter(|schema| !schema.is_null()).cloned().unwrap_or_else(none);
@@ -62,6 +65,7 @@ pub fn offered(server: &str, described: &[Value], allow: &[String]) -> Offer {
         }
         taken.insert(name.clone());
         let said = described.get("description").and_then(Value::as_str).unwrap_or_default();
+        // A description is foreign text, which a model reads as if it were ours.
         let description = Foreign::capped(said, MAX_DESCRIPTION).as_str().to_owned();
         offer.tools.push(Offered { tool: tool.to_owned(), spec: ToolSpec { name, description, parameters } });
     }

@@ -63,12 +63,15 @@ impl Remote {
         loop {
             let word = tokio::select! {
                 word = words.recv() => word,
+                // Answers that still stream are read on while the next message is waited for.
                 Some(()) = posting.next() => continue,
             };
+            // The client is gone, and its server is told by `close`.
             let Some(word) = word else { return std::future::pending().await };
             let asks = asked(&word);
             let posted = self.post(&client, word, asks);
             if asks.is_some() {
+                // A request may stream its answer for an hour, and must not hold up the others.
                 posting.push(Box::pin(posted));
                 continue;
             }
@@ -118,6 +121,7 @@ impl Remote {
         let answered = answered.unwrap_or(Err(McpError::TimedOut(LONGEST)));
         if let Some(id) = asks {
             let unanswered = || Err(McpError::Lost("its answer ended before it began".to_owned()));
+            // Where the stream ended without an answer, whoever waits is told. An answer that came wins.
             client.answer(id, answered.and_then(|()| unanswered()));
         }
     }
@@ -128,10 +132,12 @@ impl Remote {
         let had_session = request.headers().contains_key(SESSION);
         let mut answer = self.outward.send(request).await.map_err(|error| lost(error.to_string()))?;
         if let Some(session) = answer.header(SESSION.as_str()).and_then(|value| HeaderValue::from_str(value).ok()) {
+            // The first one stays: a server that changes it in the middle is not followed.
             self.session.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(session);
         }
         match answer.status() {
             StatusCode::ACCEPTED | StatusCode::NO_CONTENT => Ok(()),
+            // By the specification the session has ended. Without one it is an address that is wrong.
             StatusCode::NOT_FOUND if had_session => {
                 client.lose("its session is over");
                 Ok(())
@@ -172,12 +178,14 @@ async fn hear(client: &Client, answer: &mut Incoming, asks: Option<u64>) -> Resu
         all = all.saturating_add(chunk.len());
         since = since.saturating_add(chunk.len());
         for event in decoder.push(&chunk) {
+            // An event that came whole is no single long one any more.
             since = 0;
             said(client, event.data.as_bytes());
         }
         if all > MAX_STREAM || since > MAX_BODY {
             return Err(McpError::Refused("its answer is too long".to_owned()));
         }
+        // The answer is there. Some servers keep the stream open all the same.
         if asks.is_some_and(|id| !client.waits_for(id)) {
             return Ok(());
         }
@@ -191,6 +199,7 @@ async fn hear(client: &Client, answer: &mut Incoming, asks: Option<u64>) -> Resu
 /// Hands a message on, or each one of a list, as a line.
 fn said(client: &Client, text: &[u8]) {
     match serde_json::from_slice::<Value>(text) {
+        // Older versions of the protocol put several messages into one.
         Ok(Value::Array(messages)) => messages.iter().for_each(|message| line(client, message)),
         Ok(message) => line(client, &message),
         Err(error) => tracing::info!(%error, "a server of tools sent invalid JSON"),

@@ -24,6 +24,7 @@ pub(super) fn unusable(schema: &Value) -> Option<String> {
     if schema.get("type").and_then(Value::as_str) != Some("object") {
         return Some("its arguments are not of `type: object`".to_owned());
     }
+    // Vendors refuse these at the top, and one such tool makes them refuse the whole request.
     if let Some(word) = ["oneOf", "anyOf", "allOf"].into_iter().find(|word| schema.get(*word).is_some()) {
         return Some(format!("`{word}` at the top of its arguments' schema"));
     }
@@ -94,6 +95,7 @@ impl Place<'_> {
 }
 
 fn fault(schema: &Value, place: &Place<'_>) -> Option<String> {
+    // `true` and `false` are schemas within another, and no description of arguments.
     if schema.is_boolean() && place.depth > 0 {
         return None;
     }
@@ -114,6 +116,7 @@ fn of_keyword(keyword: &str, rule: &Value, place: &Place<'_>) -> Option<String> 
         ("enum", rule) if rule.as_array().is_none_or(Vec::is_empty) => wrong("an `enum` without values"),
         ("$ref", rule) if !leads_somewhere(rule, place.root) => wrong("a `$ref` that leads nowhere in it"),
         (named, Value::Object(inner)) if NAMED.contains(&named) => {
+            // The names of definitions are the schema's own. Only names of arguments reach the vendor.
             let odd = inner.keys().find(|name| named == "properties" && !is_plain(name));
             if let Some(name) = odd {
                 return Some(
@@ -140,6 +143,7 @@ fn is_type(rule: &Value) -> bool {
 
 /// Whether a reference stays within the schema and finds something there.
 fn leads_somewhere(rule: &Value, root: &Value) -> bool {
+    // A reference to elsewhere is nothing that a vendor follows.
     rule.as_str().and_then(|path| path.strip_prefix('#')).is_some_and(|path| root.pointer(path).is_some())
 }
 

@@ -63,6 +63,7 @@ impl Anthropic {
     }
 
     fn decode(&self, message: &Value, request: &ChatRequest) -> Result<Reply, CallFailure> {
+        // An error may come with status 200, as gateways in between send it.
         if let Some(error) = message.get("error").filter(|error| !error.is_null()) {
             return Err(self.channel.error_inside(error));
         }
@@ -76,6 +77,7 @@ impl Anthropic {
             name: text_of(block, "name"),
             arguments: block.get("input").cloned().filter(|input| !input.is_null()).unwrap_or_else(|| json!({})),
         });
+        // Plain text and calls can be written again from the reply. Thinking is signed, and has to go back as it came.
         let keeps = blocks.iter().any(|block| !matches!(kind(block).as_str(), "text" | "tool_use"));
         let opaque = keeps.then(|| Opaque { provider: self.provider().to_owned(), content: json!(blocks) });
         Ok(Reply {
@@ -168,6 +170,7 @@ struct Described<'a> {
 
 fn encode<'a>(request: &'a ChatRequest, provider: &str) -> Body<'a> {
     let mut tools: Vec<Described<'_>> = request.tools.iter().map(described).collect();
+    // A cache point covers all that stands before it, so that the last tool stands for all of them.
     if let Some(last) = tools.last_mut() {
         last.cache_control = Some(cache_point());
     }
@@ -190,6 +193,7 @@ fn described(tool: &ToolSpec) -> Described<'_> {
 fn encode_messages(request: &ChatRequest, provider: &str) -> Value {
     let turns = turns(&request.messages, provider);
     let ours = turns.iter().filter(|turn| matches!(turn, Turn::Ours { .. })).count();
+    // The vendor allows four cache points: the tools, the system prompt and these two.
     let mut seen = 0;
     let messages = turns.iter().map(|turn| match turn {
         Turn::Ours { results, texts } => {
@@ -205,11 +209,13 @@ fn encode_messages(request: &ChatRequest, provider: &str) -> Value {
                 }
                 block
             });
+            // Behind the results, as the vendor wants those first.
             let texts = texts.iter().map(|text| json!({"type": "text", "text": text}));
             let mut blocks: Vec<Value> = results.chain(texts).collect();
             if blocks.is_empty() {
                 blocks.push(json!({"type": "text", "text": NO_TEXT}));
             }
+            // The older of the two is read from the cache in this call, and the newer is written for the next one.
             let is_recent = seen + MOVING_CACHE_POINTS > ours;
             if let Some(map) = blocks.last_mut().and_then(Value::as_object_mut).filter(|_| is_recent) {
                 map.insert("cache_control".to_owned(), cache_point());
@@ -236,6 +242,7 @@ fn encode_reply(text: &str, calls: &[ToolCall], opaque: Option<&Value>) -> Vec<V
     };
     let is_call = |block: &&Value| block.get("type").is_some_and(|kind| kind == "tool_use");
     if let Some(blocks) = opaque.and_then(Value::as_array)
+        // Where the session has left calls out, the blocks no longer fit, and signed ones in part are refused.
         && blocks.iter().filter(is_call).count() == calls.len()
     {
         let mut calls = calls.iter();
@@ -263,12 +270,14 @@ fn set_effort(body: &mut Map<String, Value>, request: &ChatRequest, provider: &s
             body.insert("output_config".to_owned(), json!({"effort": effort}));
             Some(json!({"type": "adaptive"}))
         }
+        // With a budget the vendor wants each reply of a tool loop to begin with its own thinking.
         (Some(effort), EffortSetting::Budget) if !continues_foreign_reply(&request.messages, provider) => {
             let wanted = match effort {
                 Effort::Low => 2_048,
                 Effort::Medium => 8_192,
                 Effort::High => 16_384,
             };
+            // Thinking counts as output, so that without a rest the visible reply would be cut.
             let budget = request.max_output_tokens.saturating_sub(MIN_REPLY).min(wanted);
             (budget >= MIN_THINKING).then(|| json!({"type": "enabled", "budget_tokens": budget}))
         }
@@ -330,6 +339,7 @@ impl Stream {
             "thinking_delta" => "thinking",
             "signature_delta" => "signature",
             "input_json_delta" => {
+                // The input comes as pieces of text that are JSON only together.
                 if let Some(input) = self.inputs.get_mut(index) {
                     input.push_str(text("partial_json"));
                 }
@@ -400,6 +410,7 @@ impl Fold for Stream {
 
     fn usage_bound(&self) -> Option<Usage> {
         let told = usage(&Value::Object(self.usage.clone()))?;
+        // Until the end only the prompt is counted, and the reply may have come to its limit.
         let output = if self.counted_output { told.output } else { self.max_output_tokens.max(told.output) };
         Some(Usage { output, ..told })
     }

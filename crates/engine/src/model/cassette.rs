@@ -151,6 +151,7 @@ struct MessagePrint {
 }
 
 fn digest(text: &str) -> String {
+    // A part of it, which tells two texts apart and proves nothing to anybody.
     Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -178,6 +179,7 @@ impl RequestPrint {
         let messages = request.messages.iter().enumerate().map(|(index, message)| {
             let (role, text) = said(message);
             let text = normalised(&redact(&text));
+            // Older messages are in the calls before, so that their text would stand there once for each call.
             let is_new = last_reply.is_none_or(|last| index > last);
             MessagePrint { role: role.to_owned(), digest: digest(&text), text: is_new.then_some(text) }
         });
@@ -204,6 +206,7 @@ impl RequestPrint {
         if expected != got {
             return Some(format!("the conversation had {expected} messages and has {got}"));
         }
+        // A part that the cassette leaves out is not compared.
         let differs = |recorded: &Option<String>, now: &Option<String>| recorded.is_some() && recorded != now;
         if differs(&self.system, &came.system) {
             return Some("the system prompt differs".to_owned());
@@ -243,6 +246,7 @@ impl Cassette {
             return Err(CassetteError::Format { name: name.to_owned(), found: recording.cassette });
         }
         for model in recording.models.values() {
+            // Refused when it is opened, before anything depends on its price.
             if catalogue::lookup(&model.priced_as).and_then(|info| info.price).is_none() {
                 return Err(CassetteError::PricedAs { name: name.to_owned(), model: model.priced_as.to_string() });
             }
@@ -276,6 +280,7 @@ impl Cassette {
     #[must_use]
     pub fn model_info(&self, model: Option<&str>) -> Option<ModelInfo> {
         let free = ModelId { provider: "cassette".to_owned(), model: self.name.clone() };
+        // A cassette of one model means that one, though no target names it.
         let only = || match self.models().as_slice() {
             [one] => Some((*one).to_owned()),
             _ => None,
@@ -311,6 +316,7 @@ impl Cassette {
                 return Err(self.diverged(&format!("call {number} ({}): {divergence}", call.model)));
             }
         }
+        // Only now: a request that does not fit leaves the call for the one that does.
         *done += 1;
         match (&call.reply, &call.failure) {
             (Some(reply), _) => Ok(reply.clone()),
@@ -357,6 +363,7 @@ impl From<RecordedFailure> for CallFailure {
 /// The path and the model of a `cassette/PATH#MODEL` target's model part.
 #[must_use]
 pub fn split_target(model: &str) -> (&str, Option<&str>) {
+    // The last one, since a path may hold others.
     match model.rsplit_once('#') {
         Some((path, name)) if !path.is_empty() && !name.is_empty() => (path, Some(name)),
         _ => (model, None),

@@ -60,6 +60,7 @@ pub fn built_in_endpoint(provider: &str) -> Option<BuiltIn> {
             remote(Wire::Gemini, url, urls, &["GEMINI_API_KEY", "GOOGLE_API_KEY"])
         }
         "azure" => {
+            // Every resource has an address of its own.
             let urls = &["AZURE_OPENAI_ENDPOINT", "AZURE_API_BASE", "AZURE_OPENAI_BASE_URL"];
             remote(Wire::OpenAi, "", urls, &["AZURE_OPENAI_API_KEY", "AZURE_API_KEY"])
         }
@@ -210,6 +211,7 @@ impl Entry {
     /// The price. Kinds without one of their own cost the same as plain input.
     fn price(&self) -> Option<Price> {
         let micros = |usd: f64| MicroUsd::from_usd(usd).map(|amount| amount.0);
+        // Without both prices there is none at all, as half a price would be a guess.
         let input = micros(self.input?)?;
         Some(Price {
             input,
@@ -237,6 +239,7 @@ fn catalogue() -> &'static Catalogue {
 #[must_use]
 pub fn lookup(id: &ModelId) -> Option<ModelInfo> {
     match id.provider.as_str() {
+        // Before the table, as the name of a local model may be any.
         "ollama" => return Some(local_model(&id.model)),
         "cassette" => {
             return Some(ModelInfo {
@@ -279,6 +282,7 @@ pub struct Retirement {
 /// When a model ends, where its vendor has said so. A dated name ends with its undated form.
 #[must_use]
 pub fn retirement(id: &ModelId) -> Option<Retirement> {
+    // A model on the user's own disk or in a recording never ends.
     let (vendor_name, name) = home_of(id).filter(|_| id.provider != "ollama" && id.provider != "cassette")?;
     let (vendor, entry) = find(vendor_name, &name)?;
     Some(Retirement { day: entry.ends.as_deref()?, instead: entry.instead.as_deref()?, source: &vendor.ends_source })
@@ -304,6 +308,7 @@ fn local_model(name: &str) -> ModelInfo {
 /// The vendor of a model, where the provider serves the models of others, and its name there.
 fn home_of(id: &ModelId) -> Option<(&str, Cow<'_, str>)> {
     match id.provider.as_str() {
+        // A deployment may be called anything. One that is called like its model is priced like it.
         "azure" => Some(("openai", Cow::Borrowed(&id.model))),
         "openrouter" => {
             let (owner, name) = id.model.split_once('/')?;
@@ -365,6 +370,7 @@ fn find(vendor: &str, name: &str) -> Option<(&'static Vendor, &'static Entry)> {
         let best = names(entry).filter_map(|known| rank(known, name, tail)).max()?;
         Some((best, entry))
     });
+    // The longest match: `gpt-4.1-mini` also begins with the name of `gpt-4.1`.
     ranked.max_by_key(|(length, _)| *length).map(|(_, entry)| (vendor, entry))
 }
 
@@ -373,8 +379,10 @@ fn rank(known: &str, name: &str, tail: Tail) -> Option<usize> {
     let rest = name.strip_prefix(known)?;
     let fits = match rest.chars().next() {
         None => true,
+        // `:free` at OpenRouter and `:30b` at Ollama are variants of one model.
         Some(':') => true,
         Some('-' | '@') => tail == Tail::Any || is_version(rest),
+        // `gpt-4o` is no `gpt-4`.
         Some(_) => false,
     };
     fits.then_some(known.len())

@@ -71,6 +71,7 @@ pub(super) struct Channel {
 
 impl Channel {
     pub(super) fn new(endpoint: &Endpoint, http: &Http, clock: Arc<dyn Clock>) -> Result<Self, EndpointError> {
+        // A key that was pasted with its line break is the commonest of its faults.
         let key = endpoint.api_key.as_ref().map(|key| key.expose_secret().trim()).filter(|key| !key.is_empty());
         let refuse = || EndpointError::Key {
             provider: endpoint.name.clone(),
@@ -78,6 +79,7 @@ impl Channel {
         };
         let header = |text: &str| {
             let mut value = HeaderValue::from_str(text).ok()?;
+            // So that the HTTP client never shows it where it prints headers.
             value.set_sensitive(true);
             Some(value)
         };
@@ -124,6 +126,7 @@ impl Channel {
         body: Vec<u8>,
         fold: impl Fold,
     ) -> Result<Value, CallFailure> {
+        // One for the whole call, so that a server which trickles cannot hold it for ever.
         let deadline = Instant::now() + self.limits.overall;
         let client = self.client_for(&url)?;
         let shown = url.clone();
@@ -131,6 +134,7 @@ impl Channel {
         let response = self.sent(request, (&Method::POST, &shown), deadline).await?;
         let stream = self.streams.as_ref().map(|streams| streams.open("answer"));
         let answer = Answer { channel: self, response, deadline, read: 0, stream };
+        // Nothing else is a reply. Redirects too: the key would go to another server.
         if answer.response.status() != StatusCode::OK {
             return Err(answer.refusal().await);
         }
@@ -183,6 +187,7 @@ impl Channel {
     }
 
     fn client_for(&self, url: &Url) -> Result<reqwest::Client, CallFailure> {
+        // A proxy or certificate that cannot be read is the same at the next try.
         let blame = |error: String| CallFailure { retryable: false, ..self.blamed.network(&error, false) };
         self.http.client_for(url).map_err(|error| blame(error.to_string()))
     }
@@ -219,6 +224,7 @@ impl Channel {
 
     /// Waits for the network, but no longer than the idle limit and the call's deadline.
     async fn within<T>(&self, deadline: Instant, what: impl Future<Output = T>) -> Result<T, CallFailure> {
+        // Whichever comes first, and the message names it.
         let limit = deadline.min(Instant::now() + self.limits.idle);
         tokio::time::timeout_at(limit, what).await.map_err(|_elapsed| {
             let what = if limit == deadline {
@@ -232,6 +238,7 @@ impl Channel {
 
     fn not_sent(&self, error: &reqwest::Error) -> CallFailure {
         let reason = innermost(error);
+        // Without a connection nothing was sent, and nothing can be billed. After it nobody knows.
         match (error.is_connect(), error.is_timeout()) {
             (true, true) => self.blamed.timed_out("no connection in time", false),
             (true, false) => self.blamed.network(&format!("cannot connect: {reason}"), false),
@@ -281,6 +288,7 @@ impl Answer<'_> {
         };
         let Some(chunk) = chunk else { return Ok(None) };
         self.stream.iter_mut().for_each(|stream| stream.push(&chunk));
+        // Counted as they come, since no header has to tell the truth about the length.
         self.read += chunk.len();
         if self.read > channel.limits.answer_bytes {
             let what = format!("the answer is larger than {} bytes", channel.limits.answer_bytes);
@@ -293,6 +301,7 @@ impl Answer<'_> {
     async fn refusal(mut self) -> CallFailure {
         let mut body = Vec::new();
         while body.len() < MAX_ERROR_BYTES {
+            // The status says enough, also where the words are cut.
             let Ok(Some(chunk)) = self.chunk().await else { break };
             body.extend_from_slice(&chunk);
         }
@@ -313,6 +322,7 @@ impl Answer<'_> {
             folding.take(&body).map_err(|failure| folding.with_usage(failure))?;
             return folding.finish();
         }
+        // A gateway's words on a limit need not be JSON.
         let said = String::from_utf8_lossy(&body);
         if announces_limit(&said) {
             return Err(self.channel.error_inside(&Value::String(said.into_owned())));
@@ -329,6 +339,7 @@ impl Answer<'_> {
         let mut begun = false;
         loop {
             let step = match self.chunk().await {
+                // Only at the very first bytes: later ones may begin with a bracket by chance.
                 Ok(Some(bytes)) if !begun && framing.is_broken_by(&bytes) => {
                     return self.whole(bytes, folding.fold).await;
                 }
@@ -360,6 +371,7 @@ impl<F: Fold> Folding<'_, F> {
 
     fn event(&mut self, event: &Event) -> Result<(), CallFailure> {
         let data = event.data.trim();
+        // OpenAI's mark of the end is the one event that is no JSON.
         if data.is_empty() || data == "[DONE]" {
             return Ok(());
         }
@@ -371,6 +383,7 @@ impl<F: Fold> Folding<'_, F> {
         };
         match self.fold.event(value) {
             Ok(()) => Ok(()),
+            // The answer had begun, so that its tokens may be billed whatever the error says.
             Err(Broken::Error(error)) => Err(CallFailure { may_be_billed: true, ..self.channel.error_inside(&error) }),
         }
     }
@@ -383,6 +396,7 @@ impl<F: Fold> Folding<'_, F> {
         {
             return Err(self.with_usage(failure));
         }
+        // A connection that ends early looks like a proper end in some proxies. Half a reply must not pass for a whole one.
         if !self.fold.is_complete() {
             let cut = self.channel.blamed.network("the answer ended before it was complete", true);
             return Err(self.with_usage(cut));
@@ -392,6 +406,7 @@ impl<F: Fold> Folding<'_, F> {
 
     fn with_usage(&self, failure: CallFailure) -> CallFailure {
         let usage = self.fold.usage_bound();
+        // Counts were told, so that the vendor has worked on it.
         CallFailure { may_be_billed: failure.may_be_billed || usage.is_some(), usage, ..failure }
     }
 }

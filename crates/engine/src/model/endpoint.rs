@@ -82,6 +82,7 @@ impl fmt::Debug for Endpoint {
             .field("name", &self.name)
             .field("wire", &self.wire)
             .field("base_url", &self.base_url)
+            // Whether there is a key, and never the key.
             .field("api_key", &self.api_key.is_some())
             .field("key_variable", &self.key_variable)
             .finish_non_exhaustive()
@@ -152,6 +153,7 @@ impl Endpoint {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(refuse("it is neither http nor https"));
         }
+        // Refused without being shown: the address stands in messages and logs, and a password with it.
         if !url.username().is_empty() || url.password().is_some() {
             return Err(EndpointError::BaseUrl {
                 provider: self.name.clone(),
@@ -159,6 +161,7 @@ impl Endpoint {
                 reason: "it contains a user name or password".to_owned(),
             });
         }
+        // It is never sent, and would stand behind each path that is joined.
         url.set_fragment(None);
         let path = url.path().trim_end_matches('/').to_owned();
         url.set_path(&path);
@@ -175,6 +178,7 @@ fn ollama_host(text: &str) -> String {
     }
     let host = text.trim_end_matches('/').replacen("0.0.0.0", "127.0.0.1", 1);
     let host = if host.starts_with(':') { format!("127.0.0.1{host}") } else { host };
+    // Behind the last colon, as `[::1]` has some of its own.
     let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.chars().all(|c| c.is_ascii_digit()));
     if has_port { format!("http://{host}") } else { format!("http://{host}:{PORT}") }
 }
@@ -183,6 +187,7 @@ fn ollama_host(text: &str) -> String {
 pub(super) fn join(base: &Url, version: &str, path: &str) -> Url {
     let mut url = base.clone();
     let stem = url.path().trim_end_matches('/').to_owned();
+    // A base such as `https://host/api/v4` has a version already, and a second one leads nowhere.
     let versioned = version.is_empty() || stem.split('/').any(is_version_segment);
     let joined = if versioned { format!("{stem}/{path}") } else { format!("{stem}/{version}/{path}") };
     url.set_path(&joined);

@@ -37,8 +37,10 @@ impl Scrubber {
     pub(super) fn clean(&self, text: &str) -> String {
         let key = self.0.as_ref().map(ExposeSecret::expose_secret).unwrap_or_default();
         let characters: Vec<char> = key.trim().chars().collect();
+        // A key shorter than the window is looked for as a whole.
         let window = KEY_WINDOW.min(characters.len()).max(1);
         let windows: Vec<String> = characters.windows(window).map(|window| window.iter().collect()).collect();
+        // Vendors echo the key in part: `Incorrect API key provided: sk-ab***yz`.
         let hides = |word: &&str| word.contains("***") || windows.iter().any(|window| word.contains(window.as_str()));
         let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
         let line = words.map(|word| if hides(&word) { "***" } else { word }).collect::<Vec<_>>().join(" ");
@@ -81,6 +83,7 @@ impl Complaint {
 
     /// The same for a parsed body.
     pub(super) fn of_json(value: &Value) -> Self {
+        // Gemini answers some requests with a list of one error.
         let first = value.get(0).unwrap_or(value);
         let error = first.get("error").filter(|error| !error.is_null()).unwrap_or(first);
         let word = |key: &str| match error.get(key) {
@@ -88,11 +91,13 @@ impl Complaint {
             Some(Value::Number(number)) => number.to_string(),
             _ => String::new(),
         };
+        // OpenRouter puts the words of the vendor behind it there.
         let metadata = error.pointer("/metadata/raw").and_then(Value::as_str).unwrap_or_default();
         let sentence = || ["message", "detail", "msg"].iter().find_map(|key| error.get(*key)).map(readable);
         let message = error.as_str().map(str::to_owned).or_else(sentence).unwrap_or_default();
         let code = error.get("code").or_else(|| error.get("status"));
         Self {
+            // Joined, as each vendor has the telling word under another key.
             kinds: ["type", "code", "status", "reason"].map(word).join(" "),
             message: if metadata.is_empty() { message } else { format!("{message} {metadata}") },
             code: code.and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok()),
@@ -220,6 +225,7 @@ const LONGEST_ANNOUNCEMENT: usize = 400;
 
 /// Whether a short text that stands where an answer should be (never a model's words) announces a limit.
 pub(super) fn announces_limit(text: &str) -> bool {
+    // Short texts alone: a whole page that speaks of limits is something else.
     let lower = text.to_ascii_lowercase();
     text.len() <= LONGEST_ANNOUNCEMENT && LIMIT_PHRASES.iter().any(|phrase| lower.contains(phrase))
 }
@@ -237,13 +243,17 @@ fn classify(status: u16, complaint: &Complaint) -> Class {
     let code = if status == 200 { complaint.code.unwrap_or(status) } else { status };
     let too_long = complaint.is(&OVERFLOW_KINDS) || complaint.says(&OVERFLOW_PHRASES);
     match code {
+        // The order decides: what the status says for certain comes first, then codes, then sentences.
         300..=399 => REDIRECTED,
         401 => AUTH,
         402 => QUOTA,
+        // Before 429: used-up credit comes with that status too, and waiting does not refill it.
         _ if complaint.is(&QUOTA_KINDS) || complaint.says(&QUOTA_PHRASES) => QUOTA,
+        // A limit of 0 is a model that the plan does not have, which no day brings.
         429 if complaint.is_daily() && complaint.says(&["limit: 0"]) => QUOTA,
         429 if complaint.is_daily() => LIMITED_FOR_THE_DAY,
         400 if complaint.says(&KEY_PHRASES) || complaint.details.contains("api_key_invalid") => AUTH,
+        // Each of these is what some vendor answers to a prompt that does not fit.
         400 | 413 | 422 | 429 | 200 | 500 if too_long => OVERFLOW,
         413 => OVERFLOW,
         429 => LIMITED,
@@ -252,6 +262,7 @@ fn classify(status: u16, complaint: &Complaint) -> Class {
         404 => NOT_FOUND,
         408 | 504 | 524 => TIMED_OUT,
         529 => OVERLOADED,
+        // With 400 the word alone is no sign: the message may quote the request.
         _ if complaint.is(&["overloaded"]) || (code != 400 && complaint.says(&["overloaded"])) => OVERLOADED,
         _ if complaint.is(&LIMIT_KINDS) => LIMITED,
         200 if complaint.is(&KEY_KINDS) => AUTH,
@@ -261,6 +272,7 @@ fn classify(status: u16, complaint: &Complaint) -> Class {
         200 if announces_limit(&complaint.message) => LIMITED,
         503 => UNAVAILABLE,
         400 if complaint.is(&["content_filter"]) => FILTERED,
+        // All that is left of the client's side: the same request fails the same way.
         400..=499 => REFUSED,
         _ => BROKEN,
     }
@@ -271,6 +283,7 @@ impl Blamed {
     pub(super) fn refused(&self, status: u16, headers: &HeaderMap, now: i64, complaint: &Complaint) -> CallFailure {
         let class = classify(status, complaint);
         // Gemini names a delay of seconds beside a quota that comes back at midnight.
+        // Before the headers, since a wait of seconds would be tried in vain until the evening.
         let of_the_day = (class == LIMITED_FOR_THE_DAY).then(|| retry_after::until_the_pacific_day_ends(now));
         let wait = of_the_day
             .or_else(|| retry_after::from_headers(headers, now))
@@ -284,6 +297,7 @@ impl Blamed {
             status: class.status,
             message,
             http_status: Some(status),
+            // Where nothing comes of a repetition, a wait would only be in the way.
             retry_after_ms: wait.filter(|_| class.retryable),
             retryable: class.retryable,
             usage: None,

@@ -28,15 +28,18 @@ impl Framing {
     /// The framing of a body that is no JSON value, whatever its content type said.
     pub(super) fn of_body(body: &[u8]) -> Option<Self> {
         let text = body.trim_ascii();
+        // A line that begins with a colon is a comment, by which servers keep a connection open.
         if [&b"data:"[..], b"event:", b": "].iter().any(|start| text.starts_with(start)) {
             return Some(Self::Events);
         }
+        // Reached only by a body that is no JSON as a whole, so that several lines are several values.
         let has_lines = text.first() == Some(&b'{') && memchr::memchr(b'\n', text).is_some();
         has_lines.then_some(Self::Lines)
     }
 
     /// Whether the first bytes of a stream show that it is a plain JSON answer instead.
     pub(super) fn is_broken_by(self, first: &[u8]) -> bool {
+        // Lines of JSON begin with a bracket by right.
         self == Self::Events && matches!(first.trim_ascii_start().first(), Some(b'{' | b'['))
     }
 
@@ -85,6 +88,7 @@ impl Decoder {
 }
 
 fn line(bytes: &[u8]) -> Event {
+    // Lossy, since a line that is no UTF-8 is no JSON either, and is told of there.
     Event { name: String::new(), data: String::from_utf8_lossy(bytes).trim().to_owned() }
 }
 

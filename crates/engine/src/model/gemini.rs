@@ -41,6 +41,7 @@ impl Gemini {
     fn url(&self, target: &ModelId) -> Url {
         let name = catalogue::vendor_spelling(target);
         let mut url = join(&self.base, "v1beta", "");
+        // By segments, so that a name with odd letters is escaped and leads to no other path.
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.pop_if_empty();
             if name.contains('/') {
@@ -67,6 +68,7 @@ impl Gemini {
         {
             return Err(with_usage(self.channel.error_inside(error)));
         }
+        // A refused prompt has no candidate at all, and is an answer all the same.
         let blocked = answer.pointer("/promptFeedback/blockReason").and_then(Value::as_str);
         let Some(candidate) = answer.pointer("/candidates/0") else {
             return match blocked {
@@ -82,6 +84,7 @@ impl Gemini {
             };
         };
         let finish = candidate.get("finishReason").and_then(Value::as_str);
+        // The vendor threw the call away, and the model cannot see its own fault: asking again may bring a whole one.
         if let Some(reason @ ("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "MALFORMED_RESPONSE")) = finish {
             let said = candidate.get("finishMessage").and_then(Value::as_str).unwrap_or_default();
             return Err(with_usage(
@@ -91,6 +94,7 @@ impl Gemini {
         let parts =
             candidate.pointer("/content/parts").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let tool_calls = with_unique_ids(parts.iter().filter_map(decode_call).collect(), request.messages.len());
+        // Signatures are bound to their parts, so that these go back as they came.
         let keeps = parts.iter().any(|part| part.get("thoughtSignature").is_some() || is_thought(part));
         Ok(Reply {
             text: parts.iter().filter(|part| !is_thought(part)).filter_map(|part| part.get("text")?.as_str()).collect(),
@@ -129,6 +133,7 @@ fn decode_call(part: &Value) -> Option<ToolCall> {
     let arguments = match call.get("args") {
         None | Some(Value::Null) => json!({}),
         Some(object @ Value::Object(_)) => object.clone(),
+        // Kept as text, so that the session can tell the model what it wrote.
         Some(other) => Value::String(other.to_string()),
     };
     Some(ToolCall { id: text("id"), name: text("name"), arguments })
@@ -140,6 +145,7 @@ fn stop_reason(word: Option<&str>, calls: &[ToolCall]) -> StopReason {
         Some("SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "IMAGE_SAFETY") => {
             StopReason::ContentFilter
         }
+        // The vendor says `STOP` beside calls as well.
         _ if !calls.is_empty() => StopReason::ToolUse,
         Some("STOP") => StopReason::EndTurn,
         _ => StopReason::Other,
@@ -150,6 +156,7 @@ fn stop_reason(word: Option<&str>, calls: &[ToolCall]) -> StopReason {
 pub(super) fn usage(usage: &Value) -> Option<Usage> {
     let count = |key: &str| usage.get(key).and_then(Value::as_u64);
     let cache_read = count("cachedContentTokenCount").unwrap_or(0);
+    // The cached part has a price of its own, and is in the sum.
     let prompt = count("promptTokenCount")? + count("toolUsePromptTokenCount").unwrap_or(0);
     let reasoning = count("thoughtsTokenCount").unwrap_or(0);
     Some(Usage {
@@ -206,6 +213,7 @@ fn generation_config(request: &ChatRequest) -> Value {
                 Effort::Medium => 8_192,
                 Effort::High => 16_384,
             };
+            // Thoughts count towards the limit, and half of it remains for the reply.
             Some(json!({"thinkingBudget": wanted.min(request.max_output_tokens / 2)}))
         }
         _ => None,
@@ -225,6 +233,7 @@ fn encode_contents(request: &ChatRequest, provider: &str) -> Value {
                     "name": result.name,
                     "response": {key: visible(&result.content, NO_OUTPUT)},
                 });
+                // The vendor pairs calls and results by place where it has given no id.
                 if let (false, Some(map)) = (is_made_up(&result.call_id), response.as_object_mut()) {
                     map.insert("id".to_owned(), json!(result.call_id));
                 }
@@ -265,6 +274,7 @@ fn encode_reply(text: &str, calls: &[ToolCall], opaque: Option<&Value>, target: 
     if calls.is_empty() || !text.trim().is_empty() {
         parts.push(json!({"text": visible(text, NO_TEXT)}));
     }
+    // Only models with levels check signatures, and of parallel calls only the first has one.
     let wants_signature = catalogue::wire_hints(target).effort == EffortSetting::Level;
     for (index, call) in calls.iter().enumerate() {
         let mut part = json!({"functionCall": {"name": call.name, "args": arguments_object(&call.arguments)}});
@@ -323,6 +333,7 @@ impl Fold for Pieces {
     }
 
     fn usage_bound(&self) -> Option<Usage> {
+        // Counts before the end are those of the part that has come.
         self.finish.as_ref().and_then(|_| self.answer.get("usageMetadata").and_then(usage))
     }
 }

@@ -59,6 +59,7 @@ impl Meter {
         let unpacker =
             matches!(encoding.as_str(), "gzip" | "x-gzip").then(|| flate2::write::MultiGzDecoder::new(Vec::new()));
         let form = match (Framing::of_content_type(head.content_type), encoding.as_str()) {
+            // An error is no stream, whatever its content type says.
             (_, "" | "identity" | "gzip" | "x-gzip") if head.status != 200 => {
                 Form::Whole { body: Vec::new(), most: MOST_ERROR }
             }
@@ -71,6 +72,7 @@ impl Meter {
 
     /// Takes the next bytes of the answer.
     pub fn push(&mut self, bytes: &[u8]) {
+        // Some gateways pack an answer although nobody asked for that.
         let Some(unpacker) = &mut self.unpacker else { return self.form.push(bytes, &mut self.counts) };
         // What is no gzip tells nothing: the call is settled at what was set aside for it.
         if unpacker.write_all(bytes).is_err() || unpacker.flush().is_err() {
@@ -86,6 +88,7 @@ impl Meter {
     pub fn finish(mut self) -> Metered {
         match &mut self.form {
             Form::Events(decoder) => {
+                // The last event need not have an empty line behind it.
                 if let Some(event) = decoder.finish() {
                     self.counts.event(&event);
                 }
@@ -108,6 +111,7 @@ impl Form {
         match self {
             Self::Events(decoder) => decoder.push(bytes).iter().for_each(|event| counts.event(event)),
             Self::Whole { body, most } => {
+                // Past the limit the rest is passed on unread: the meter must never slow or break the answer.
                 let room = most.saturating_sub(body.len()).min(bytes.len());
                 body.extend_from_slice(bytes.get(..room).unwrap_or_default());
             }

@@ -84,6 +84,7 @@ impl CallFailure {
     /// The reach of a refusal: the account, unless the vendor speaks of this model alone.
     #[must_use]
     pub fn reach(&self) -> Reach {
+        // By our own words, since only `failure` knows the vendor's, and a recorded failure has the message alone.
         let of_model = self.http_status == Some(403) && self.message.contains(MODEL_REFUSED);
         if of_model { Reach::Target } else { Reach::Account }
     }
@@ -92,9 +93,11 @@ impl CallFailure {
     #[must_use]
     pub fn unavailability(&self) -> Option<Unavailability> {
         match self.status {
+            // Another model of the same account may well answer.
             CallStatus::AuthError | CallStatus::QuotaExceeded if self.reach() == Reach::Target => None,
             CallStatus::AuthError => Some(Unavailability::KeyRefused),
             CallStatus::QuotaExceeded => Some(Unavailability::QuotaUsedUp),
+            // An outage of the vendor's is not the account's limit: waiting for a reset would be in vain.
             CallStatus::RateLimited if self.message.contains(OVERLOADED) => Some(Unavailability::Outage),
             CallStatus::RateLimited => Some(Unavailability::RateLimited),
             CallStatus::NetworkError | CallStatus::Timeout => Some(Unavailability::Outage),

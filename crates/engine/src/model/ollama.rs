@@ -120,6 +120,7 @@ fn encode(request: &ChatRequest, provider: &str) -> Value {
         set("tools", tools.collect());
     }
     set("messages", encode_messages(request, provider));
+    // Said in every request, since a server that is told none takes its own.
     let mut options = json!({"num_ctx": request.context_window, "num_predict": request.max_output_tokens});
     if let (Some(temperature), Some(options)) = (request.temperature, options.as_object_mut()) {
         options.insert("temperature".to_owned(), json!(temperature));
@@ -133,6 +134,7 @@ fn encode(request: &ChatRequest, provider: &str) -> Value {
 
 /// A schema with the keywords alone that the server hands on to the model. The server drops the others unread.
 fn kept(schema: &Value, keys: &[&str]) -> Value {
+    // Left out here, so that the size of the request is that of the prompt the model sees.
     let entries = schema.as_object().into_iter().flatten().filter(|(key, _)| keys.contains(&key.as_str()));
     let entries = entries.map(|(key, value)| match (key.as_str(), value) {
         ("properties", Value::Object(properties)) => {
@@ -155,6 +157,7 @@ fn encode_messages(request: &ChatRequest, provider: &str) -> Value {
                 for result in &results {
                     let said = visible(&result.content, NO_OUTPUT);
                     let content = if result.is_error { format!("Error: {said}") } else { said.to_owned() };
+                    // The server knows no ids of calls, so that the tool's name is all that tells a result from others.
                     messages.push(json!({"role": "tool", "tool_name": result.name, "content": content}));
                 }
                 let said = texts.join("\n\n");
@@ -171,6 +174,7 @@ fn encode_messages(request: &ChatRequest, provider: &str) -> Value {
 fn encode_reply(text: &str, calls: &[ToolCall], opaque: Option<&Value>) -> Value {
     let mut message = Map::new();
     message.insert("role".to_owned(), json!("assistant"));
+    // Beside calls an empty text is usual.
     let content = if calls.is_empty() { visible(text, NO_TEXT) } else { text };
     message.insert("content".to_owned(), json!(content));
     if let Some(thinking) = opaque.and_then(|kept| kept.get(THINKING)) {
@@ -188,6 +192,7 @@ fn encode_reply(text: &str, calls: &[ToolCall], opaque: Option<&Value>) -> Value
 fn stop_reason(word: Option<&str>, calls: &[ToolCall]) -> StopReason {
     match word {
         Some("length") => StopReason::Length,
+        // The server says `stop` beside calls as well.
         _ if !calls.is_empty() => StopReason::ToolUse,
         Some("stop") => StopReason::EndTurn,
         _ => StopReason::Other,

@@ -55,6 +55,7 @@ impl Dialect {
     fn of(name: &str, base: &Url) -> Self {
         let host = base.host_str().unwrap_or_default();
         let azure = [".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com"];
+        // The name first, as a built-in provider may be reached through a proxy of another host.
         match name {
             "openai" => Self::OpenAi,
             "azure" => Self::Azure,
@@ -132,6 +133,7 @@ impl OpenAi {
     fn url(&self, target: &ModelId) -> Url {
         const METHOD: &str = "chat/completions";
         match self.dialect {
+            // Azure's older addresses name the deployment in the path, and each call its version.
             Dialect::Azure if !self.base.path().contains("/v1") => {
                 let stem = self.base.path().trim_end_matches('/').trim_end_matches("/openai").to_owned();
                 let mut url = self.base.clone();
@@ -156,6 +158,7 @@ impl OpenAi {
 
     async fn call(&self, request: &ChatRequest) -> Result<Reply, CallFailure> {
         match self.call_once(request).await {
+            // Refused before anything was processed, so that the other way costs nothing more.
             Err(refusal) if responses::is_pointed_to(&refusal) && !self.responds(&request.target) => {
                 self.switch(request, refusal).await
             }
@@ -218,13 +221,16 @@ impl OpenAi {
             set("tools", tools.collect());
         }
         set("messages", encode_messages(request, self.provider(), self.dialect));
+        // Always set: a reply without a limit has no worst case that could be reserved.
         set(self.quirks.limit_field(self.dialect.limit_field()), json!(request.max_output_tokens));
         set("stream", json!(true));
         if !self.dialect.strict() && self.quirks.takes_stream_options() {
+            // Without it most servers tell no counts in a stream.
             set("stream_options", json!({"include_usage": true}));
         }
         let hints = catalogue::wire_hints(&request.target);
         match (request.effort, self.dialect) {
+            // It hands the wish on in each vendor's own form, whatever the model.
             (Some(effort), Dialect::OpenRouter) => set("reasoning", json!({"effort": effort})),
             (Some(effort), _) if hints.effort == EffortSetting::Named && self.quirks.takes_effort() => {
                 set("reasoning_effort", json!(effort))
@@ -252,11 +258,13 @@ impl OpenAi {
         let text = refusal.map_or_else(|| content_text(message.get("content")), str::to_owned);
         let calls = message.get("tool_calls").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let tool_calls = with_unique_ids(calls.iter().map(decode_call).collect(), request.messages.len());
+        // A model's words were billed. An announcement of a gateway was not.
         let unbilled = usage.is_none_or(|usage| usage.output == 0);
         if tool_calls.is_empty() && unbilled && opens_with_limit(&text) {
             return Err(with_usage(self.channel.error_inside(&Value::String(text))));
         }
         let finish = answer.pointer("/choices/0/finish_reason").and_then(Value::as_str);
+        // The finish reason of a refusal is a plain `stop`.
         let stop = if refusal.is_some() { StopReason::Refusal } else { stop_reason(finish, &tool_calls) };
         let opaque = kept_fields(message, calls, self.provider());
         Ok(Reply { text, tool_calls, stop, usage, opaque, billed_model: named_model(answer.get("model")) })
@@ -306,6 +314,7 @@ fn encode_messages(request: &ChatRequest, provider: &str, dialect: Dialect) -> V
                     if result.is_error {
                         content.insert_str(0, "Error: ");
                     }
+                    // Into the last result, as no message of the user may follow it there.
                     if dialect.strict() && index == last && !said.is_empty() {
                         content.push_str("\n\n");
                         content.push_str(&std::mem::take(&mut said));
@@ -328,6 +337,7 @@ fn encode_reply(text: &str, calls: &[ToolCall], opaque: Option<&Value>, dialect:
     message.insert("role".to_owned(), json!("assistant"));
     let content = match (text.trim().is_empty(), calls.is_empty()) {
         (true, true) => json!(NO_TEXT),
+        // Beside calls an empty text is null.
         (true, false) => Value::Null,
         (false, _) => json!(text),
     };
@@ -363,6 +373,7 @@ fn kept_fields(message: &Value, calls: &[Value], provider: &str) -> Option<Opaqu
             kept.insert(key.to_owned(), value.clone());
         }
     }
+    // In the places of the calls, empty ones too, so that each finds its own again.
     if calls.iter().any(|call| call.get("extra_content").is_some()) {
         let extras = calls.iter().map(|call| call.get("extra_content").cloned().unwrap_or_default());
         kept.insert("tool_calls".to_owned(), extras.collect());

@@ -53,6 +53,7 @@ pub struct Proof {
 /// # Errors
 /// The trouble, in a sentence with its `→ Fix:`.
 pub async fn prove(endpoint: Endpoint, target: &ModelId, http: &Http, clock: Arc<dyn Clock>) -> Result<Proof, String> {
+    // A person waits for it, and a list is there at once or never.
     let limits = CallLimits { overall: PATIENCE, idle: PATIENCE, ..CallLimits::default() };
     let endpoint = Endpoint { limits, ..endpoint };
     let base = endpoint.parsed_base().map_err(|error| error.to_string())?;
@@ -124,6 +125,7 @@ impl Probe {
     /// Azure tells the names of its deployments to its management interface and to calls of a model alone.
     async fn azure(&self, api_version: Option<&str>) -> Result<Proof, String> {
         let mut url = self.base.clone();
+        // This interface has no versions by date.
         if url.path().contains("/v1") {
             url = join(&url, "v1", "models");
         } else {
@@ -140,6 +142,7 @@ impl Probe {
     async fn compatible(&self) -> Result<Proof, String> {
         let list = join(&without_method(&self.base), "v1", "models");
         let headers = || self.channel.bearer_header();
+        // The entry first: a list may have thousands of models, or be cut into pages.
         let entry = match self.get(below(list.clone(), &[&self.name]), headers()).await {
             Err(failure) if is_unknown_path(&failure) => failure,
             asked => return whole(asked),
@@ -148,6 +151,7 @@ impl Probe {
             Ok((answer, question)) => match entries(&answer) {
                 Some(known) if known.iter().any(|model| model.is(&self.name)) => Ok(Proof { question, unproven: None }),
                 Some(known) => Err(self.missing(&known)),
+                // No list in a form that is known: the first answer says more.
                 None => Err(entry.to_string()),
             },
             Err(failure) if is_unknown_path(&failure) => Ok(Proof {

@@ -119,6 +119,7 @@ impl Relay {
                     Method::CountTokens => "countTokens",
                 };
                 let mut url = join(&self.base, "v1beta", "");
+                // As one segment, in which a slash of the model's name is escaped.
                 if let Ok(mut segments) = url.path_segments_mut() {
                     segments.pop_if_empty().push("models").push(&format!("{model}:{verb}"));
                 }
@@ -133,10 +134,12 @@ impl Relay {
             Spoken::Generate => self.channel.key_header("x-goog-api-key"),
             Spoken::Responses | Spoken::Chat => self.channel.bearer_header(),
         };
+        // By a list of what goes on, since a client may send headers of its own with a key in them.
         let passed = HEADERS.iter().map(|name| HeaderName::from_static(name));
         for (name, value) in passed.filter_map(|name| Some((name.clone(), theirs.get(&name)?.clone()))) {
             headers.insert(name, value);
         }
+        // The vendor refuses a request without a version, and not each client sends one.
         if self.spoken == Spoken::Messages {
             headers.entry("anthropic-version").or_insert(HeaderValue::from_static(VERSION));
         }
@@ -177,6 +180,7 @@ impl Passing {
         };
         // What has come by then is what can be read.
         drop(tokio::time::timeout(PATIENCE, reads).await);
+        // The bytes that were read come again, before the rest.
         let rest = std::mem::replace(&mut self.body, Body(Box::pin(stream::empty())));
         self.body = Body(Box::pin(stream::iter(seen).chain(rest.0)));
         opening

@@ -45,6 +45,7 @@ pub(super) fn from_headers(headers: &HeaderMap, unix_ms: i64) -> Option<u64> {
         let resets = RESETS.iter().filter(|(_, remaining)| !spent_only || text(remaining) == Some("0"));
         resets.filter_map(|(reset, _)| text(reset).and_then(|value| moment(value, now))).max()
     };
+    // The latest of those that are spent, as each of them has to be refilled.
     waits(true).or_else(|| waits(false))
 }
 
@@ -53,6 +54,7 @@ pub(super) fn from_headers(headers: &HeaderMap, unix_ms: i64) -> Option<u64> {
 pub(super) fn until_the_pacific_day_ends(unix_ms: i64) -> u64 {
     const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
     const MIDNIGHT_MS: i64 = 8 * 60 * 60 * 1_000;
+    // Euclid's, since a clock before 1970 would make it negative.
     let since = (unix_ms - MIDNIGHT_MS).rem_euclid(DAY_MS);
     u64::try_from(DAY_MS - since).unwrap_or(MAX_WAIT_MS)
 }
@@ -64,6 +66,7 @@ pub(super) fn from_text(text: &str) -> Option<u64> {
     LEADS.iter().find_map(|lead| {
         let (_, after) = lower.split_once(lead)?;
         let after = after.trim_start_matches([' ', '"', ':']);
+        // The point is none of these, as it may stand in the number: `1m2.5s`.
         let words = after.split(['"', ',', ';', '!', ')']).next().unwrap_or(after);
         spoken_duration(words)
     })
@@ -100,6 +103,7 @@ fn spoken_duration(text: &str) -> Option<u64> {
             "m" | "min" | "mins" | "minute" | "minutes" => 60_000.0,
             "h" | "hour" | "hours" => 3_600_000.0,
             "d" | "day" | "days" => 86_400_000.0,
+            // A word that is no unit ends it, with what was found until then.
             _ => break,
         };
         total += number * factor;
@@ -116,6 +120,7 @@ fn http_date_ms(value: &str) -> Option<i64> {
 }
 
 fn until(at: i64, now: i64) -> u64 {
+    // An instant in the past is no wait.
     u64::try_from(at.saturating_sub(now)).unwrap_or(0).min(MAX_WAIT_MS)
 }
 

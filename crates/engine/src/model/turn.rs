@@ -27,6 +27,7 @@ const MAX_NAME_CHARS: usize = 200;
 /// The model that an answer names as its own: one line of visible characters, or none.
 pub(super) fn named_model(named: Option<&Value>) -> Option<String> {
     let named = named?.as_str()?.trim();
+    // It goes into reports and a terminal, and a server may send anything.
     let visible: String = named.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect();
     (!visible.is_empty()).then_some(visible)
 }
@@ -41,6 +42,7 @@ pub(super) fn arguments_object(arguments: &Value) -> Value {
     if arguments.is_object() {
         return arguments.clone();
     }
+    // Vendors take only objects back, and the model is to see what it wrote.
     let raw = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
     json!({ UNREADABLE_ARGUMENTS: raw })
 }
@@ -91,11 +93,13 @@ impl IdRule {
         let fits = match self {
             Self::Word => !id.is_empty() && id.len() <= 64 && id.chars().all(wordy),
             Self::Forty => !id.is_empty() && id.len() <= 40,
+            // Mistral takes ids of just this form.
             Self::Nine => id.len() == 9 && id.chars().all(|c| c.is_ascii_alphanumeric()),
         };
         if fits {
             return id.to_owned();
         }
+        // From the id alone, so that a call and its result get the same without a table.
         let digest = Sha256::digest(id.as_bytes());
         let hex: String = digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
         match self {
@@ -132,6 +136,7 @@ pub(super) fn turns<'a>(messages: &'a [Message], provider: &str) -> Vec<Turn<'a>
     for message in messages {
         let (new_results, new_text): (&[ToolResult], &str) = match message {
             Message::Assistant { text, tool_calls, opaque } => {
+                // Another vendor's blocks mean nothing here, and are refused.
                 let opaque = opaque.as_ref().filter(|opaque| opaque.provider == provider).map(|opaque| &opaque.content);
                 turns.push(Turn::Theirs { text, calls: tool_calls, opaque });
                 continue;

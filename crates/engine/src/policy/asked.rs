@@ -54,6 +54,7 @@ impl<'a> Asked<'a> {
         let Some(rest) = test.strip_prefix(name) else { return false };
         // The name of a check stands for all that fails in it, also beside the check itself.
         rest.starts_with(PARTS[0])
+            // A file's or suite's name means all in it only while no test bears that very name.
             || (PARTS.iter().any(|part| rest.starts_with(part))
                 && !self.report.tests.iter().any(|one| one.name == name))
     }
@@ -92,6 +93,7 @@ impl<'a> Asked<'a> {
 
     fn nearest(&self, name: &str) -> Vec<String> {
         let wanted = cut(name);
+        // Each name once: parameters may repeat one thousands of times.
         let names: BTreeSet<&str> =
             self.report.tests.iter().take(MOST_COMPARED).map(|test| test.name.as_str()).collect();
         let scored = names.into_iter().map(|one| (normalized_levenshtein(&wanted, &cut(one)), one));
@@ -107,6 +109,8 @@ fn cut(name: &str) -> String {
 
 /// A name between quotes, in one line.
 fn shown(name: &str) -> String {
+    // The name comes from a runner's output and goes to a terminal or a comment: a control character could fake a
+    // line.
     let plain: String = cut(name).chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
     format!("`{plain}`")
 }
@@ -115,6 +119,7 @@ fn shown(name: &str) -> String {
 fn is_same(one: &str, other: &str) -> bool {
     let (one, other) = (words(one), words(other));
     let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
+    // One word (`test_a`) is the end of too many names to tell a test by.
     short == long || (short.len() >= 2 && long.ends_with(&short))
 }
 

@@ -55,6 +55,7 @@ pub fn admit(known: Known, max: u32, wish: Wish) -> Admission {
         (Known::Counted(history), Wish::Event) if history.attempts >= max => {
             Admission::UsedUp { attempts: history.attempts }
         }
+        // A person may pass the cap, one run at a time: the run is counted, so the next event finds the cap reached.
         (Known::Counted(history), _) => Admission::Admitted(history),
         (Known::Unreadable(why), Wish::Event) => Admission::Unknown { why },
         // Counted from the cap on, so that the next event is refused again.

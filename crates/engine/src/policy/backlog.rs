@@ -94,12 +94,15 @@ pub const fn fate(
     match (end, strategy) {
         (RunEnd::Mended, _) => Fate::Completed,
         (RunEnd::NothingFails, _) if proves_itself => Fate::Completed,
+        // A command that passes already says nothing of the change that was asked for. A person has to look.
         (RunEnd::NothingFails | RunEnd::Blocked, _) => Fate::Blocked,
         // A limit says nothing of the task: it is not left out for it (B17).
         (RunEnd::ShareUsed | RunEnd::Waits, _) if !had_second_turn => Fate::Deferred,
         (RunEnd::ShareUsed | RunEnd::Waits, _) => Fate::LeftOut,
         (RunEnd::NotMended, ErrorStrategy::Retry) if retries < most => Fate::Again,
         (RunEnd::NotMended, ErrorStrategy::Retry | ErrorStrategy::Skip) => Fate::LeftOut,
+        // The strategy is not asked about an unusable one: every further task would fail alike, and be left out
+        // unseen.
         (RunEnd::NotMended, ErrorStrategy::Abort) | (RunEnd::Unusable, _) => Fate::Ends(StopReason::Error),
         (RunEnd::Interrupted, _) => Fate::Ends(StopReason::Interrupted),
     }
@@ -108,6 +111,7 @@ pub const fn fate(
 /// The budget of the next task: an equal part of the rest for each open task. A task's unspent part goes to the others.
 #[must_use]
 pub fn share(left: MicroUsd, open: usize) -> MicroUsd {
+    // Rounded down, so that the shares never add up to more than is left.
     let open = u64::try_from(open).unwrap_or(u64::MAX).max(1);
     MicroUsd(left.0 / open)
 }

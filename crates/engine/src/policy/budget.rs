@@ -129,6 +129,7 @@ impl Warnings {
             .filter_map(|dimension| {
                 let (used, cap) = dimension.used_and_cap(budget, spent);
                 let percent = percent_of(used, cap);
+                // The order of the two matters: a cap is noted as warned about only once it is near.
                 let first = percent >= WARNING_PERCENT && self.given.insert(dimension);
                 first.then(|| Warning { dimension, percent: u32::try_from(percent).unwrap_or(u32::MAX) })
             })
@@ -137,6 +138,7 @@ impl Warnings {
 }
 
 fn percent_of(used: u64, cap: u64) -> u64 {
+    // Multiplied in `u128`: micro-dollars times 100 may pass a `u64`. A cap of zero is used up from the start.
     let percent = (u128::from(used) * 100).checked_div(u128::from(cap)).unwrap_or(100);
     u64::try_from(percent).unwrap_or(u64::MAX)
 }
@@ -180,6 +182,7 @@ pub fn quote(info: &ModelInfo, request_bytes: u64, remaining: MicroUsd) -> Resul
 /// # Errors
 /// As [`quote`].
 pub fn quote_of(price: Price, request_bytes: u64, wanted: u64, remaining: MicroUsd) -> Result<Quote, Unaffordable> {
+    // A model or caller that never wants so many is not held to the least of an edit.
     let least = wanted.min(MIN_REPLY_TOKENS);
     let prompt_tokens = request_bytes.saturating_add(VENDOR_OVERHEAD_TOKENS);
     let affordable = affordable_output(&price, prompt_tokens, remaining);
@@ -206,6 +209,7 @@ fn affordable_output(price: &Price, prompt_tokens: u64, remaining: MicroUsd) -> 
     let funds = u128::from(remaining.0) * u128::from(MICROS_PER_USD);
     let prompt = u128::from(prompt_tokens) * u128::from(price.dearest_input());
     let left = funds.checked_sub(prompt)?;
+    // Replies that cost nothing are limited by nothing.
     let tokens = left.checked_div(u128::from(price.output)).unwrap_or(u128::MAX);
     Some(u64::try_from(tokens).unwrap_or(u64::MAX))
 }
@@ -229,6 +233,7 @@ pub fn suffices(left: MicroUsd, caps: impl Iterator<Item = MicroUsd>) -> bool {
 /// (DESIGN §4). A usage without a price counts as unknown, and so does one without a prompt, which no call has.
 #[must_use]
 pub fn settle(info: &ModelInfo, usage: Option<&Usage>, reserved: MicroUsd, billing: Billing) -> Charge {
+    // No call has an empty prompt, so such a usage says nothing and is treated as if there were none.
     match (usage.filter(|usage| usage.prompt() > 0), &info.price, billing) {
         (Some(usage), Some(price), _) => Charge { known: price.cost(usage), ..Charge::ZERO },
         (Some(_), None, _) | (None, _, Billing::Possible) => Charge { unknown: reserved, ..Charge::ZERO },

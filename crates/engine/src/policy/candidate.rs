@@ -35,6 +35,7 @@ impl Candidate {
     /// could run, tests that run.
     #[must_use]
     pub fn beats(&self, other: &Self) -> bool {
+        // At an equal count alone: more tests seen passing outweigh a tree that merely runs.
         let runs_at_last = self.ran && !other.ran && self.fixed.len() == other.fixed.len();
         !self.lost && (self.fixed.len() > other.fixed.len() || runs_at_last)
     }

@@ -38,7 +38,10 @@ pub enum Said {
 #[must_use]
 pub fn read(body: &str) -> Said {
     let line = body.lines().next().unwrap_or_default();
+    // Not `split_whitespace`: a no-break space or another one of Unicode's would be read as a blank that nobody sees.
     let mut words = line.split([' ', '\t']).filter(|word| !word.is_empty());
+    // Both are asked: the line begins with the word, and the word ends there (`/upshifted` is none, nor is an
+    // indented quote).
     if !line.starts_with(ADDRESS) || words.next() != Some(ADDRESS) {
         return Said::Nothing;
     }
@@ -66,6 +69,7 @@ fn few(text: &str) -> Option<u32> {
 
 /// Digits alone, few enough to be a number that anybody means.
 fn whole(text: &str) -> Option<u64> {
+    // Four digits also keep the sums below from running over. `parse` alone would take a `+`.
     let plain = !text.is_empty() && text.len() <= 4 && text.bytes().all(|byte| byte.is_ascii_digit());
     plain.then(|| text.parse().ok()).flatten()
 }
@@ -74,6 +78,7 @@ fn whole(text: &str) -> Option<u64> {
 fn dollars(text: &str) -> Option<MicroUsd> {
     let (whole_part, cents) = text.split_once('.').map_or((text, "00"), |(whole, cents)| (whole, cents));
     let cents = match (cents.len(), whole(cents)?) {
+        // `0.5` is fifty cents.
         (1, tenths) => tenths * 10,
         (2, cents) => cents,
         _ => return None,

@@ -139,6 +139,7 @@ impl Course {
             }
             (Order::Pause | Order::Resume | Order::Stop, status) => Err(is_at(status)),
             (Order::Add(_) | Order::Remove(_), status @ (Status::Idle | Status::Stopping)) => Err(is_at(status)),
+            // 0 is no limit: adding to it would make one, and fewer tasks than before.
             (Order::Add(_) | Order::Remove(_), _) if self.most == 0 => Err("there is no limit to change".to_owned()),
             (Order::Add(more), _) => self.limit(self.most.saturating_add(more), |previous| Change::Added { previous }),
             // What was begun counts: a limit is never below it, and never below one task.

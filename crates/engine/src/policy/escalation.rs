@@ -130,6 +130,7 @@ pub struct Step {
 #[must_use]
 pub fn step(rules: &Rules, position: &mut Position, observation: &Observation, above: &[Readiness]) -> Step {
     let plain = |decision| Step { decision, entropy: None };
+    // Before the iteration is counted: a parked one has not ended, and goes on when the run is continued.
     if matches!(observation, Observation::NoModel { why: GiveUp::Limited }) && !above.contains(&Readiness::Ready) {
         return plain(Decision::Park);
     }
@@ -157,6 +158,7 @@ pub fn step(rules: &Rules, position: &mut Position, observation: &Observation, a
             plain(next(rules, position, TierExit::Objected, Outcome::Objected, &after_work(above)))
         }
         Observation::NotGreen { signature, patch, progress } => {
+            // Reset before the error is counted, so that the tree which got further begins a new row.
             if *progress {
                 position.entropy.reset();
             }
@@ -199,9 +201,11 @@ fn not_green(
     above: &[Readiness],
 ) -> Step {
     let above = &after_work(above);
+    // Inserted in any case, also where stalls have no consequence: the position is saved and must tell what was seen.
     let repeated = patch.is_some_and(|patch| !position.patches.insert(patch.to_owned()));
     let entropy = signature.and_then(|signature| position.entropy.observe(signature));
     let stall = match rules.on_entropy {
+        // The stall is still told in the step, it only has no consequence.
         OnEntropy::Continue => None,
         OnEntropy::Escalate | OnEntropy::Halt if repeated => Some(TierExit::NoProgress),
         OnEntropy::Escalate | OnEntropy::Halt => entropy.as_ref().map(|_| TierExit::EntropyDetected),
@@ -226,6 +230,7 @@ fn next(rules: &Rules, position: &mut Position, exit: TierExit, at_the_end: Outc
 
 /// A cheap model may only have given up: a tier above is asked for its opinion, and believed.
 fn blocked(rules: &Rules, position: &mut Position, outcome: Outcome, above: &[Readiness]) -> Decision {
+    // Two tiers agree by now, so that one opinion more would only cost.
     if position.was_blocked {
         return Decision::End { exit: TierExit::Blocked, outcome };
     }
@@ -250,6 +255,7 @@ fn leave(rules: &Rules, position: &mut Position, exit: TierExit, at_the_end: Out
 #[must_use]
 pub fn next_tier(rules: &Rules, tier_index: u32, above: &[Readiness]) -> Option<u32> {
     let ladder = u32::try_from(rules.tier_caps.len()).unwrap_or(u32::MAX);
+    // The infinite tail lets `zip` end with the ladder, not with what is known of it.
     let told = above.iter().copied().chain(std::iter::repeat(Readiness::Ready));
     let tiers: Vec<(u32, Readiness)> = (tier_index.saturating_add(1)..ladder).zip(told).collect();
     let first = |wanted| tiers.iter().find(|(_, readiness)| *readiness == wanted).map(|(index, _)| *index);
@@ -258,6 +264,7 @@ pub fn next_tier(rules: &Rules, tier_index: u32, above: &[Readiness]) -> Option<
 
 fn cap(rules: &Rules, position: &Position) -> u32 {
     let index = usize::try_from(position.tier_index).unwrap_or(usize::MAX);
+    // A saved position beyond the ladder leaves at once rather than run without a cap.
     rules.tier_caps.get(index).copied().unwrap_or(0)
 }
 

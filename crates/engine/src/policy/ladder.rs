@@ -27,10 +27,12 @@ pub fn suggest(tasks: &[PlayedTask], basis: Basis) -> Option<Suggestion> {
         })
         .collect();
     let best = played.iter().map(|(_, outcome)| outcome.fixes).fold(0.0, f64::max);
+    // The cheapest of all would be the cheapest model alone, whatever it fixes.
     let enough = played.into_iter().filter(|(_, outcome)| outcome.fixes >= best * GOOD_ENOUGH);
     let (order, outcome) = enough.min_by(|(_, a), (_, b)| a.cost.total_cmp(&b.cost))?;
     let rung = |record: &&Record<'_>| Rung {
         model: record.model.to_owned(),
+        // The public table holds one attempt of each task, so it says nothing of how many iterations a model needs.
         iterations: (basis == Basis::History).then(|| u32::try_from(record.cap).unwrap_or(u32::MAX)),
     };
     let visits = tasks.iter().flat_map(|task| &task.visits);
@@ -57,6 +59,7 @@ pub fn public_table(wanted: impl Fn(&str) -> bool) -> Vec<PlayedTask> {
             }
             let cost = result.trim_start_matches('+').parse().unwrap_or(0);
             let visit = Visit { model: model.to_owned(), costs: vec![MicroUsd(cost)], solved: result.starts_with('+') };
+            // The results of a line stand in the order of the tasks, the same in every line.
             tasks.iter_mut().skip(index).take(1).for_each(|task| task.visits.push(visit.clone()));
         }
     }
@@ -86,6 +89,7 @@ fn records(tasks: &[PlayedTask]) -> Vec<Record<'_>> {
         .filter(|(model, _)| tasks_of(tasks, model) >= MIN_TASKS)
         .filter_map(|(model, visits)| {
             let solved = visits.iter().filter(|visit| visit.solved);
+            // A model that never fixed anything has no cap and is left out.
             let cap = solved.clone().map(|visit| visit.costs.len()).max()?;
             let cost: f64 = visits.iter().map(|visit| visit.cost_of(cap).as_usd()).sum();
             let all = number(visits.len());
@@ -93,6 +97,7 @@ fn records(tasks: &[PlayedTask]) -> Vec<Record<'_>> {
         })
         .collect();
     records.sort_by(|a, b| b.rate.total_cmp(&a.rate));
+    // Ten models make 820 ladders of up to three.
     records.truncate(MAX_MODELS);
     records
 }
@@ -137,6 +142,7 @@ fn play(order: &[&Record<'_>], tasks: &[PlayedTask]) -> Outcome {
             };
             outcome.cost += reached * cost;
             outcome.fixes += reached * fixed;
+            // The share of the task that no rung before this one has fixed: only so much of the next rung is paid.
             reached *= 1.0 - fixed;
         }
     }

@@ -28,6 +28,7 @@ impl Search {
     pub fn next(&self) -> Option<Vec<usize>> {
         let loose: Vec<usize> = self.kept.iter().copied().filter(|hunk| !self.pinned.contains(hunk)).collect();
         let parts = self.parts.min(loose.len());
+        // One hunk that is left is the change itself: that it is needed was seen when the tests were red without it.
         if self.part >= parts || self.kept.len() < 2 {
             return None;
         }
@@ -44,12 +45,14 @@ impl Search {
         match (was_green, self.next()) {
             (Seen::Green, Some(rest)) => {
                 self.kept = rest;
+                // The parts keep their size, as one of them is gone.
                 self.parts = self.parts.saturating_sub(1).max(2);
                 self.part = 0;
             }
             (Seen::Green | Seen::Other, _) => {
                 self.part += 1;
                 let most = loose(&self.kept, &self.pinned);
+                // Finer only when every part was needed. At single hunks it stays, and the search ends.
                 if self.part >= self.parts.min(most) && self.parts < most {
                     self.parts = (self.parts * 2).min(most);
                     self.part = 0;

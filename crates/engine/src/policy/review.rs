@@ -44,6 +44,7 @@ fn of_object(text: &str) -> Option<Issue> {
     let (severity, _) = words_of(field(&["severity", "level", "priority"]).unwrap_or_default());
     let (_, kind) = words_of(field(&["kind", "category", "type"]).unwrap_or_default());
     let place = field(&["file", "path", "location"]).map(|place| format!("{place}: ")).unwrap_or_default();
+    // An object without a known field is kept whole, so that nothing a critic says is lost.
     Some(Issue { severity, kind, said: said.map_or_else(|| text.to_owned(), |said| format!("{place}{said}")) })
 }
 
@@ -53,6 +54,8 @@ fn label(text: &str) -> Option<(&str, &str)> {
     let split = text.char_indices().take(MOST_LABEL).filter(|(at, c)| mark(*c) && *at > 0);
     let labelled = |at: usize| {
         let (label, rest) = text.split_at_checked(at)?;
+        // Every word has to be known: `this is critical: b is lost` is a sentence, and `not critical: …` the
+        // opposite.
         let is_label = label.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()).all(is_known);
         let rest = rest.trim_start_matches(|c: char| mark(c) || c.is_whitespace() || matches!(c, '*' | ')' | '_'));
         (is_label && !rest.is_empty()).then_some((label, rest))
@@ -69,8 +72,10 @@ fn is_known(word: &str) -> bool {
 
 fn words_of(label: &str) -> (Option<Severity>, Option<IssueKind>) {
     let words: Vec<String> = label.split(|c: char| !c.is_alphabetic()).map(str::to_ascii_lowercase).collect();
+    // `major/critical` counts as the worse of the two: an issue is rather taken too seriously.
     let severity = words.iter().filter_map(|word| severity_of(word)).max();
     let kinds: Vec<IssueKind> = words.iter().filter_map(|word| kind_of(word)).collect();
+    // `tests, security` is about security: the weightier kind must not hide behind the other.
     let kind = kinds.iter().copied().find(|kind| *kind != IssueKind::Other).or_else(|| kinds.first().copied());
     (severity, kind)
 }

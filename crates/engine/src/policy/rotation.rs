@@ -77,6 +77,7 @@ impl Rotation {
         let target = |identity| Target { identity, ..Target::default() };
         let mut targets: Vec<Target> = targets.into_iter().map(target).collect();
         if targets.is_empty() {
+            // The cursor always points at a target, so that no caller has to ask whether there is one.
             targets.push(Target::default());
         }
         Self { targets, cursor: 0, max_attempts: max_attempts.max(1), attempts: 0, patience, outages_in_a_row: 0 }
@@ -145,11 +146,13 @@ impl Rotation {
     /// Decides what follows a failed call to the current target at the monotonic time `now_ms`.
     pub fn after_failure(&mut self, failure: FailureClass, now_ms: u64, jitter: Jitter) -> Next {
         self.attempts = self.attempts.saturating_add(1);
+        // Noted before anything is decided: what follows reads the targets as they are after this failure.
         self.note(failure, now_ms);
         if !self.has_usable() {
             return Next::GiveUp { reason: GiveUp::Refused };
         }
         let reason = self.reason(failure, now_ms);
+        // The run itself ended the call, so the target is not to blame and the cursor stays.
         if reason == GiveUp::Aborted {
             return Next::GiveUp { reason };
         }
@@ -182,15 +185,19 @@ impl Rotation {
 
     fn note(&mut self, failure: FailureClass, now_ms: u64) {
         let retryable = failure.retryable;
+        // Kept from before the failure is noted, for its account and price. The refusal itself is read from `noted`.
         let here = self.current();
         self.update(|target| match failure.status {
             CallStatus::AuthError | CallStatus::QuotaExceeded => target.refused = true,
             CallStatus::RateLimited => {
                 let (shortest, longest) = RATE_LIMIT_WAIT_MS;
+                // The vendor's own time is not cut: where it is longer than the longest wait, patience decides in
+                // `sleep_all`.
                 let wait = failure.retry_after_ms.unwrap_or_else(|| backoff(target.limits_in_a_row).min(longest));
                 target.limited_until_ms = now_ms.saturating_add(wait.max(shortest));
                 target.limits_in_a_row = target.limits_in_a_row.saturating_add(1);
             }
+            // Another target may have a larger window. A fresh turn with a shorter request may come back here.
             CallStatus::ContextOverflow => target.rejected = true,
             CallStatus::ModelError | CallStatus::NetworkError | CallStatus::Timeout => {
                 target.rejected = !retryable;
@@ -201,11 +208,14 @@ impl Rotation {
                 target.limited_until_ms = 0;
                 target.failures_in_a_row = target.failures_in_a_row.saturating_add(1);
             }
+            // We ended it or do not know how it ended: neither speaks against the target.
             CallStatus::Aborted | CallStatus::Lost => {}
         });
         let noted = self.current();
         for target in self.targets.iter_mut().filter(|target| target.identity.account == here.identity.account) {
             target.refused |= noted.refused && failure.reach == Reach::Account;
+            // A cheaper model of the account may be tried meanwhile, a dearer one never: a limit must not raise the
+            // bill.
             if failure.status == CallStatus::RateLimited && target.identity.price > here.identity.price {
                 target.limited_until_ms = target.limited_until_ms.max(noted.limited_until_ms);
             }
@@ -216,6 +226,7 @@ impl Rotation {
     fn reason(&self, failure: FailureClass, now_ms: u64) -> GiveUp {
         let reason = give_up_reason(failure);
         let waits = || self.targets.iter().any(|target| target.alive() && target.limited_until_ms > now_ms);
+        // A run that is parked for a limit can be continued. One that is told to be refused ends.
         let passes = matches!(reason, GiveUp::Refused | GiveUp::Rejected) && waits();
         if passes { GiveUp::Limited } else { reason }
     }
@@ -241,6 +252,7 @@ impl Rotation {
     fn sleep_off_an_outage(&mut self, failure: FailureClass, jitter: Jitter) -> Option<Next> {
         let (shortest, longest) = RATE_LIMIT_WAIT_MS;
         let wait = failure.retry_after_ms.unwrap_or_else(|| backoff(self.outages_in_a_row).min(longest)).max(shortest);
+        // A wait that does not fit is not begun: half of one would end in the same outage.
         self.patience.outage_ms = self.patience.outage_ms.checked_sub(wait)?;
         self.outages_in_a_row = self.outages_in_a_row.saturating_add(1);
         Some(Next::SleepAll { target: self.cursor, ms: wait.saturating_add(jitter.spread(wait.min(longest))) })
@@ -253,6 +265,8 @@ impl Rotation {
         }
         let free = self.next_where(|target| target.is_free(now_ms));
         self.cursor = free.or_else(|| self.next_where(Target::alive)).unwrap_or(self.cursor);
+        // All are dead for this turn. One that only rejected the request may be asked in the next turn, a refused one
+        // may not.
         if self.current().refused {
             self.cursor = self.next_where(|target| !target.refused).unwrap_or(self.cursor);
         }
@@ -285,6 +299,7 @@ impl Rotation {
             let alive = self.targets.iter().filter(|target| target.alive());
             alive.map(|target| target.limited_until_ms.saturating_sub(now_ms))
         };
+        // With limits of 5, 20 and 300 s and a longest wait of 60 s that is 60 s: all but the last are free then.
         let wait = waits().min()?.max(waits().max()?.min(longest)).max(shortest);
         if wait > longest || self.attempts >= self.max_attempts {
             self.patience.limit_ms = self.patience.limit_ms.checked_sub(wait)?;
@@ -292,6 +307,7 @@ impl Rotation {
         let target = self.next_where(|target| target.is_free(now_ms.saturating_add(wait)))?;
         self.cursor = target;
         let spread = jitter.spread(wait.min(longest));
+        // Jitter may not lift a short wait over the longest one, which needs no patience.
         let ms = if wait > longest { wait.saturating_add(spread) } else { wait.saturating_add(spread).min(longest) };
         Some(Next::SleepAll { target, ms })
     }

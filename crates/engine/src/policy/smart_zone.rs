@@ -42,6 +42,7 @@ impl Level {
     fn of(tokens: u64, window: u64) -> Option<Self> {
         [(CRITICAL_PERCENT, Self::Critical), (WARNING_PERCENT, Self::Warning), (SAFE_PERCENT, Self::Info)]
             .into_iter()
+            // Compared as products: a percentage that is rounded down would report a level too late.
             .find(|&(percent, _)| u128::from(tokens) * 100 >= u128::from(window) * u128::from(percent))
             .map(|(_, level)| level)
     }
@@ -115,6 +116,7 @@ pub struct ContextMonitor {
 impl ContextMonitor {
     /// Registers an agent's session with its model and window. An agent that was registered starts anew.
     pub fn register(&mut self, agent: &str, model: &str, window: Option<u64>) -> Registered {
+        // A window of 0 would make every call critical.
         let known = window.filter(|&tokens| tokens > 0);
         let limit = known.unwrap_or(UNKNOWN_CONTEXT_WINDOW);
         self.agents.insert(agent.to_owned(), Agent { model: model.to_owned(), limit, tokens: 0, reported: None });
@@ -131,6 +133,7 @@ impl ContextMonitor {
         };
         state.tokens = occupancy;
         let level = Level::of(occupancy, state.limit);
+        // `None` is below every level, and a window that shrank (a compacted context) reports nothing twice.
         if level <= state.reported {
             return Ok(None);
         }

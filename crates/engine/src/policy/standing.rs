@@ -61,6 +61,7 @@ impl Standing {
     /// Notes that an account cannot be asked. True when that is news: it could be asked before, or for another reason not.
     pub fn note(&mut self, account: &Account, note: Note) -> bool {
         let known = self.0.get(account).filter(|known| known.stands(note.at_ms));
+        // A later outage would replace the refusal, and when it passes the refused key would be asked again.
         if known.is_some_and(|known| !known.why.passes()) {
             return false;
         }
@@ -77,6 +78,7 @@ impl Standing {
     /// The obstacle that keeps an account from being asked now. An outage is the host's, whatever the key.
     #[must_use]
     pub fn of(&self, account: &Account, now_ms: i64) -> Option<&Note> {
+        // The own note first: a refusal says more than a neighbour's outage.
         let own = self.0.get(account).filter(|note| note.stands(now_ms));
         own.or_else(|| {
             let neighbours = self.0.iter().filter(|(other, _)| other.endpoint == account.endpoint);
@@ -95,6 +97,7 @@ impl Standing {
 
     fn readiness_of(&self, account: &Account, now_ms: i64) -> Readiness {
         let Some(note) = self.of(account, now_ms) else { return Readiness::Ready };
+        // Without an announced time the note itself stands no longer than that.
         let is_brief = note.until_ms.is_none_or(|until| until.saturating_sub(now_ms) <= REST_MS);
         match note.why {
             Unavailability::RateLimited if is_brief => Readiness::Pausing,
@@ -125,6 +128,8 @@ impl Standing {
         let mut without = self.clone();
         for account in accounts {
             let until_ms = Some(i64::MAX);
+            // An outage, because it takes the whole host: a tier above with another key of the same host is no way
+            // out.
             without.note(account, Note { why: Unavailability::Outage, until_ms, said: String::new(), at_ms: now_ms });
         }
         if above.iter().any(|roles| without.readiness(roles, now_ms) == Readiness::Ready) {

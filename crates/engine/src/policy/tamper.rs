@@ -26,6 +26,7 @@ pub use change::Change;
 /// A module whose file another one declares otherwise than at the start.
 fn redeclared_module(changes: &[Change]) -> Option<String> {
     let gone: Vec<&str> =
+        // A module may go together with its file. One whose file stays would hide the tests in it.
         changes.iter().filter(|change| change.after.is_none()).map(|change| change.path.as_str()).collect();
     let is_source = |change: &&Change| change.path.ends_with(".rs") && change.after.is_some() && !change.may_edit_tests;
     changes.iter().filter(is_source).find_map(|change| {
@@ -41,6 +42,7 @@ fn redeclared_module(changes: &[Change]) -> Option<String> {
 fn wanted_failure(change: &Change) -> Option<String> {
     let read = |text: &Option<String>| Source::read(&change.path, text.as_deref()?);
     let (before, after) = (read(&change.before)?, read(&change.after)?);
+    // Only tests that are marked now and were not before: marks of the start are a person's.
     let marked = |test: &&_| after.expects_failure(test);
     let test = after.tests().iter().filter(marked).find(|test| {
         let was = before.tests().iter().find(|old| old.names == test.names);
@@ -55,6 +57,7 @@ fn wanted_failure(change: &Change) -> Option<String> {
 /// `import_roots` are folders in which Python looks for modules when the tests run, beside the usual ones.
 #[must_use]
 pub fn inspect(changes: &[Change], guards: &Guards, import_roots: &BTreeSet<String>) -> Option<String> {
+    // Other files' tests are put back anyway, so that a mark in them has no effect.
     let marked = || changes.iter().filter(|change| change.may_edit_tests).find_map(wanted_failure);
     let shadows =
         |change: &Change| shadow::stands_for_module(change, import_roots).or_else(|| shadow::stands_for(change));

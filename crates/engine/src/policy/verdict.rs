@@ -79,16 +79,20 @@ pub struct Judgement {
 pub fn judge_baseline(exit: Exit, report: &TestReport, explicit_command: bool) -> Verdict {
     match exit {
         Exit::Memory { .. } | Exit::MemoryTogether { .. } | Exit::MachineMemory => {
+            // A test that is known to eat the memory can be mended. Where nothing names one, the machine may be at
+            // fault, and no model is paid.
             let cause = || broken(&over_memory(exit).unwrap_or_default());
             return out_of_memory(report).map_or_else(cause, |said| red(&said));
         }
         Exit::Timeout => return timed_out(report).map_or_else(|| broken(NO_END), |said| red(&said)),
+        // Nothing tells whether the code or somebody outside sent it, and a model cannot mend the latter.
         Exit::Signal { signal } => return broken(&format!("the test command was killed by signal {signal}")),
         Exit::Code { .. } => {}
     }
     if let Some(verdict) = broken_command(exit, report) {
         return verdict;
     }
+    // Before the failures are looked at: tests that lack a service fail by name, too, and no edit brings the service.
     if report.kind == RunKind::Infrastructure {
         return broken(&format!("the infrastructure failed, not the code: {}", first_problem(report)));
     }
@@ -111,6 +115,7 @@ fn out_of_memory(report: &TestReport) -> Option<String> {
 fn under_way(report: &TestReport, kind: RunKind, setting: &str) -> Option<String> {
     let named = report.failing().map(|test| &test.message).find(|message| message.contains(setting));
     let placed = || report.problems.iter().find(|problem| problem.kind == kind).map(|problem| &problem.message);
+    // The kind of the whole run decides: a test may print these words itself.
     let said = named.or_else(placed).filter(|_| report.kind == kind)?;
     said.lines().next().map(str::to_owned)
 }
@@ -118,6 +123,7 @@ fn under_way(report: &TestReport, kind: RunKind, setting: &str) -> Option<String
 /// Judges a later run against the baseline.
 #[must_use]
 pub fn judge(baseline: &Baseline, exit: Exit, report: &TestReport) -> Judgement {
+    // First, so that all that follows sees such a test as passing, the counts as well.
     let report = &parts::passed_but_for_parts(&baseline.skipped_parts, report);
     let seen = Seen::new(report);
     let fixed: BTreeSet<String> = baseline.failing.iter().filter(|name| seen.passes(baseline, name)).cloned().collect();
@@ -125,6 +131,7 @@ pub fn judge(baseline: &Baseline, exit: Exit, report: &TestReport) -> Judgement 
     let new_failures: Vec<String> =
         report.failing().map(|test| test.name.clone()).filter(|name| !known.contains(name.as_str())).collect();
     let verdict = verdict_of(baseline, exit, report, &seen, &fixed);
+    // Not the verdict's concern alone: a red tree that lost something is no base for the next tier.
     let lost = !new_failures.is_empty() || seen.gone(baseline).next().is_some();
     Judgement { verdict, fixed, new_failures, lost }
 }
@@ -157,6 +164,8 @@ fn verdict_of(
         judge_readable(
             exit,
             report,
+            // A command that could be read at the start has to be readable now: a change may not silence it into a
+            // green.
             report.kind == RunKind::Unreadable && baseline.unreadable && baseline.explicit_command,
         )
     };
@@ -181,6 +190,8 @@ fn judge_readable(exit: Exit, report: &TestReport, believe_unreadable: bool) -> 
     let ran =
         report.passed_of_total().unwrap_or(0) > 0 || report.tests.iter().any(|test| test.status == TestStatus::Passed);
     match (exit.is_success(), report.kind) {
+        // Silence is told apart from words that nobody can read: the former points at the command, the latter at the
+        // reader.
         (false, RunKind::Unreadable) if report.problems.is_empty() => {
             broken(&format!("the command failed ({exit}) without any output"))
         }
@@ -192,12 +203,16 @@ fn judge_readable(exit: Exit, report: &TestReport, believe_unreadable: bool) -> 
         (false, RunKind::Unreadable) => {
             broken(&format!("the command failed ({exit}), but no test result can be read from its output"))
         }
+        // The failures outweigh the exit code: a script that goes on after its tests ends with 0.
         (true, _) if failing || broken_code => red("the command exited with 0 although tests failed"),
+        // A filter that matches nothing passes with many runners.
         (true, _) if !ran => broken("the command exited with 0, but no test ran"),
         (true, _) if report.status == RunStatus::Passed => Verdict::Green,
         (true, _) => broken("the command exited with 0, but its output does not say that the tests passed"),
         (false, _) if failing || broken_code => Verdict::Red { reason: None },
         (false, _) if !ran => broken(&format!("no test ran ({exit}): {}", first_problem(report))),
+        // Something else than a test failed (a threshold of coverage, a step behind the tests), so no test can show a
+        // fix.
         (false, _) => broken(&format!("every test passed, yet the command failed ({exit})")),
     }
 }
@@ -214,8 +229,11 @@ fn broken_command(exit: Exit, report: &TestReport) -> Option<Verdict> {
 /// The last hurdle: all that failed was seen passing, and nothing that passed is gone or newly skipped.
 fn proven_green(baseline: &Baseline, report: &TestReport, seen: &Seen<'_>, fixed: &BTreeSet<String>) -> Verdict {
     if report.kind == RunKind::Unreadable {
+        // Reached only by a command that a person named and that was unreadable from the start: there is nothing to
+        // compare.
         return Verdict::Green;
     }
+    // Before the tests that are gone: a skipped one is told as such.
     let skipped: Vec<&str> = seen
         .skipped
         .iter()
@@ -229,6 +247,7 @@ fn proven_green(baseline: &Baseline, report: &TestReport, seen: &Seen<'_>, fixed
     if !gone.is_empty() {
         return tampered(&format!("no longer run although they passed before: {}", some_names(&gone)));
     }
+    // The names may all be there while tests without a name are fewer.
     if let (Some(before), Some(now)) = (baseline.total, report.total)
         && now < before
     {
@@ -253,6 +272,7 @@ impl Baseline {
         for name in report.passing_names() {
             *passing.entry(stable_name(name)).or_insert(0) += 1;
         }
+        // A flaky failure is no work: a change could not be seen to mend it.
         let failing: Vec<_> = report.failing().filter(|test| !flaky.contains(&test.name)).collect();
         let errored = failing.iter().filter(|test| test.status == TestStatus::Error);
         Self {
@@ -276,6 +296,7 @@ impl Baseline {
     /// The same measure over files that others changed meanwhile: what passes there must pass, too.
     #[must_use]
     pub fn and_now(mut self, now: &Self) -> Self {
+        // Tests of F0 stay out: files of others that mend one do not make it a test that must not be lost.
         for (name, &times) in now.passing.iter().filter(|(name, _)| !self.failing.contains(name)) {
             let known = self.passing.entry(name.clone()).or_insert(0);
             *known = (*known).max(times);
@@ -335,6 +356,8 @@ impl<'a> Seen<'a> {
         let listed = passing.values().copied().map(u64::from).sum::<u64>();
         Self {
             report,
+            // A runner that prints fewer names than it counts leaves passing tests out, so a name that is missing
+            // proves nothing.
             named: listed > 0 && report.passed.is_none_or(|passed| passed <= listed),
             passing,
             failing: report.failing().map(|test| test.name.as_str()).collect(),
@@ -345,6 +368,7 @@ impl<'a> Seen<'a> {
 
     /// Whether a test of F0 was seen passing.
     fn passes(&self, baseline: &Baseline, name: &str) -> bool {
+        // A name may both pass and fail in one run (parameters, two packages): a failure counts.
         if self.failing.contains(name) {
             return false;
         }
@@ -365,12 +389,14 @@ impl<'a> Seen<'a> {
             // A file or module that could not be loaded has no name of its own once its tests run.
             return self.passing.keys().any(|passing| passing.starts_with(name)) || counts_prove;
         }
+        // Where every passing test is named, this one would be among them. Counts may speak only where names cannot.
         !self.named && counts_prove
     }
 
     /// By the framework's counts: all of the baseline's passing tests and something more passed, none is missing.
     fn more_pass_than(&self, baseline: &Baseline) -> bool {
         let Some(passed) = self.report.passed_of_total() else { return false };
+        // A flaky failure is none of F0 that fails still, so it is taken off the count.
         let flaky = self.failing.iter().filter(|name| baseline.flaky.iter().any(|flaky| flaky == *name)).count();
         let failed = self.report.failed.unwrap_or(0) + self.report.errors.unwrap_or(0);
         let failed = failed.saturating_sub(u64::try_from(flaky).unwrap_or(u64::MAX));
@@ -379,6 +405,8 @@ impl<'a> Seen<'a> {
         // Parts that failed are named beside their tests: no more tests can be missing than did not pass.
         let not_passed = baseline.total.map_or(u64::MAX, |total| total.saturating_sub(baseline.passed.unwrap_or(0)));
         let missing = missing.min(not_passed);
+        // A file that could not be loaded is one failure for any number of tests, so one more that passes is all that
+        // can be asked.
         let needed = if baseline.errored.is_empty() { missing } else { missing.min(1) };
         passed >= baseline.passed.unwrap_or(0) + needed && baseline.total.is_none_or(whole)
     }
@@ -389,6 +417,7 @@ impl<'a> Seen<'a> {
         baseline.passing.iter().filter_map(move |(name, &times)| {
             let elsewhere = self.failing.iter().chain(&self.skipped).any(|other| stable_name(other) == *name);
             let now = self.passing.get(name).copied().unwrap_or(0);
+            // A run that broke off, or that does not name all, loses names without a test being gone.
             (judged && now < times && !elsewhere).then_some(name.as_str())
         })
     }

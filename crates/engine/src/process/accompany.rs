@@ -84,6 +84,7 @@ fn start(companion: &Companion, program: Program) -> io::Result<(Family, Child)>
         words.extend(companion.command.iter().cloned());
         command = plain(&self::spec(Program::Argv(words), companion.cwd.clone(), companion.env.clone()))?;
     }
+    // Set only now, since the keeper's command is a new one, and the keeper hands its own environment on to the program.
     command.current_dir(&spec.cwd).env_clear().envs(&spec.env);
     if let Some(output) = &companion.output {
         command.stdout(output.try_clone()?);
@@ -91,6 +92,7 @@ fn start(companion: &Companion, program: Program) -> io::Result<(Family, Child)>
     if let Some(errors) = &companion.errors {
         command.stderr(errors.try_clone()?);
     }
+    // A background group that reads from the terminal is stopped by SIGTTIN, and would never go on.
     if !io::stdin().is_terminal() {
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
     }
@@ -142,11 +144,13 @@ async fn supervise(mut family: Family, mut child: Child, stop: &Stop, patience: 
             cause = stop.wait() => break end(&family, &mut child, cause, patience).await?,
             _ = housekeeping.tick() => {
                 if family.keep_house() == Growth::Bomb {
+                    // The loop goes on: the killed child is waited for in the first arm as any other.
                     family.kill_once();
                 }
             }
         }
     };
+    // Before anything is killed, since the process id of a child that was waited for may be a stranger's by now.
     family.head_reaped();
     family.extinguish().await;
     Ok(status.map_or(Exit::Signal { signal: SIGKILL }, exit_of))
@@ -171,6 +175,7 @@ async fn end(
     family.kill_once();
     // It may be gone by now, which is what was wanted.
     drop(child.start_kill());
+    // A process in an uninterruptible call of the kernel outlives even SIGKILL for a while, so that the wait has an end.
     tokio::time::timeout(KILL_WAIT, child.wait()).await.map_or(Ok(None), |status| status.map(Some))
 }
 
@@ -204,6 +209,7 @@ mod keeper {
     const CANNOT_EXECUTE: u8 = 126;
 
     pub(super) fn act(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+        // No process has the number 0: a word that is no number makes us an orphan, which starts nothing.
         let kept_for = arguments.next().and_then(|word| word.to_str()?.parse::<i32>().ok()).unwrap_or(0);
         let (Some(program), Some(name)) = (arguments.next(), arguments.next()) else {
             return fail(&io::Error::from(io::ErrorKind::InvalidInput));
@@ -214,6 +220,7 @@ mod keeper {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         match runtime.and_then(|runtime| runtime.block_on(stand_by(command, kept_for))) {
             Ok(Exit::Code { code }) => ExitCode::from(u8::try_from(code).unwrap_or(EXIT_INTERNAL)),
+            // As a shell tells it, 128 and the signal's number, so that the one that waits for us reads the same from both.
             Ok(Exit::Signal { signal }) => {
                 ExitCode::from(u8::try_from(signal).map_or(EXIT_INTERNAL, |n| EXIT_SIGNAL_BASE.saturating_add(n)))
             }
@@ -223,6 +230,7 @@ mod keeper {
     }
 
     async fn stand_by(command: std::process::Command, kept_for: i32) -> io::Result<Exit> {
+        // Compared with the number that we were given: an orphan goes to the nearest subreaper, which need not be process 1.
         let is_orphan = move || getppid().is_none_or(|parent| parent.as_raw_nonzero().get() != kept_for);
         let (source, stop) = StopSource::new();
         let (orphaned, is_over) = StopSource::new();
@@ -231,6 +239,7 @@ mod keeper {
             let (mut signals, source, orphaned) = (signal(kind)?, source.clone(), orphaned.clone());
             tokio::spawn(async move {
                 while signals.recv().await.is_some() {
+                    // The kernel's word of our parent's death is a SIGTERM like any other: only the changed parent tells them apart.
                     if is_orphan() {
                         orphaned.raise(StopCause::TimeUp);
                     } else if kind == SignalKind::terminate() {
@@ -249,11 +258,13 @@ mod keeper {
         tokio::select! {
             ended = supervise(family, child, &stop, Patience { grace: GRACE, last: GRACE }) => ended,
             // Dropping the other ends them all.
+            // At once, without a grace: the one that asked for the program is gone.
             _ = is_over.wait() => Ok(Exit::Signal { signal: super::SIGTERM }),
         }
     }
 
     fn fail(error: &io::Error) -> ExitCode {
+        // Nobody may be left who has the other end, and there is no other place to say it.
         let _closed = writeln!(io::stderr().lock(), "upshift: not started: {error}");
         ExitCode::from(CANNOT_EXECUTE)
     }

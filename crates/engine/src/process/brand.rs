@@ -16,6 +16,7 @@ pub(super) struct Brand(u64);
 impl Brand {
     /// A random number below our own limit, in the upper half: room for upshift inside upshift.
     pub(super) fn fresh() -> Self {
+        // Not above our own hard limit, which an unprivileged process cannot raise for its children.
         let half = (own().1.unwrap_or(u64::MAX >> 1) / 2).max(1);
         let (random, _) = uuid::Uuid::new_v4().as_u64_pair();
         // Folded because the version bits in the middle are constant.
@@ -47,6 +48,7 @@ impl Brand {
     /// Makes the brand of a process final, by its hard limit.
     pub(super) fn burn(self, pid: Pid) {
         // One that is dead already has no use for it.
+        // Both halves are alike: a process may lower its hard limit further, and `of` then finds a brand that nobody here has.
         let limit = Rlimit { current: Some(self.0), maximum: Some(self.0) };
         prlimit(Some(pid), Resource::Locks, limit).map(drop).unwrap_or_default();
     }
@@ -58,6 +60,7 @@ impl Brand {
         let mut halves = line.split_whitespace().map(|half| half.parse::<u64>().ok());
         let (soft, hard) = (halves.next()?, halves.next()?);
         let (own_soft, own_hard) = own();
+        // Another hard limit than ours was burned into it, by us or by another upshift, or was lowered by the process itself.
         if hard != own_hard {
             return hard.map(Self);
         }

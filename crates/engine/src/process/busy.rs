@@ -25,6 +25,7 @@ impl Times {
     }
 
     fn end(&mut self, began: i128, now: i128) {
+        // Two that began in the same nanosecond are alike here: it does not matter which of them goes.
         if let Some(at) = self.under_way.iter().position(|one| *one == began) {
             self.under_way.swap_remove(at);
         }

@@ -25,6 +25,7 @@ impl Capture {
         let room = self.keep.saturating_sub(self.head.len());
         let (first, rest) = chunk.split_at(room.min(chunk.len()));
         self.head.extend_from_slice(first);
+        // Of a chunk longer than the tail only the end can survive.
         let last = rest.get(rest.len().saturating_sub(self.keep)..).unwrap_or_default();
         self.tail.extend_from_slice(last);
         if self.tail.len() >= self.keep.saturating_mul(2) {
@@ -41,15 +42,18 @@ impl Capture {
     pub(super) fn finish(mut self) -> Vec<u8> {
         self.trim_tail();
         let kept = self.head.len().saturating_add(self.tail.len()) as u64;
+        // Head and tail adjoin here, so that a cut between them would leave a line out without any need.
         if kept >= self.total {
             self.head.append(&mut self.tail);
             return self.head;
         }
+        // Before the line break, which stays: the rest of a half line says less than nothing to those who read it.
         let head_end = self.head.iter().rev().take(LINE_REACH).position(|&byte| byte == b'\n');
         self.head.truncate(self.head.len() - head_end.unwrap_or(0));
         let tail_start = self.tail.iter().take(LINE_REACH).position(|&byte| byte == b'\n').map_or(0, |at| at + 1);
         let tail = self.tail.get(tail_start..).unwrap_or_default();
         let missing = self.total.saturating_sub(self.head.len() as u64).saturating_sub(tail.len() as u64);
+        // A line longer than the reach was cut in the middle, and the note is to stand on its own line.
         let newline = if self.head.ends_with(b"\n") || self.head.is_empty() { "" } else { "\n" };
         let mut whole = self.head;
         whole.extend_from_slice(format!("{newline}[... {missing} bytes left out ...]\n").as_bytes());

@@ -33,10 +33,12 @@ impl ControlGroup {
     }
 
     fn below(root: &Path, own: &str, bound: u64) -> Option<Self> {
+        // Version 2 has one line for all controllers, `0::/user.slice/x`. Lines of version 1 begin with other numbers.
         let path = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
         let folder = root.join(path);
         let mut handing_down =
             folder.ancestors().take_while(|folder| folder.starts_with(root)).filter(|folder| hands_down(folder));
+        // The nearest that hands memory down may still refuse us to make a folder, so that the ones around it are tried as well.
         handing_down.find_map(|parent| {
             sweep(parent);
             Self::make(parent, bound).ok()
@@ -64,6 +66,7 @@ impl ControlGroup {
 
     /// The bound in bytes, if the kernel ended processes at it.
     pub(super) fn overrun(&self) -> Option<u64> {
+        // Asked of the kernel, since a process that ended by SIGKILL looks the same whoever sent it.
         let events = std::fs::read_to_string(self.folder.join("memory.events")).ok()?;
         let ended = events.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse::<u64>().ok())?;
         (ended > 0).then_some(self.bound)
@@ -95,6 +98,7 @@ fn hands_down(folder: &Path) -> bool {
 fn sweep(parent: &Path) {
     for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
         if maker(&entry.file_name()).is_some_and(|id| !Path::new("/proc").join(id.to_string()).exists()) {
+            // Fails where the group still has processes, and that is right: another one's maker may have died while they went on.
             drop(std::fs::remove_dir(entry.path()));
         }
     }

@@ -27,6 +27,7 @@ impl Disk {
     /// Looks at the tree and at the temporary folder of a child that is about to run.
     pub(super) fn of(spec: &Spec) -> Self {
         let temporary = spec.env.get(OsStr::new("TMPDIR")).map(PathBuf::from);
+        // Both are asked although they are often one file system: a temporary folder may be memory with a bound of its own.
         let places = [Some(spec.cwd.clone()), temporary].into_iter().flatten();
         let kept = places.filter_map(|place| {
             let keep = reserve(files::free(&place)?);

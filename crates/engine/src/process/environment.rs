@@ -101,6 +101,7 @@ pub fn child_environment(
     pass_env: &[String],
     model_keys: &[String],
 ) -> Result<BTreeMap<OsString, OsString>, RefusedVariable> {
+    // Refused before anything is built, so that a configuration that asks for a key fails loudly and is not just ignored.
     if let Some((name, why)) = pass_env.iter().find_map(|name| Some((name, withheld(name, model_keys)?))) {
         return Err(RefusedVariable { name: name.clone(), why });
     }
@@ -131,6 +132,8 @@ pub fn is_harmless(name: &OsStr, value: &OsStr) -> bool {
 
 fn passes_unasked(name: &OsStr, value: &OsStr, model_keys: &[String]) -> bool {
     let Some(name) = name.to_str() else { return false };
+    // A listed name still has to pass the other three: `CARGO_REGISTRY_TOKEN` has a listed beginning, and an index's URL may hold a
+    // password.
     (PASSING.contains(&*spelled(name)) || begins(PREFIXES, name))
         && !looks_secret(name)
         && !holds_password(&value.to_string_lossy())
@@ -144,6 +147,7 @@ fn lists(words: &str, name: &str) -> bool {
 fn begins(prefixes: &str, name: &str) -> bool {
     prefixes
         .split_ascii_whitespace()
+        // `get` and no slice: a name may have a letter of several bytes where the prefix ends.
         .any(|prefix| name.get(..prefix.len()).is_some_and(|head| is_same_name(prefix, head)))
 }
 
@@ -160,6 +164,7 @@ fn is_same_name(one: &str, other: &str) -> bool {
 /// Why no program that a model has run may have a variable, whatever a configuration names.
 #[must_use]
 pub fn withheld(name: &str, model_keys: &[String]) -> Option<&'static str> {
+    // Without case on every system: a key under a lower-case name is a key all the same.
     let upper = name.to_ascii_uppercase();
     if lists(MODEL_KEYS, &upper) || model_keys.iter().any(|key| key.eq_ignore_ascii_case(name)) {
         return Some("which contains a model's key");
@@ -178,6 +183,7 @@ fn holds_password(value: &str) -> bool {
     value
         .split("://")
         .skip(1)
+        // Only up to the host's end, since a path may hold `@` by right: `https://host/@scope/pkg`.
         .any(|rest| rest.split(['/', '?', '#', ' ']).next().is_some_and(|host| host.contains('@')))
 }
 

@@ -99,12 +99,14 @@ impl Family {
     ) -> io::Result<(Self, T)> {
         is_subreaper();
         let mut group = bound.filter(|_| !guards::is_off(guards::MEMORY)).and_then(ControlGroup::bounding);
+        // Counted before the child is there, since the limit is on what its tree adds.
         let tasks_before = count_tasks();
         let mut families = families();
         let (child, id) = brand.lend(spawn)?;
         let head = id.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         group = group.filter(|group| head.is_some_and(|pid| group.take(pid.as_raw_nonzero().get()).is_ok()));
         if let Some(pid) = head {
+            // Before anything else: a child that raises its soft limit until then could not be found again.
             brand.burn(pid);
             if !guards::is_off(guards::PROCESSES) {
                 restrain(pid, tasks_before);
@@ -143,6 +145,7 @@ impl Family {
     /// Has the descendants that can tell where they stand do so and end: Python's and Go's programs, on an abort. Whether there is one.
     pub(super) fn ask_where(&self) -> bool {
         let families = families();
+        // Counted to the end: `any` would stop at the first, and the others would never be asked.
         processes().filter(|pid| can_tell(*pid)).filter(|&pid| self.signal_one(&families, pid, Signal::ABORT)).count()
             > 0
     }
@@ -157,11 +160,14 @@ impl Family {
     pub(super) async fn extinguish(&mut self) {
         self.extinct = guards::is_off(guards::DESCENDANTS);
         if self.extinct {
+            // For the red team alone, which shows that something survives without this guard.
             return;
         }
         let started = Instant::now();
         let mut pause = FIRST_PAUSE;
         let mut empty_rounds = 0;
+        // Killed in rounds, since a process may fork between our look and the signal. The pause doubles, as a dying one needs the
+        // processor.
         while self.may_have_left_something() && empty_rounds < CLEAR_AFTER && started.elapsed() < EXTINCTION_LIMIT {
             if self.kill_once() {
                 empty_rounds = 0;
@@ -180,6 +186,7 @@ impl Family {
     fn chase(&self) {
         let families = families();
         for _ in 0..CHASES {
+            // The kernel numbers processes upwards, so that one that was just born is near the newest number.
             let newest = load_average(4).and_then(|text| text.parse::<i32>().ok()).unwrap_or(0);
             for pid in (newest.saturating_sub(CHASE_REACH)..=newest.saturating_add(CHASE_REACH))
                 .rev()
@@ -194,6 +201,7 @@ impl Family {
     pub(super) fn keep_house(&mut self) -> Growth {
         let families = families();
         reap_orphans(&families);
+        // The child runs before its id is known to us, so that what it started in that moment is outside of the group.
         if let Some(group) = self.group.as_ref().filter(|_| !self.gathered) {
             // One that is gone by now needs no bound.
             let taken = processes()
@@ -226,6 +234,7 @@ impl Family {
     /// One system call in the usual case: without any child there can be no orphan.
     fn may_have_left_something(&self) -> bool {
         let probe = waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT);
+        // Where we are no subreaper, orphans go to others, and having no children proves nothing.
         !(is_subreaper() && probe.is_err_and(|error| error == Errno::CHILD))
     }
 
@@ -235,6 +244,7 @@ impl Family {
             // At once for the whole group: no member can fork away from it.
             ignore(kill_process_group(head, signal));
         }
+        // Counted to the end, as each look signals or reaps. A daemon of the family lives in a group of its own.
         processes().filter(|&pid| self.signal_one(families, pid, signal)).count() > 0
     }
 
@@ -252,9 +262,11 @@ impl Family {
         match pidfd_open(pid, PidfdFlags::empty()) {
             Ok(handle) if owns() => ignore(pidfd_send_signal(handle, signal)),
             Ok(_reused) => {}
+            // Kernels before 5.3 have no handles. A number may be reused in the short time since the look, which is the smaller evil.
             Err(Errno::NOSYS) => ignore(kill_process(pid, signal)),
             Err(_gone) => {}
         }
+        // Also one that is about to die counts as alive, so that the caller looks again.
         true
     }
 
@@ -267,6 +279,7 @@ impl Family {
             None => false,
             Some(brand) if brand == self.brand || brand.is_kept_by(self.brand) => true,
             Some(brand) => {
+                // With two families alive nobody can tell whose it is, and to kill the other's would be worse than to wait for the last.
                 families.len() == 1 && families.iter().all(|member| member.brand != brand) && is_adopted(pid)
             }
         }
@@ -277,6 +290,7 @@ impl Drop for Family {
     fn drop(&mut self) {
         // One that is about to die still counts as found: another look is for who was born meanwhile.
         let looks = if self.extinct { 0 } else { LAST_LOOKS };
+        // Without a pause, as a drop cannot wait.
         (0..looks).any(|_| !self.kill_once());
         families().retain(|member| member.brand != self.brand);
     }
@@ -288,6 +302,7 @@ fn can_tell(pid: Pid) -> bool {
     let name = program.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     // A program that was replaced while it runs is shown with a note behind its name.
     let name = name.trim_end_matches(" (deleted)");
+    // Only these: an abort ends others without a word. Go names its test programs `package.test`.
     name.starts_with("python") || name.starts_with("pypy") || name.ends_with(".test")
 }
 
@@ -308,9 +323,11 @@ pub(super) enum Growth {
 
 /// Forbids core dumps (a crashing test must not fill the disk), and bounds fork bombs where the user is not root.
 fn restrain(pid: Pid, tasks: u64) {
+    // Soft and hard, so that a test cannot switch them on again.
     ignore(prlimit(Some(pid), Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }).map(drop));
     let own = getrlimit(Resource::Nproc);
     let most = tasks.saturating_add(MAX_PROCESSES);
+    // A tighter limit of the user stays.
     let most = own.current.map_or(most, |current| current.min(most));
     ignore(prlimit(Some(pid), Resource::Nproc, Rlimit { current: Some(most), maximum: Some(most) }).map(drop));
 }
@@ -337,6 +354,7 @@ fn is_adopted(pid: Pid) -> bool {
 /// Waits for dead orphans, never for a child that its own family waits for.
 fn reap_orphans(families: &[Member]) {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    // Only looked at: to wait for any child would take the exit status away from whoever waits for it.
     if matches!(waitid(WaitId::All, options), Ok(Some(_))) {
         for pid in processes().filter(|&pid| Brand::of(pid).is_some()) {
             reap(families, pid);
@@ -346,6 +364,7 @@ fn reap_orphans(families: &[Member]) {
 
 /// Waits for an orphan if it is dead. Returns whether it was. A process that is alive, or no child of ours, is left alone.
 fn reap(families: &[Member], pid: Pid) -> bool {
+    // A head's status belongs to `child.wait()`. Reaped here, the exit code of the tests would be lost.
     let is_head = families.iter().any(|member| member.head == Some(pid));
     !is_head && matches!(waitpid(Some(pid), WaitOptions::NOHANG), Ok(Some(_)))
 }

@@ -32,6 +32,7 @@ impl Family {
     /// Asks the group to end.
     pub(super) fn terminate(&self) {
         self.signal(Signal::TERM);
+        // A stopped process gets the request only when it goes on.
         self.signal(Signal::CONT);
     }
 

@@ -49,9 +49,11 @@ pub(super) fn launch(spec: &Spec, keeper: Option<&Path>, talks: bool) -> Result<
 }
 
 fn start(spec: &Spec, keeper: Option<&Path>, talks: bool) -> io::Result<Launched> {
+    // Asked beforehand, since a failed start does not tell a missing folder from a missing program.
     if !std::fs::metadata(&spec.cwd)?.is_dir() {
         return Err(io::Error::new(io::ErrorKind::NotADirectory, "the working directory is not a folder"));
     }
+    // The short way has no process in between that could be a keeper, and no line to talk over.
     if let Some(launched) = Some(spec).filter(|_| keeper.is_none() && !talks).and_then(straight) {
         return Ok(launched);
     }
@@ -61,6 +63,7 @@ fn start(spec: &Spec, keeper: Option<&Path>, talks: bool) -> io::Result<Launched
     }
     command.stdin(match door {
         Some(door) => door,
+        // Never ours: a test that asks for something would read from the terminal and hang.
         None if spec.stdin.is_empty() && !talks => Stdio::null(),
         None => Stdio::piped(),
     });
@@ -78,6 +81,7 @@ fn straight(spec: &Spec) -> Option<Launched> {
     let Confinement::Within(bounds) = &spec.confinement else { return None };
     let Program::Shell(line) = &spec.program else { return None };
     let direct = bounds.direct().filter(|_| spec.stdin.is_empty())?;
+    // The shell reads one line from the gate first, so that no line of the repository runs before the limits hold.
     let waiting = super::confine::Direct::line(line, &spec.env)?;
     let launch = || -> io::Result<Launched> {
         let (gate, mut opener) = io::pipe()?;
@@ -89,6 +93,7 @@ fn straight(spec: &Spec) -> Option<Launched> {
         io::Write::write_all(&mut opener, b"\n").unwrap_or_default();
         Ok(Launched { family, child, output, stderr, stdin: None })
     };
+    // The helper does the same, so that a failure here costs time alone.
     launch().inspect_err(|error| tracing::debug!("started through the helper: {error}")).ok()
 }
 
@@ -103,6 +108,7 @@ fn wire(command: &mut std::process::Command, spec: &Spec) -> io::Result<(Receive
     command.current_dir(&spec.cwd).env_clear().envs(&spec.env).process_group(0);
     let (output, writer) = io::pipe()?;
     let stderr = if spec.merge_stderr {
+        // One pipe for both keeps the order in which lines were printed, which two readers could not restore.
         command.stderr(writer.try_clone()?);
         None
     } else {
@@ -122,6 +128,7 @@ fn found(
 ) -> io::Result<(Family, Child)> {
     // The command holds our ends of the pipes' writers, and goes with this function: as long as it lives there is no end of file.
     let mut command = tokio::process::Command::from(command);
+    // The family ends the descendants, and this the child itself where its future is dropped.
     command.kill_on_drop(true);
     #[cfg(target_os = "linux")]
     let bound = super::memory::bound_together(spec);
@@ -143,6 +150,7 @@ fn kept(keeper: &Path, command: &std::process::Command) -> std::process::Command
     #[expect(clippy::disallowed_methods, reason = "part of the one place that starts a process")]
     let mut kept = std::process::Command::new(if cfg!(target_os = "linux") { keeper.as_os_str() } else { program });
     if cfg!(target_os = "linux") {
+        // Twice: the file to start, and the name under which it is started.
         kept.arg(KEEPER).arg(kept_for).arg(program).arg(program);
     }
     kept.args(command.get_args());
@@ -165,6 +173,7 @@ fn confined(spec: &Spec, talks: bool) -> io::Result<Started> {
         line.set_nonblocking(true)?;
     }
     let name = match &spec.program {
+        // The helper becomes the program under this name: the path that it is found by may look different.
         Program::Shell(_) => OsStr::new("sh"),
         Program::Argv(words) => words.first().map_or(plain.get_program(), OsString::as_os_str),
     };
@@ -198,6 +207,7 @@ fn shell(line: &str) -> std::process::Command {
 /// Looked up here because the standard library falls back to a slow fork when `PATH` is among the variables it is given.
 fn locate(name: &OsStr, spec: &Spec) -> io::Result<PathBuf> {
     if name.as_encoded_bytes().contains(&b'/') {
+        // As `execvp` does, with the child's folder, not ours. An absolute name replaces the folder.
         return Ok(spec.cwd.join(name));
     }
     let search = spec.env.get(OsStr::new("PATH")).cloned().unwrap_or_else(|| OsString::from(DEFAULT_PATH));

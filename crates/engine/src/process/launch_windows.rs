@@ -101,6 +101,8 @@ fn shell(spec: &Spec) -> io::Result<PathBuf> {
         .iter()
         .filter(|folder| folder.join("git.exe").is_file())
         .flat_map(|folder| SHELLS_FROM_GIT.map(|shell| folder.join(shell)));
+    // The user's own choice comes first. Git for Windows puts only `git` on the `PATH` by default, so that its `sh` is looked for beside
+    // it.
     on_path.chain(with_git).find(|path| path.is_file()).ok_or_else(|| {
         let why = "there is no `sh` to run the command with \u{2192} Fix: install Git for Windows, which brings one, or put `sh.exe` on the PATH";
         io::Error::new(io::ErrorKind::NotFound, why)
@@ -113,6 +115,7 @@ fn locate(name: &OsStr, spec: &Spec) -> io::Result<PathBuf> {
     let folders = if is_path { vec![spec.cwd.clone()] } else { search(spec) };
     let candidates = folders.iter().map(|folder| folder.join(name)).flat_map(|path| with_endings(&path));
     candidates
+        // The endings are tried per folder, as the system does: a `.cmd` in an early folder wins over an `.exe` in a later one.
         .into_iter()
         .find(|path| path.is_file())
         .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "no such program in PATH"))
@@ -120,6 +123,7 @@ fn locate(name: &OsStr, spec: &Spec) -> io::Result<PathBuf> {
 
 /// A program's path as it is named, if that has an ending, and with each ending that a program may have.
 fn with_endings(path: &Path) -> Vec<PathBuf> {
+    // Without an ending it is no program here: npm leaves a script for `sh` beside `npm.cmd`.
     let named = path.extension().map(|_| path.to_owned());
     let ended = ENDINGS.split_ascii_whitespace().map(|ending| {
         let mut path = path.as_os_str().to_owned();

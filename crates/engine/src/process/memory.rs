@@ -52,6 +52,7 @@ impl Memory {
     /// The excess of a child's family, if there is any.
     pub(super) fn excess(&mut self, family: &Family) -> Option<Excess> {
         let limit = self.limit?;
+        // Where nobody tells, nobody is ended: the limit is a guard, and a guess would end innocent suites.
         let now = available()?;
         self.looks = self.looks.wrapping_add(1);
         // To ask each process costs milliseconds: it is done where memory went, and from time to time in case others gave some back.
@@ -63,13 +64,16 @@ impl Memory {
 
     /// Whether so little of the machine's memory is left that nobody can be waited for.
     pub(super) fn leaves_too_little(&self) -> bool {
+        // Where nobody tells any more, waiting is the risk.
         available().is_none_or(|now| now < kept_free(self.before))
     }
 
     fn judge(&self, limit: u64, now: u64, taken: Taken) -> Option<Excess> {
+        // One process is judged by its own limit whatever the machine has: the same test is to end the same way on every runner.
         if taken.most > limit {
             return Some(Excess::Process(self.limit_mb));
         }
+        // Both: a neighbour may have taken the machine's memory, and many small workers are no fault as long as there is room.
         (now < kept_free(self.before) && taken.all > limit).then_some(Excess::Machine)
     }
 }
@@ -106,6 +110,7 @@ pub(super) fn bound_together(spec: &Spec) -> Option<u64> {
     static PROCESSORS: LazyLock<u64> =
         LazyLock::new(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64);
     let most = limit_of(spec)?.saturating_mul(*PROCESSORS);
+    // On a small machine the limit for each processor is more than there is, and the kernel would end something else first.
     Some(available().map_or(most, |free| most.min(free.saturating_sub(kept_free(free)))))
 }
 
@@ -121,6 +126,7 @@ fn available() -> Option<u64> {
 fn left_of_cgroups(root: &Path, own: &str) -> Option<u64> {
     let path = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
     let folder = root.join(path);
+    // Each group around ours has a limit of its own, and the tightest holds.
     folder.ancestors().take_while(|folder| folder.starts_with(root)).filter_map(left_of_cgroup).min()
 }
 

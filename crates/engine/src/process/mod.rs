@@ -99,11 +99,13 @@ async fn run_behind(
 ) -> Result<Finished, ProcessError> {
     let failed = |source| ProcessError::Io { program: spec.program.to_string(), source };
     tracing::debug!(program = %spec.program, cwd = %spec.cwd.display(), "starts");
+    // Begun before the start and dropped after the end, so that no file the child writes falls outside.
     let _busy = busy::Busy::begin();
     let launched = launch::launch(spec, keeper, words.is_some()).inspect_err(|error| tracing::info!("{error}"))?;
     let mut finished = supervise::supervise(spec, launched, stop, sink, words).await.map_err(failed)?;
     let Finished { exit, duration_ms, output_bytes, .. } = &finished;
     tracing::debug!(program = %spec.program, ?exit, ms = duration_ms, output_bytes, "ended");
+    // Only when all descendants are gone: one that lives could change the files again behind our back.
     if let Some(note) = spec.confinement.put_back().map_err(failed)? {
         finished.output.extend_from_slice(note.as_bytes());
     }

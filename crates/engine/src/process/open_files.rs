@@ -55,6 +55,7 @@ pub fn identity_at(path: &Path) -> Option<Identity> {
 }
 
 fn ours(root: &Path, output: Identity) -> Option<OpenFile> {
+    // The link is a hint alone, and what lies there is compared: elsewhere `/proc` is missing, or names a file that was replaced.
     let named = (1..=2).filter_map(|number| std::fs::read_link(format!("/proc/self/fd/{number}")).ok());
     let mut named = named.filter(|path| identity_at(path) == Some(output)).peekable();
     let path = match named.peek() {
@@ -70,6 +71,7 @@ fn search(root: &Path, wanted: Identity) -> Option<PathBuf> {
     let mut left = MOST_FILES;
     while let Some(folder) = folders.pop() {
         for entry in root.join(&folder).read_dir().into_iter().flatten().flatten() {
+            // Gives up without an answer: a huge tree must not hold up the start for a file that is probably not in it.
             left = left.checked_sub(1)?;
             let Ok(found) = entry.metadata() else { continue };
             let path = folder.join(entry.file_name());
@@ -136,6 +138,7 @@ mod linux {
             };
             let mut entries = RawDir::new(&descriptors, &mut room);
             while let Some(Ok(descriptor)) = entries.next() {
+                // `.` and `..` come with the raw listing.
                 if descriptor.file_name().to_bytes().starts_with(b".") {
                     continue;
                 }
@@ -160,7 +163,9 @@ fn written(root: &Path, folder: BorrowedFd<'_>, name: &CStr) -> Option<OpenFile>
     const WRITABLE: u32 = 0o200;
     let target = rustix::fs::readlinkat(folder, name, Vec::new()).ok()?.into_bytes();
     let target = PathBuf::from(OsString::from_vec(target));
+    // By the name first, which costs no further call: of some thousand descriptors hardly one is below the root.
     let path = target.strip_prefix(root).ok()?.to_owned();
+    // The link's own mode says how the file was opened, and the file's mode only who may open it.
     let link = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     let open = statat(folder, name, AtFlags::empty()).ok()?;
     // The name may be of another file by now, or of another view of the file system.

@@ -32,6 +32,7 @@ impl SecretDir {
         let base = env.get(OsStr::new("TMPDIR")).map_or_else(std::env::temp_dir, PathBuf::from);
         let nonce = uuid::Uuid::new_v4().simple().to_string();
         let folder = tempfile::Builder::new().prefix(&format!("results-{nonce}-")).tempdir_in(base)?;
+        // Taken while the folder is still ours alone: afterwards the child may put a link in its place.
         let handle = Folder::open(folder.path())?;
         Ok(Self { handle, folder })
     }
@@ -47,6 +48,7 @@ impl SecretDir {
     /// # Errors
     /// When it cannot be written.
     pub fn put(&self, name: &str, text: &str) -> io::Result<()> {
+        // Never over what is there: the temporary folder is the child's too.
         File::create_new(self.path().join(name))?.write_all(text.as_bytes())
     }
 

@@ -56,7 +56,9 @@ impl Finished {
     pub fn killed_for(&self) -> Option<String> {
         let output = String::from_utf8_lossy(&self.output);
         let last = output.trim_end().lines().last()?;
+        // Only the last line counts, as a test may print the same words before.
         let is_ours = last == TOO_MANY || last.starts_with(FILLING) && last.ends_with(']');
+        // A child that ended well was not killed, whatever its last line says.
         (is_ours && !self.exit.is_success()).then(|| last.trim_matches(['[', ']']).to_owned())
     }
 }

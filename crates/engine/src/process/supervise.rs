@@ -104,8 +104,10 @@ pub(super) async fn supervise(
     let sleep = tokio::time::sleep_until(deadline);
     tokio::pin!(feed, stopping, sleep);
     let mut housekeeping = tokio::time::interval_at(started + HOUSEKEEPING, HOUSEKEEPING);
+    // Both outputs have to end as well, since what a dead child has printed is still in the pipe.
     while !(watch.phase == Phase::Over || watch.exit.is_some() && output.ended() && stderr.ended()) {
         tokio::select! {
+            // Every branch loses nothing when another one wins: a chunk is taken into the capture in the same poll that reads it.
             chunk = output.read(), if !output.ended() => sink(chunk?),
             chunk = stderr.read(), if !stderr.ended() => drop(chunk?),
             status = child.wait(), if watch.exit.is_none() => watch.on_exit(status?),
@@ -118,6 +120,7 @@ pub(super) async fn supervise(
             sleep.as_mut().reset(watch.deadline);
         }
     }
+    // Also after a peaceful end: a daemon that has closed its output would go on and write into the tree.
     watch.family.extinguish().await;
     if watch.bomb {
         output.capture.push(format!("\n{TOO_MANY}\n").as_bytes());
@@ -125,6 +128,7 @@ pub(super) async fn supervise(
     if let Some(shortage) = &watch.filled {
         output.capture.push(shortage.note().as_bytes());
     }
+    // Last, when the group is empty: the kernel's count of ended processes is final only then.
     watch.note_overrun();
     if let Some(excess) = watch.excess {
         output.capture.push(excess.note().as_bytes());
@@ -164,6 +168,7 @@ impl Watch {
     fn on_exit(&mut self, status: ExitStatus) {
         self.exit = Some(status);
         self.family.head_reaped();
+        // One that was told to end has had its grace already, and its descendants had it too.
         let patience = if self.phase == Phase::Running { LEFTOVER_GRACE } else { Duration::ZERO };
         self.enter(Phase::Exited, patience);
     }
@@ -175,8 +180,10 @@ impl Watch {
                 self.family.terminate();
                 self.enter(Phase::Terminating, STOP_GRACE);
             }
+            // Never prolonged: a stop during a timeout's grace may only hasten the end.
             Phase::Terminating => self.deadline = self.deadline.min(Instant::now() + STOP_GRACE),
             Phase::Exited => self.deadline = Instant::now(),
+            // Their end is on its way already.
             Phase::Telling | Phase::Killed | Phase::Cleared | Phase::Over => {}
         }
     }
@@ -184,6 +191,7 @@ impl Watch {
     async fn on_deadline(&mut self) {
         match self.phase {
             Phase::Running if self.family.ask_where() => {
+                // Set before the answer comes: the abort ends the program by a signal, and the verdict is the timeout.
                 self.timed_out = true;
                 self.enter(Phase::Asked, TELL_GRACE);
             }
@@ -193,16 +201,19 @@ impl Watch {
                 self.enter(Phase::Terminating, TERM_GRACE);
             }
             Phase::Terminating | Phase::Telling => self.kill(),
+            // Somebody still holds the pipe open. Its end lets the last bytes come, which are read in one more phase.
             Phase::Exited => {
                 self.family.extinguish().await;
                 self.enter(Phase::Cleared, LAST_DRAIN);
             }
+            // Given up: a process that SIGKILL does not end hangs in the kernel, and the run must not hang with it.
             Phase::Killed | Phase::Cleared | Phase::Over => self.phase = Phase::Over,
         }
     }
 
     fn on_housekeeping(&mut self) {
         self.bomb |= self.family.keep_house() == Growth::Bomb;
+        // The first finding stays: the note names the moment at which it was ended, not the aftermath.
         if self.filled.is_none() && !guards::is_off(guards::DISK) {
             self.filled = self.disk.shortage();
         }
@@ -213,8 +224,10 @@ impl Watch {
         match self.phase {
             Phase::Running if is_over && self.may_tell() => self.enter(Phase::Telling, TELL_FAST),
             Phase::Running | Phase::Asked | Phase::Terminating if is_over => self.kill(),
+            // The patience for words ends where others are in danger. More memory of the same process is expected.
             Phase::Telling if self.bomb || self.filled.is_some() || self.memory.leaves_too_little() => self.kill(),
             Phase::Running | Phase::Asked | Phase::Terminating | Phase::Telling => {}
+            // The killing is done, or comes with the deadline of the phase.
             Phase::Killed | Phase::Exited | Phase::Cleared | Phase::Over => {}
         }
     }
@@ -227,6 +240,7 @@ impl Watch {
 
     /// Counts processes that the kernel ended as ended by us.
     fn note_overrun(&mut self) {
+        // A timeout explains the end as well, and was first.
         if self.excess.is_none() && !self.timed_out && !guards::is_off(guards::MEMORY) {
             self.excess = self.family.overrun().map(Excess::together);
         }
@@ -238,6 +252,7 @@ impl Watch {
     }
 
     fn verdict(&self) -> Exit {
+        // Before the exit code: a runner that is told to end may end with 0, and half of its tests.
         if self.timed_out {
             return Exit::Timeout;
         }
@@ -285,6 +300,7 @@ impl Stream {
 /// Writes a child's input and closes it. A child that does not read it is its own affair.
 async fn feed(stdin: Option<Input>, bytes: &[u8], words: Option<UnboundedReceiver<Vec<u8>>>) {
     let Some(mut stdin) = stdin else { return };
+    // A child that closes its input early, as `head` does, is no failure of ours.
     let mut is_heard = stdin.write_all(bytes).await.is_ok();
     let Some(mut words) = words else { return };
     while is_heard {

@@ -29,5 +29,6 @@ pub(super) fn told(path: &Path) -> io::Result<String> {
 /// A line of `/proc` that counts kilobytes, in bytes.
 pub(super) fn kilobytes(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    // The line goes `VmSwap:      1234 kB`.
     line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }

@@ -89,6 +89,7 @@ impl Traces {
         let mut now = HashMap::with_capacity(self.seen.len());
         walk(&self.root, self.closed, &mut |path, found| {
             let hash = self.hashes.hash_one(path);
+            // A changed path keeps its origin: it is not new because somebody wrote to it.
             let origin = self.seen.get(&hash).map_or(origin, |mark| mark.origin);
             now.insert(hash, Mark { changed: changed(found), origin });
             // A root that calls itself one is a checkout all the same.
@@ -131,6 +132,7 @@ impl Traces {
 pub fn remove_whole(path: &Path) -> io::Result<()> {
     match remove(path) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            // Not beforehand: it would change the rights of folders that can be removed as they are.
             open_up(path);
             remove(path)
         }
@@ -148,6 +150,7 @@ fn walk(root: &Path, closed: fn(&OsStr) -> bool, look: &mut dyn FnMut(&Path, &Me
             whole.read_dir()
         });
         for entry in entries.into_iter().flatten().flatten() {
+            // Of a link itself, never of the place that it leads to.
             let Ok(found) = entry.metadata() else { continue };
             let path = folder.join(entry.file_name());
             look(&path, &found);
@@ -163,6 +166,7 @@ fn changed(found: &Metadata) -> Option<i64> {
 }
 
 fn remove(path: &Path) -> io::Result<()> {
+    // A link is removed as such, and nothing behind it.
     let removed = match path.symlink_metadata() {
         Ok(found) if found.is_dir() => std::fs::remove_dir_all(path),
         Ok(_) => std::fs::remove_file(path),
@@ -173,6 +177,7 @@ fn remove(path: &Path) -> io::Result<()> {
 
 /// Gives us back the rights over a folder, those below it and the one that it lies in.
 pub fn open_up(path: &Path) {
+    // An entry can be removed only from a folder that may be written.
     if let Some(parent) = path.parent() {
         make_ours(parent);
     }

@@ -21,7 +21,9 @@ impl Redactor {
             }
             start = hunk.end;
         }
+        // Nothing was changed, so that the text need not be put together again.
         if lines.iter().all(|line| matches!(line, Cow::Borrowed(_))) {
+            // Names of files and headings stand outside of every hunk.
             return self.redact(diff);
         }
         Cow::Owned(self.redact(&lines.join("\n")).into_owned())
@@ -34,6 +36,7 @@ impl Redactor {
         let Cow::Owned(masked) = self.redact(&text) else { return };
         let places = hunk.iter_mut().filter(|line| is_of_side(line));
         for ((line, before), after) in places.zip(text.split('\n')).zip(masked.split('\n')) {
+            // Only lines that hold a mask are replaced, so that the rest can still be applied.
             if before != after && after.contains(MASK) {
                 let mark = line.chars().next().unwrap_or(' ');
                 *line = Cow::Owned(format!("{mark}{after}"));
@@ -47,8 +50,10 @@ fn hunk_after(diff: &str, lines: &[Cow<'_, str>], from: usize) -> Option<std::op
     if !diff.contains("@@ ") {
         return None;
     }
+    // A line of a hunk cannot begin so, since it has a mark in front.
     let heading = from + lines.get(from..)?.iter().position(|line| line.starts_with("@@ -"))?;
     let first = heading + 1;
+    // git's note about a missing line end stands within the hunk.
     let is_inside = |line: &Cow<'_, str>| line.starts_with([' ', '+', '-', '\\']);
     let length = lines.get(first..)?.iter().take_while(|line| is_inside(line)).count();
     Some(first..first + length)

@@ -24,12 +24,14 @@ pub(super) struct Spelling {
 /// Every spelling of a secret that has at least `min_chars` characters, and of each such line of it.
 pub(super) fn spellings(secret: &str, min_chars: usize) -> Vec<Spelling> {
     let secret = secret.trim();
+    // A runner prints a masked secret so. Taking that for a secret would mask every mask.
     if secret.chars().count() < min_chars.max(1) || secret.chars().all(|c| c == '*') {
         return Vec::new();
     }
     let (mut whole, mut parts) = (Vec::new(), Vec::new());
     encode(secret, &mut whole);
     let lines: Vec<&str> = secret.lines().map(str::trim).collect();
+    // The lines of a key file may stand apart, or be printed one by one.
     if lines.len() > 1 {
         // The frame of a PEM block is no secret.
         let telling = |line: &&str| !line.starts_with("-----") && line.chars().count() >= min_chars;
@@ -42,13 +44,16 @@ pub(super) fn spellings(secret: &str, min_chars: usize) -> Vec<Spelling> {
 }
 
 fn encode(secret: &str, into: &mut Vec<Vec<u8>>) {
+    // A cheap way to get a key past a mask, which GitHub's own masking lets through.
     let backwards: String = secret.chars().rev().collect();
     for text in [secret, &backwards] {
         into.push(text.as_bytes().to_vec());
         into.push(json(text).into_bytes());
     }
+    // A log of JSON that holds JSON, as test runners print it.
     into.push(json(&json(secret)).into_bytes());
     for escaped in [SEGMENT, COMPONENT, FORM, PATH].map(|set| utf8_percent_encode(secret, set).to_string()) {
+        // Programs differ in how they write the digits of an escape.
         into.push(escaped.to_ascii_lowercase_escapes().into_bytes());
         into.push(escaped.into_bytes());
     }
@@ -63,6 +68,7 @@ fn encode(secret: &str, into: &mut Vec<Vec<u8>>) {
         into.push(hex.to_ascii_uppercase().into_bytes());
         into.push(hex.into_bytes());
     }
+    // Three bytes become four signs, so that the secret's place in the text has three cases.
     for offset in 0..3 {
         into.extend(base64_core(secret.as_bytes(), offset, &STANDARD_NO_PAD));
         into.extend(base64_core(secret.as_bytes(), offset, &URL_SAFE_NO_PAD));
@@ -109,5 +115,6 @@ fn base64_core(secret: &[u8], offset: usize, alphabet: &impl base64::Engine) -> 
     let first = (offset * 8).div_ceil(BITS);
     let end = (offset + secret.len()) * 8 / BITS;
     let core = encoded.get(first..end)?;
+    // One sign of base64 stands in any text.
     (core.len() >= 2).then(|| core.to_vec())
 }

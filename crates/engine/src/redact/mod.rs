@@ -93,6 +93,7 @@ impl Redactor {
     pub fn ended(&self, text: &str) -> usize {
         let from = text.floor_char_boundary(text.len().saturating_sub(MAX_BEGUN_BYTES));
         let tail = text.get(from..).unwrap_or_default();
+        // A word that goes on may become a token of a known shape.
         let word = tail.trim_end_matches(|c: char| !c.is_whitespace()).len();
         let begun = self.matcher().and_then(|matcher| matcher.begun(tail)).unwrap_or(tail.len());
         text.floor_char_boundary(from.saturating_add(word.min(begun)))
@@ -104,12 +105,14 @@ impl Redactor {
             matcher.find(text, &mut spans);
         }
         tokens::find(text, &mut spans);
+        // Only where something is hidden: the view costs a copy of the text.
         if view::hides(text) {
             let (seen, sources) = view::normalised_with_sources(text.as_bytes(), Escapes::Shown);
             let mut found = Vec::new();
             tokens::find(&String::from_utf8_lossy(&seen), &mut found);
             spans.extend(found.into_iter().filter_map(|span| view::source(&sources, &span)));
         }
+        // A mask that is masked again would use up all the rounds.
         spans.retain(|span| span.len() > MASK.len() || text.get(span.clone()) != Some(MASK));
         (!spans.is_empty()).then(|| mask(text, spans))
     }
@@ -134,6 +137,7 @@ fn mask(text: &str, mut spans: Vec<Range<usize>>) -> String {
     let mut spans = spans.into_iter().peekable();
     while let Some(span) = spans.next() {
         let mut end = span.end;
+        // Spans that touch become one mask, so that their number tells nothing of the secrets.
         while let Some(next) = spans.next_if(|next| next.start <= end) {
             end = end.max(next.end);
         }
@@ -186,11 +190,14 @@ impl Matcher {
             };
             patterns.extend(encodings::spellings(secret.expose_secret(), least).into_iter().map(of_this));
         }
+        // The whole secret before its lines, so that of two equal spellings the whole one stays.
         patterns.sort_unstable_by(|one, other| one.bytes.cmp(&other.bytes).then(other.is_whole.cmp(&one.is_whole)));
+        // Short or plain secrets are spelled alike in many encodings.
         patterns.dedup_by(|later, earlier| later.bytes == earlier.bytes);
         for at in 0..patterns.len() {
             let Some(Pattern { bytes: spelling, secret, is_whole, .. }) = patterns.get(at) else { continue };
             let (secret, is_whole, blanks) = (*secret, *is_whole, view::count_blanks(spelling));
+            // The spelling is seen through the same view as the text, or it would never be found there.
             let seen = [Escapes::Kept, Escapes::Undone].map(|escapes| view::normalised(spelling, escapes));
             let others: Vec<_> =
                 seen.into_iter().filter(|seen| seen != spelling && seen.len() >= MIN_SECRET_CHARS).collect();
@@ -221,6 +228,7 @@ impl Matcher {
     }
 
     fn find_patterns<'m>(&'m self, text: &str, found: &mut Vec<(&'m Pattern, Range<usize>)>) {
+        // Most texts hold no secret, and this is all they cost.
         if self.detector.is_match(text) {
             found.extend(self.collect(text.as_bytes()));
         }
@@ -238,6 +246,7 @@ impl Matcher {
             let Some(source) = view::source(&sources, &span) else { continue };
             let written = text.as_bytes().get(source.clone()).unwrap_or_default();
             let as_written = view::count_blanks(written) <= pattern.blanks;
+            // A short secret with blanks between its letters is most likely plain text.
             if as_written || pattern.bytes.len() >= MIN_TOLERANT_BYTES {
                 found.push((pattern, source));
             }
@@ -249,6 +258,7 @@ impl Matcher {
         let in_view = |escapes: Escapes| {
             let (seen, sources) = view::normalised_with_sources(text.as_bytes(), escapes);
             let longest = |pattern: &Pattern| {
+                // The longest beginning, since all of it has to be held back.
                 let mut lengths = (MIN_BEGUN_BYTES..pattern.bytes.len().min(seen.len().saturating_add(1))).rev();
                 lengths.find(|length| pattern.bytes.get(..*length).is_some_and(|begun| seen.ends_with(begun)))
             };

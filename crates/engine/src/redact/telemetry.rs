@@ -17,6 +17,7 @@ pub fn secrets(get: impl Fn(&str) -> Option<String>) -> Vec<SecretString> {
         let query = url.iter().flat_map(Url::query_pairs).map(|(_name, value)| value.into_owned()).collect::<Vec<_>>();
         std::iter::once(address).chain(query)
     });
+    // A service may echo the key without the word in front of it.
     let words = headers.flat_map(|value| value.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
     words.chain(of_address).flat_map(|word| values::secret_parts(&word)).map(SecretString::from).collect()
 }

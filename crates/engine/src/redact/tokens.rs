@@ -108,6 +108,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<Range<usize>>) {
         let Some((prefix, shape)) = FORMATS.get(found.pattern().as_usize()) else { continue };
         let before = bytes.get(..found.start()).unwrap_or_default();
         let inside_word = before.last().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+        // `task-ghp_…` is a token, `xghp_…` is the middle of a word.
         if inside_word && prefix.starts_with(|c: char| c.is_ascii_alphanumeric()) {
             continue;
         }
@@ -115,6 +116,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<Range<usize>>) {
         let span = match shape {
             Shape::Run(of, min) => run(after, *of, *min).map(|len| found.start()..found.end() + len),
             Shape::RunWithDigit(of, min) => run(after, *of, *min)
+                // `sk-learn-preprocessing-tools` has the form of a key, and no digit.
                 .filter(|len| after.iter().take(*len).any(u8::is_ascii_digit))
                 .map(|len| found.start()..found.end() + len),
             Shape::Bearer => run(after, token68, MIN_HEADER_VALUE).map(|len| found.end()..found.end() + len),
@@ -143,6 +145,7 @@ fn after_authorization(before: &[u8]) -> bool {
 
 fn jwt(text: &[u8]) -> Option<usize> {
     let mut len = 0;
+    // Header, claims and signature. A word that merely begins like one has no dots of that kind.
     for part in 0..3 {
         if part > 0 {
             if text.get(len) != Some(&b'.') {
@@ -165,6 +168,7 @@ fn private_key(text: &[u8]) -> Option<usize> {
     let body = memchr::memmem::find(head, LABEL.as_bytes())? + LABEL.len();
     let rest = text.get(body..)?;
     let is_body = |byte: &u8| token68(*byte) || byte.is_ascii_whitespace() || matches!(byte, b'\\' | b':' | b',');
+    // A log that was cut has the head of a key and a part of its body.
     let Some(end) = memchr::memmem::find(rest, END.as_bytes()) else {
         return Some(body + rest.iter().take_while(|byte| is_body(byte)).count());
     };

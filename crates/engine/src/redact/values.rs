@@ -31,6 +31,7 @@ pub fn secret_parts(value: &str) -> Vec<String> {
         return if rest.contains('?') { vec![value.to_owned()] } else { Vec::new() };
     };
     let password = user.split_once(':').map_or(user, |(_name, password)| password);
+    // `postgres://app:password@db` is everybody's, and masking the word would eat the log.
     let long = password.chars().count() >= MIN_SECRET_CHARS && !is_words(password);
     std::iter::once(value).chain(long.then_some(password)).map(str::to_owned).collect()
 }
@@ -63,6 +64,7 @@ pub fn header_parts(value: &str) -> Vec<String> {
         parts.extend(pair.split_once(':').map(|(_user, password)| password.to_owned()));
         parts.push(pair);
     }
+    // Each part once, in order: the whole value comes first.
     let mut seen = BTreeSet::new();
     parts.iter().flat_map(|part| secret_parts(part)).filter(|part| seen.insert(part.clone())).collect()
 }
@@ -116,9 +118,11 @@ pub fn dotenv_values(text: &str, most: usize) -> Vec<String> {
         };
         let (raw, behind) = inside.split_at(end);
         if quote == '"' && raw.contains('\\') {
+            // A program gets the value with its escapes undone, and may print either.
             values.push(unescaped(raw));
         }
         values.push(raw.to_owned());
+        // Behind the closing quote only a comment may stand.
         rest = behind.split_once('\n').map_or("", |(_comment, next)| next);
     }
     values.retain(|value| !value.is_empty());

@@ -18,6 +18,7 @@ pub(super) enum Escapes {
 
 /// Whether something stands in the text that nobody would see.
 pub(super) fn hides(text: &str) -> bool {
+    // The bytes are looked at first, since decoding every character of a log is dear.
     text.bytes().any(|byte| is_special(byte) && !matches!(byte, b'%' | b'&' | b'\\') && !is_blank(byte))
         && text.chars().any(|c| is_hidden(c) && !c.is_ascii_whitespace())
 }

@@ -36,6 +36,7 @@ pub fn of_run(view: &RunView) -> Vec<String> {
 }
 
 fn failed(view: &RunView, test: &str) -> String {
+    // From the last attempt back: what a test said of an older change is not true any more.
     let attempts = view.tiers.iter().rev().flat_map(|tier| tier.attempts.iter().rev());
     let mut messages = attempts.flat_map(|attempt| &attempt.error_messages).chain(&view.recent_errors);
     let of_start = view.baseline.iter().flat_map(|baseline| &baseline.messages).find(|message| message.test == test);

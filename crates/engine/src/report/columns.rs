@@ -11,11 +11,13 @@ pub(super) fn render(rows: &[Vec<String>]) -> String {
     let rows: Vec<Vec<String>> =
         rows.iter().map(|row| row.iter().map(|cell| plain::clipped_line(cell, MAX_CELL)).collect()).collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    // By display width: a CJK letter or an emoji takes two columns, a combining mark none.
     let width =
         |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| plain::width(cell)).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let line = |row: &Vec<String>| {
         let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| plain::pad(cell, *width)).collect();
+        // Without blanks at the end, which a terminal would wrap into empty lines.
         cells.join("  ").trim_end().to_owned() + "\n"
     };
     rows.iter().map(line).collect()
@@ -27,6 +29,7 @@ pub(super) fn render_within(rows: &[Vec<String>], columns: Option<usize>) -> Str
     let table = render(rows);
     let fits = |most: usize| table.lines().all(|line| plain::width(line) <= most);
     match (columns, rows.split_first()) {
+        // A table that wraps is harder to read than none.
         (Some(most), Some((head, rows))) if !fits(most) => rows.iter().map(|row| block(head, row)).collect(),
         (_, _) => table,
     }

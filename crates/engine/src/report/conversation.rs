@@ -50,6 +50,7 @@ impl OwnAccount {
         let session =
             if session.is_empty() { "it".to_owned() } else { format!("its session {}", plain::line(session)) };
         let ended = match (turns, ended_well) {
+            // An agent that was killed or crashed never told of a turn, so `ended_well` says nothing.
             (0, _) => "reported no end",
             (_, true) => "ended well",
             (_, false) => "ended with a failure",

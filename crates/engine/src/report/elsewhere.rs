@@ -15,6 +15,7 @@ impl Elsewhere {
         let root = trimmed(root);
         let named = folders.into_iter().map(|(path, name)| (trimmed(&path), name));
         let mut folders: Vec<_> = named.filter(|(path, _)| path.starts_with('/') && *path != root).collect();
+        // The longest first: `/home/a/tmp` would otherwise be told as a folder of `/home/a`.
         folders.sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
         Self { root, folders }
     }
@@ -22,10 +23,12 @@ impl Elsewhere {
     /// The text with these paths as the repository, a home or a temporary folder has them anywhere.
     #[must_use]
     pub fn told(&self, text: &str) -> String {
+        // Folders inside of the repository go first, or the root would take their beginning away.
         let (inner, outer): (Vec<_>, Vec<_>) = self.folders.iter().partition(|(path, _)| path.len() > self.root.len());
         let told = inner.into_iter().fold(text.to_owned(), |text, (path, name)| replaced(&text, path, name));
         let told = match self.root.is_empty() {
             true => told,
+            // Files first, which stand without the repository's path anywhere. The root alone is `.`.
             false => replaced(&told.replace(&format!("{}/", self.root), ""), &self.root, "."),
         };
         outer.into_iter().fold(told, |text, (path, name)| replaced(&text, path, name))
@@ -37,8 +40,10 @@ fn replaced(text: &str, path: &str, name: &str) -> String {
     let mut told = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(path) {
+        // Where nothing stands between two finds, the text that was told so far ends before this one.
         let last = before.chars().next_back().or(told.chars().next_back());
         let begins = !last.is_some_and(is_of_a_name);
+        // `/home/ab` is not a folder of `/home/a`.
         let ends = !after.chars().next().is_some_and(is_of_a_name);
         told.push_str(before);
         told.push_str(if begins && ends { name } else { path });

@@ -89,6 +89,7 @@ fn kept(found: &Finding) -> Option<String> {
 #[must_use]
 pub fn text(found: &Finding) -> String {
     let mut lines = vec![conclusion(found)];
+    // The conclusion says that reason in words of its own.
     let reason = found.reason.as_deref().filter(|_| found.standing != Standing::NothingToProve);
     lines.extend(reason.map(|reason| format!("  {}", plain::clipped_line(reason, REASON_CHARS))));
     lines.push(format!("  Base {}, head {}", found.base, found.head));

@@ -14,6 +14,7 @@ const TRACEBACK: &str = "Traceback (most recent call last)";
 /// A long message's beginning (the test's name) and end: what an assertion says stands last, below its traceback.
 #[must_use]
 pub fn gist(message: &str) -> String {
+    // Asked before the lines are cleaned: the margin tells where Node's block of data ends.
     if let Some((name, said)) = of_node(message) {
         return if name.is_empty() { said } else { format!("{name}: {said}") };
     }
@@ -23,6 +24,7 @@ pub fn gist(message: &str) -> String {
     if is_a_compilers(first) {
         return lines.iter().take(COMPILER_LINES).copied().collect::<Vec<_>>().join(" ");
     }
+    // `tests/test_cart.py::test_total: AssertionError …` names the test before the first colon with a blank.
     let name = first.split_once(": ").map_or(*first, |(name, _)| name).trim_end_matches(':');
     // pytest marks them, and puts the place below.
     let marked: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix("E ")).map(str::trim).collect();
@@ -37,6 +39,7 @@ pub fn gist(message: &str) -> String {
 /// The test's name and the error of a block of data that Node's own runner prints below a result. `None` where it is no such block.
 fn of_node(message: &str) -> Option<(&str, String)> {
     let (first, rest) = message.split_once('\n')?;
+    // `adds: duration_ms: 1.2` is the first line, and the error stands below as `error: |-` or `error: 'text'`.
     let (name, _) = first.rsplit_once("duration_ms: ")?;
     let name = name.trim_end_matches(": ");
     let mut lines = rest.lines().skip_while(|line| !line.starts_with("error: "));
@@ -54,13 +57,16 @@ fn of_node(message: &str) -> Option<(&str, String)> {
 #[must_use]
 pub fn short_gist(message: &str, max_width: usize) -> String {
     let whole = plain::line(&gist(message));
+    // A compiler's error stands first and is cut at its end.
     if plain::width(&whole) <= max_width || is_a_compilers(&whole) {
         return plain::clip(&whole, max_width);
     }
+    // A third for the test's name, the rest for what is said of it.
     let head = plain::clip(&whole, max_width / 3);
     let room = max_width.saturating_sub(plain::width(&head) + 1);
     let words = whole.split(' ').rev().scan(0, |used, word| {
         *used += plain::width(word) + 1;
+        // One more, since the last word has no blank behind it.
         (*used <= room + 1).then_some(word)
     });
     let tail: Vec<&str> = words.collect();
@@ -72,6 +78,7 @@ pub fn short_gist(message: &str, max_width: usize) -> String {
 }
 
 fn is_a_compilers(line: &str) -> bool {
+    // `error[E0308]: …`, `cart.ts(3,5): error TS2322: …`, but not `TypeError: …`.
     line.split(|c: char| !c.is_alphanumeric()).any(|word| word == "error")
 }
 
@@ -82,6 +89,7 @@ fn is_of_source(first: &str) -> bool {
 
 /// Neither empty, nor advice of a runner's, nor a row of signs below a line of code or below a line of a difference.
 fn says_something(line: &str) -> bool {
+    // `? ++ ^^` is a line of Python's `difflib`, `~~~^^^` stands below a line of a traceback.
     let is_pointer = line.strip_prefix("? ").unwrap_or(line).chars().all(|letter| "^~+- ".contains(letter));
     !is_pointer && !line.starts_with("note: run with")
 }

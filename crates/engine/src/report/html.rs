@@ -44,6 +44,7 @@ pub struct Page<'a> {
 /// Renders the page.
 #[must_use]
 pub fn render(page: &Page<'_>) -> String {
+    // One room for the whole page: what stands higher takes its part first.
     let room = Room::of(MAX_BYTES);
     let (mark, sentence) = words::headline(page.view);
     let title = format!("{} {}", mark.sign(), super::text::say(&sentence));

@@ -135,6 +135,7 @@ pub fn document(view: &RunView) -> Document<'_> {
 }
 
 fn kept_change<'v>(view: &'v RunView, kept: &'v KeptChange) -> KeptDocument<'v> {
+    // Without a green nothing says which of them pass with it.
     let fixed_tests = if kept.green { view.failing_before.as_slice() } else { &[] };
     KeptDocument { green: kept.green, fixed_tests, diff_stat: &kept.stat.files }
 }
@@ -184,6 +185,7 @@ pub(super) fn result_type(outcome: &Outcome, view: &RunView) -> &'static str {
     let merged = view.delivery.waits.iter().any(|wait| wait.answer == Some(Answer::Merged));
     let proposed = view.delivery.pull_request.is_some() && !merged;
     match outcome {
+        // A fix whose pull request is merged already is a task that is done.
         Outcome::Fixed { .. } if proposed => "PR_CREATED",
         Outcome::Proposed { .. } => "PR_CREATED",
         Outcome::Fixed { .. } | Outcome::AlreadyGreen | Outcome::Ended { code: 0 } => "TASK_COMPLETE",
@@ -292,8 +294,10 @@ const fn state_word(state: TierState) -> &'static str {
 pub(super) fn escape_hidden(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
+        // The line breaks are those of the indentation: inside of strings JSON writes them as `\n`.
         if c != '\n' && is_hidden(c) {
             let mut units = [0_u16; 2];
+            // JSON's escapes are units of UTF-16, so a character above U+FFFF needs two.
             for unit in c.encode_utf16(&mut units) {
                 out.push_str(&format!("\\u{unit:04x}"));
             }
@@ -301,6 +305,7 @@ pub(super) fn escape_hidden(json: &str) -> String {
             out.push(c);
         }
     }
+    // The Actions runner would take `##[` for a command, even inside of a string.
     out.replace("##[", "#\\u0023[")
 }
 

@@ -125,12 +125,15 @@ impl Stream {
             self.place = (*tier_index, *iteration);
         }
         if let Event::SessionStarted { session_id, agent, .. } = event {
+            // A role's session is the one that older events mean without naming it. Agents beside the roles are named
+            // by their own.
             if agent.is_empty() {
                 self.session_id.clone_from(session_id);
             } else {
                 self.agents.insert(session_id.clone(), agent.clone());
             }
         }
+        // Behind the place and session are taken in: the lines beside an event are about the session that it begins.
         let beside = self.beside(event, at);
         let lines = std::iter::once(Line::Event { timestamp: at, event }).chain(beside);
         lines.map(|line| rendered(&line)).collect()
@@ -182,6 +185,7 @@ impl Stream {
                     exit: Some(exit.as_str()).filter(|exit| !exit.is_empty()),
                     ..of(*role, session_id)
                 };
+                // By the words that are known, so that a new word for a failure never looks like a report.
                 let reported = REPORTED.contains(&result.as_str());
                 vec![if reported { Line::AgentFinished(agent) } else { Line::AgentFailed(agent) }]
             }
@@ -206,6 +210,7 @@ pub fn last(view: &RunView) -> String {
 }
 
 fn call(receipt: &Receipt) -> LlmCall<'_> {
+    // No usage is null rather than 0: nobody knows how many tokens there were.
     let usage = receipt.usage.as_ref();
     LlmCall {
         status: receipt.status.as_str(),

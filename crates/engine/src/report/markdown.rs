@@ -66,6 +66,7 @@ pub const MARKER: &str = "<!-- upshift:report key=";
 pub fn marker(key: &str) -> String {
     let mut safe = String::new();
     for c in key.chars().take(MAX_KEY) {
+        // Two dashes may end an HTML comment.
         let dash_pair = c == '-' && safe.ends_with('-');
         if (c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '/' | '-')) && !dash_pair {
             safe.push(c);
@@ -105,6 +106,7 @@ fn render_behind(view: &RunView, surface: Surface, key: &str, patch: &str, writt
 fn body(view: &RunView, surface: Surface, patch: &str) -> impl Iterator<Item = Block> {
     let may = |text: Option<String>, name| text.map(|text| Block { text, optional: Some(name) });
     [
+        // In the order of a reviewer's questions. A block that is left out for lack of room is chosen by its length.
         may(remarks(view), "the places to look at"),
         may(review(view, surface), "the critic's review"),
         may(meta(view), "what the models say of the change"),
@@ -186,6 +188,7 @@ fn table(view: &RunView, surface: Surface) -> Option<String> {
     let first = words::first_line(view);
     for (index, tier) in view.tiers.iter().enumerate() {
         let row = row(view, &first, tier);
+        // The total below stays in any case, so a cut ladder still adds up.
         if table.len() + row.len() > surface.list_bytes() {
             let more = words::u64_of(view.tiers.len() - index);
             table.push_str(&format!("\n| {} | | | | | |", words::count(more, "more tier")));
@@ -273,6 +276,7 @@ fn collapsible(title: &str, total: usize, items: impl Iterator<Item = String>, s
     if total <= OPEN_LIST {
         format!("{title}:\n\n{}", body.trim_end())
     } else {
+        // The empty line behind the summary is what has GitHub read the inside as Markdown.
         format!("<details>\n<summary>{title}</summary>\n\n{body}\n</details>")
     }
 }
@@ -363,6 +367,7 @@ fn delivery(view: &RunView) -> Option<String> {
 
 fn commands(view: &RunView) -> Option<String> {
     let all = words::commands(view);
+    // The last ones count: an earlier command was followed by what stands in the report already.
     let (first, more) = (all.len().saturating_sub(MAX_WARNINGS), all.len() > MAX_WARNINGS);
     let mut lines: Vec<String> = all.iter().skip(first).map(|sentence| format!("- {}", say(sentence))).collect();
     if more {
@@ -386,6 +391,7 @@ fn diff(view: &RunView, surface: Surface) -> Option<String> {
 }
 
 fn errors(view: &RunView) -> Option<String> {
+    // Errors of a run that ended well are those of attempts that are gone.
     if view.recent_errors.is_empty() || words::headline(view).0 != Mark::Bad {
         return None;
     }
@@ -424,6 +430,7 @@ fn audit(view: &RunView) -> Option<String> {
         Whereabouts::Artifact(artifact) if artifact.holds_log => {
             format!("the artifact {} of the workflow run", code(&artifact.name, MAX_TEST_NAME))
         }
+        // A command for a log that the reader cannot reach would only fail.
         Whereabouts::Artifact(_) | Whereabouts::Runner => {
             return Some(format!("Run {id}; its audit log is on the runner, and kept if the job uploads it."));
         }

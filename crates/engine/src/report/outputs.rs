@@ -65,6 +65,7 @@ pub fn of_run(view: &RunView, places: &Places) -> Vec<(&'static str, String)> {
             .pull_request
             .as_ref()
             .map(|opened| opened.number)
+            // The one that the run opened itself goes first, the one that it is about last.
             .or(proposed(view))
             .or(places.pull_request)
             .map(|number| number.to_string()),
@@ -82,6 +83,7 @@ fn proposed(view: &RunView) -> Option<u64> {
 #[must_use]
 pub fn of_gate(head: Option<&str>, checkout: bool, reason: &str) -> Vec<(&'static str, String)> {
     let open = reason.is_empty();
+    // A closed gate names no commit, or a workflow could check out what was refused.
     let head = if open { head.unwrap_or_default() } else { "" };
     let checkout = open && checkout;
     let values = [open.to_string(), checkout.to_string(), safe(head), safe(reason.trim_start_matches("✖ Refused: "))];
@@ -108,6 +110,7 @@ fn dollars(amount: MicroUsd) -> String {
 }
 
 fn safe(value: &str) -> String {
+    // In one line, as a line break could begin another output.
     plain::clip(&plain::command(value), MAX_VALUE)
 }
 

@@ -31,6 +31,7 @@ fn lines_of(patch: &str, style: Style, most: usize) -> String {
             Some(b'-') => Tone::Bad,
             _ => Tone::Faint,
         };
+        // Cut before it is painted: a cut through an escape sequence would colour the rest of the terminal.
         let line = plain::inert(&plain::clip(&plain::block(line), MAX_WIDTH));
         shown.push_str(&format!("  {}\n", style.paint(tone, &line)));
     }

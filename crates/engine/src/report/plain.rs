@@ -51,6 +51,7 @@ pub fn block(text: &str) -> String {
 #[must_use]
 pub fn inert(line: &str) -> String {
     let broken = break_old_commands(line);
+    // The runner looks behind blanks as well.
     if broken.trim_start().starts_with("::") { format!("{ZERO_WIDTH_SPACE}{broken}") } else { broken }
 }
 
@@ -59,11 +60,13 @@ fn break_old_commands(text: &str) -> String {
 }
 
 fn visible(text: &str) -> String {
+    // Sequences first and whole: without their escape character the rest of one would stand as text.
     let text = anstream::adapter::strip_str(text).to_string();
     let mut out = String::with_capacity(text.len());
     let mut combining = 0_usize;
     for c in text.chars() {
         match c {
+            // Unicode's own line breaks are seen by browsers, and would begin a line that nobody has checked.
             '\n' | '\u{2028}' | '\u{2029}' => out.push('\n'),
             '\t' => out.push_str("    "),
             _ if is_hidden(c) => continue,
@@ -97,6 +100,7 @@ pub fn clip(text: &str, max_width: usize) -> String {
     let mut used = 0;
     for c in text.chars() {
         let columns = c.width().unwrap_or(0);
+        // One column is kept for the mark of the cut.
         if used + columns + 1 > max_width {
             break;
         }
@@ -107,6 +111,7 @@ pub fn clip(text: &str, max_width: usize) -> String {
         out.truncate(whole);
     }
     out.truncate(out.trim_end().len());
+    // In no room at all not even the mark of the cut fits.
     if max_width > 0 {
         out.push(ELLIPSIS);
     }

@@ -55,6 +55,7 @@ impl Row {
         let opened = view.delivery.pull_request.as_ref().map(|pull| pull.number);
         let program = view.command().map(|command| plain::clipped_line(command, MAX_PROGRAM));
         let about =
+            // From what most people know a run by to what only its own log says.
             pull_request.or(opened).map(|number| format!("#{number}")).or(pushed).or(program).or_else(|| goal(view));
         let tier = match view.resolved() {
             Some((tier, _)) => Some(tier),
@@ -70,6 +71,7 @@ impl Row {
             cost_usd: charge.known.as_usd(),
             unknown_cost_usd: charge.unknown.as_usd(),
             failing_before: view.failing_before.len(),
+            // A run that is parked or stopped with its fix on a branch counts, whatever its last iteration did.
             fixed: if view.is_mended() { view.failing_before.len() } else { view.fixed_tests().len() },
             duration_ms: view.spent.active_ms,
             is_gateway: view.command().is_some(),

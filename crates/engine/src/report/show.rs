@@ -55,11 +55,13 @@ pub fn steps(events: &[Event]) -> Vec<Step> {
             let (tier_index, iteration) = (*tier_index, *iteration);
             steps.push(Step { tier_index, iteration, attempt: None, sessions: Vec::new(), meta: Vec::new() });
         }
+        // Sessions before the first iteration belong to none.
         let Some(last) = steps.last_mut() else { continue };
         if let Event::SessionStarted { role, session_id, .. } = event {
             last.sessions.push((*role, session_id.clone()));
         }
         if let Event::MetaReported(meta) = event {
+            // The last word of a session counts.
             last.meta.retain(|earlier| earlier.session_id != meta.session_id);
             last.meta.push(meta.clone());
         }
@@ -157,6 +159,7 @@ pub fn conversations(details: &Details, style: Style) -> String {
 fn conversation(body: &str, style: Style) -> String {
     let kept = match Kept::read(body) {
         Ok(kept) => kept,
+        // One that cannot be read does not hide the others.
         Err(error) => return format!("  A conversation in the log cannot be read: {error}\n"),
     };
     let mut out = speech("upshift, instructions", &kept.system, style);

@@ -139,13 +139,16 @@ pub fn of_runs(runs: &[(RunView, &[Event])]) -> Stats {
 impl Stats {
     fn take(&mut self, view: &RunView) {
         *self.outcomes.entry(view.standing().to_owned()).or_default() += 1;
+        // Programs behind the gateway count in the total, though not in what a fixed test cost.
         let charge = view.spent.charge();
         self.charge += charge;
+        // A gateway's run has no tests, so its money is neither well nor badly spent.
         if view.command().is_some() {
             return;
         }
         self.repairs += charge;
         let is_over = match &view.ending {
+            // A parked run and one under way may still mend its tests.
             Ending::Finished(finished) => finished.outcome != Outcome::Parked,
             Ending::Died => true,
             Ending::Running => false,
@@ -176,6 +179,7 @@ impl Stats {
             ModelStats { model: name, cost_usd, ..model }
         };
         self.models = models.into_iter().map(model).collect();
+        // The dearest first, since that is where money can be saved.
         self.models.sort_by_key(|model| std::cmp::Reverse(model.charge.known));
     }
 
@@ -207,6 +211,7 @@ fn per(cost: f64, count: usize) -> Option<f64> {
 
 fn take_tiers(tiers: &mut BTreeMap<(String, String), TierStats>, view: &RunView) {
     for tier in view.tiers.iter().filter(|tier| tier.iterations > 0) {
+        // By both: a tier that got another model is another one, and a model may serve two tiers.
         let key = (tier.tier.name.clone(), tier.model());
         let stats =
             tiers.entry(key.clone()).or_insert_with(|| TierStats { tier: key.0, model: key.1, ..TierStats::default() });
@@ -223,6 +228,7 @@ fn take_calls(models: &mut BTreeMap<String, ModelStats>, events: &[Event]) {
         let model = models.entry(receipt.target.to_string()).or_default();
         model.calls += 1;
         model.failed_calls += u64::from(receipt.status != CallStatus::Ok);
+        // A failed call counts as well, since it may have been billed.
         model.charge += receipt.charge();
         if let Some(usage) = &receipt.usage {
             model.input_tokens += usage.prompt();
@@ -263,6 +269,7 @@ fn judged_tasks<'r>(runs: &'r [(RunView, &[Event])]) -> impl Iterator<Item = (Pl
         | None => false,
     };
     let task = |view: &RunView| {
+        // A tier without a finished iteration says nothing of its model.
         let reached = view.tiers.iter().filter(|tier| !tier.attempts.is_empty());
         let visits = reached.map(|tier| Visit {
             model: tier.model(),

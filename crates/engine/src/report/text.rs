@@ -32,6 +32,7 @@ const MAX_BULLETS: usize = 5;
 /// Renders the final report of a run. It ends with a line break.
 #[must_use]
 pub fn render(view: &RunView, style: Style) -> String {
+    // Nothing is wrapped here, so that no space has to be kept from being broken.
     laid_out(view, style).replace(JOINT, " ")
 }
 
@@ -42,6 +43,7 @@ pub fn laid_out(view: &RunView, style: Style) -> String {
     lines.extend(resolved_by(view, style));
     lines.push(String::new());
     lines.extend(summary(view, style));
+    // Before the errors, which leave out what these lines say.
     let extras = extras(view);
     lines.extend(errors(view, &extras));
     lines.extend(extras);
@@ -78,11 +80,13 @@ pub(super) fn say(sentence: &Sentence) -> String {
 
 /// The same with [`JOINT`] between the words of its commands.
 fn joined(sentence: &Sentence) -> String {
+    // A command that is wrapped into two lines would do something else when it is copied.
     let command = |code: &str| plain::command(code).replace(' ', JOINT);
     let last = sentence.0.last();
     sentence.render(|piece| match piece {
         Piece::Ours(text) => text.clone(),
         Piece::Name(name) => plain::clipped_line(name, MAX_NAME),
+        // By identity: the same command may stand in the middle as well, where it needs its backticks.
         Piece::Code(code) if last.is_some_and(|last| std::ptr::eq(last, piece)) => command(code),
         Piece::Code(code) => format!("`{}`", command(code)),
         Piece::Speech(speech) | Piece::Advice(speech) => plain::clipped_line(speech, MAX_SPEECH),
@@ -199,6 +203,7 @@ fn audit(view: &RunView) -> String {
 fn errors(view: &RunView, extras: &[String]) -> Vec<String> {
     let mut lines = Vec::new();
     let (mark, sentence) = words::headline(view);
+    // The errors of attempts are told of a run that ended badly. In any other one they were overcome.
     let failed = mark == Mark::Bad;
     // What the verdict or a tier's line says in full is not said again; a reason that no line gives was not said.
     let verdict = joined(&sentence);
@@ -256,6 +261,7 @@ fn extras(view: &RunView) -> Vec<String> {
     if view.budget_cap_hit() && !view.stop_reason().is_empty() {
         facts.push(format!("  Cap:     {}", plain::clipped_line(view.stop_reason(), MAX_SPEECH)));
     }
+    // Before the first call all of the budget is left, which says nothing.
     if view.run.is_some() && view.calls > 0 {
         facts.push(format!("  Left:    {}", words::budget_left(view)));
     }
@@ -285,6 +291,7 @@ fn tier_reason(view: &RunView, tier: &TierView) -> Option<String> {
         return None;
     }
     let reason = tier.reason.as_deref().filter(|reason| !reason.trim().is_empty())?;
+    // The verdict above has it: told again it would look like a second reason.
     let said = reason == view.stop_reason()
         || matches!(view.outcome(), Some(Outcome::Blocked { reason: said }) if said == reason);
     (!said).then(|| format!("  Tier {}:  {}", tier.number, joined(&words::why_it_ended(tier))))
@@ -295,6 +302,7 @@ fn skipped(view: &RunView) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for tier in view.tiers.iter().filter(|tier| tier.state == TierState::Skipped) {
         let reason = tier.reason.as_deref().unwrap_or_default();
+        // A refused account skips several tiers for one reason, which is then told once.
         match reasons.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, numbers)) => numbers.push(tier.number.to_string()),
             None => reasons.push((reason, vec![tier.number.to_string()])),

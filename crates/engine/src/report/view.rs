@@ -114,6 +114,7 @@ impl TierView {
     /// The artisan's model that answered last, else the first configured one, as `provider/model`.
     #[must_use]
     pub fn model(&self) -> String {
+        // The last one that answered: a target in second place may have stood in.
         let answered = self.attempts.iter().rev().map(|attempt| attempt.model_artisan.clone()).find(|m| !m.is_empty());
         answered.or_else(|| self.tier.artisan.first().map(ToString::to_string)).unwrap_or_default()
     }

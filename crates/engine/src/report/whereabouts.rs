@@ -55,6 +55,7 @@ impl Artifact {
     /// not hold.
     #[must_use]
     pub fn fetched_log(&self, run: &RunId, path: &str) -> Option<String> {
+        // The live log lies in a folder that is named by a digest of a path of the runner, so the shell looks for it.
         let fetched = || self.fetched(run, path).unwrap_or_else(|| format!("{}/audit/*/audit.db", Self::folder(run)));
         self.holds_log.then(fetched)
     }

@@ -81,6 +81,8 @@ fn verdict_of(outcome: &Outcome, view: &RunView) -> (Mark, Sentence) {
                 None => start("Stalled").at(view, " in ", ": ").speech(view.stop_reason()),
             }
         }
+        // The special ends first: all of them are `Blocked`, and the plain sentence would send a person to answer a
+        // model.
         Outcome::Blocked { reason } if view.is_stopped_by_comment() => {
             start("Stopped").at(view, " in ", ": ").speech(reason)
         }
@@ -104,6 +106,7 @@ fn verdict_of(outcome: &Outcome, view: &RunView) -> (Mark, Sentence) {
             start("The setup command failed ").speech(reason.strip_prefix(SETUP_FAILED).unwrap_or(reason).trim_start())
         }
         Outcome::Broken { reason } => {
+            // The sentence says so itself.
             let why = reason.strip_prefix("the command does not work: ").unwrap_or(reason);
             start("The test command does not work: ").speech(why)
         }
@@ -136,6 +139,7 @@ fn already_green(view: &RunView) -> Sentence {
         let said = format!("Nothing to fix: none of the named tests fails ({others} {verb}), so no model was asked.");
         return Sentence::plain(said);
     }
+    // Not every runner tells how many passed.
     if passed == 0 {
         return Sentence::plain("Already green: the tests pass, so no model was asked.");
     }
@@ -209,6 +213,7 @@ pub fn why_it_ended(tier: &TierView) -> Sentence {
         TierState::Parked => "waiting outside the runner".to_owned(),
     };
     match &tier.reason {
+        // The same words twice would look like two reasons.
         Some(reason) if !reason.trim().is_empty() && *reason != ours => {
             Sentence::plain(format!("{ours}: ")).speech(reason)
         }
@@ -234,6 +239,7 @@ pub fn why_it_ended_beside(first: &str, tier: &TierView) -> Sentence {
         !said.is_empty() && first.contains(&super::plain::line(said))
     };
     if tier.reason.as_deref().is_some_and(is_told) {
+        // Its state is still told, only the reason that stands above is not told again.
         return why_it_ended(&TierView { reason: None, ..tier.clone() });
     }
     why_it_ended(tier)
@@ -278,6 +284,7 @@ pub fn brief_cost(view: &RunView) -> String {
 /// Whole cents with two decimals, as caps are written. Finer amounts have four, or as many as keep them from showing as nothing.
 fn round_money(amount: MicroUsd) -> String {
     const SMALL: u64 = 1_000;
+    // Below a tenth of a cent it is written exactly, or four decimals could show it as nothing.
     let exact = amount.0.is_multiple_of(MICROS_PER_CENT) || amount.0 < SMALL;
     if exact { amount.exact() } else { amount.to_string() }
 }
@@ -301,6 +308,7 @@ pub fn tests_change(view: &RunView) -> Option<Sentence> {
     if !baseline.failing.is_empty() || view.failing_after.as_ref().is_some_and(|after| !after.is_empty()) {
         return counted_change(view, baseline).map(Sentence::plain);
     }
+    // Without a failing test by name, only what kept the tests from running tells why it was red.
     let trouble = Sentence::plain(trouble(baseline.kind).filter(|_| matches!(baseline.verdict, Verdict::Red { .. }))?);
     let said = match (view.outcome(), baseline.verdict.reason()) {
         (Some(Outcome::Fixed { .. }), _) => trouble.ours(" → the tests pass"),
@@ -336,6 +344,7 @@ fn counted_change(view: &RunView, baseline: &BaselineFinished) -> Option<String>
         number => format!("; {} set aside {why}", count(u64_of(number), "test")),
     };
     let aside = apart(flaky, "as flaky") + &apart(baseline.environment.len(), "for lack of a service");
+    // The files are as at the start, so that the tests fail there. The change itself mends them.
     if view.passes_with_change() && !view.still_failing().is_empty() {
         let where_to =
             if view.delivery.pushes.is_empty() { "the change, which is not in the files" } else { "the pushed change" };
@@ -354,6 +363,7 @@ pub fn diff_size(view: &RunView) -> Option<String> {
     if stat.files.is_empty() {
         return None;
     }
+    // Binary files have no lines to be counted.
     let added: u64 = stat.files.iter().filter_map(|file| file.added).sum();
     let removed: u64 = stat.files.iter().filter_map(|file| file.removed).sum();
     let size = format!("{}, +{added} −{removed}", count(u64_of(stat.files.len()), "file"));

@@ -37,6 +37,7 @@ impl Annotation {
 /// Escapes the data of a command.
 #[must_use]
 pub fn escape_data(data: &str) -> String {
+    // The percent sign first, or it would escape those that the others bring in.
     data.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
@@ -64,6 +65,7 @@ pub fn end_group() -> String {
 /// brace, the frame of a PEM block.
 #[must_use]
 pub fn add_masks(secret: &str) -> Vec<String> {
+    // A line break at the end belongs to the file or the shell, not to the secret.
     let secret = secret.trim();
     let whole = (!secret.is_empty()).then_some(secret);
     let lines =
@@ -76,6 +78,7 @@ pub fn add_masks(secret: &str) -> Vec<String> {
 /// must be one that nobody could foresee.
 #[must_use]
 pub fn stopped(text: &str, token: &str) -> String {
+    // The token counts only at the beginning of a line.
     let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
     format!("::stop-commands::{token}\n{text}{end}::{token}::\n")
 }
@@ -89,6 +92,7 @@ pub fn annotation(kind: Annotation, title: &str, message: &str) -> String {
 /// The same beside a file, and a line of it where that is known.
 #[must_use]
 pub fn annotation_at(kind: Annotation, place: Option<(&str, Option<u32>)>, title: &str, message: &str) -> String {
+    // Cut before it is escaped, or the cut could go through an escape.
     let message: String = plain::block(message).chars().take(MAX_ANNOTATION_CHARS).collect();
     let at = place.map(|(file, line)| {
         let line = line.map(|line| format!(",line={line}")).unwrap_or_default();

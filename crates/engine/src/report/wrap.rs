@@ -16,6 +16,7 @@ pub const JOINT: &str = "\u{e000}";
 /// escape sequences take no room.
 #[must_use]
 pub fn wrap(text: &str, columns: Option<usize>) -> String {
+    // Not a terminal: whoever reads it breaks the lines by itself.
     let Some(columns) = columns else { return text.replace(JOINT, " ") };
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -32,6 +33,7 @@ fn set(out: &mut String, line: &str, columns: usize) {
         out.push_str(line);
         return;
     }
+    // On a narrow terminal a deep margin would leave no room for words.
     let below = " ".repeat(hanging(&seen).min(columns / 2));
     let (mut used, mut has_word, mut rest) = (0, false, line);
     while !rest.is_empty() {
@@ -40,6 +42,7 @@ fn set(out: &mut String, line: &str, columns: usize) {
         let (word, more) = more.split_at(more.find(' ').unwrap_or(more.len()));
         rest = more;
         let width = plain::width(&shown(word));
+        // A piece that shows nothing (an escape sequence) breaks no line, and the first word stays on its own.
         if has_word && width > 0 && used + gap.len() + width > columns {
             out.push('\n');
             out.push_str(&below);

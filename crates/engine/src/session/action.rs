@@ -139,6 +139,7 @@ impl Action {
         let given = object(tool, params, arguments)?;
         let unknown =
             given.iter().filter(|(key, value)| !value.is_null() && !params.iter().any(|param| param.name == **key));
+        // Told and ignored: to refuse a call for a needless word would cost a turn.
         let unknown = unknown.map(|(key, _)| key.clone()).collect();
         let checked = Checked { tool, params, given };
         Ok((checked.action()?, unknown))
@@ -157,6 +158,7 @@ fn signature(tool: Tool, params: &[Param]) -> String {
 fn object(tool: Tool, params: &[Param], arguments: &Value) -> Result<Map<String, Value>, String> {
     match arguments {
         Value::Object(map) => Ok(map.clone()),
+        // A call without parameters often has none at all.
         Value::Null => Ok(Map::new()),
         Value::String(raw) if raw.trim().is_empty() => Ok(Map::new()),
         // Some models encode the object twice; decoding it once more is no guess.
@@ -206,6 +208,7 @@ impl Checked<'_> {
                 end: self.line("end_line")?,
             },
             Tool::FinalReport => Action::Report(self.report()?),
+            // The reading of a reply has told these apart by their own names.
             Tool::Outside | Tool::HandOver => return Err("such tools are not called by this name".to_owned()),
         })
     }
@@ -228,6 +231,7 @@ impl Checked<'_> {
             let issues = self.texts("issues")?;
             return Ok(match self.word("verdict")? {
                 "approve" => FinalReport::Approve { summary, issues },
+                // `word` lets no third verdict through.
                 _ => FinalReport::Reject { summary, issues },
             });
         }
@@ -284,9 +288,11 @@ impl Checked<'_> {
         let wrong = |value: &Value| format!("`{name}` must be a line number from 1, not {value}");
         match self.get(name) {
             None => Ok(None),
+            // Models that fill in every parameter leave this one empty.
             Some(Value::String(text)) if text.trim().is_empty() => Ok(None),
             Some(value) => {
                 let number = match value {
+                    // Some models write 12 as 12.0.
                     Value::Number(number) => number.as_u64().or_else(|| whole(number.as_f64()?)),
                     Value::String(text) => text.trim().parse().ok(),
                     Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,

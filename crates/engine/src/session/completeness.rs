@@ -57,12 +57,14 @@ fn is_wrapping(path: &str, line: &str) -> bool {
 
 /// Finds the first stand-in line (`...`, `// rest unchanged`) of `new` that `old` does not have.
 pub(super) fn stand_in<'a>(path: &str, old: &str, new: &'a str) -> Option<&'a str> {
+    // Such a line of the file's own may stay.
     let known: BTreeSet<&str> = old.lines().map(str::trim).collect();
     let mut before = "";
     for line in new.lines() {
         let trimmed = line.trim();
         if !trimmed.is_empty() {
             let deeper = indentation(line) > indentation(before);
+            // In Python `...` alone below a `def f():` is a whole body.
             let python_body = is_python(path) && trimmed == "..." && deeper && before.trim_end().ends_with(':');
             if !python_body && !known.contains(trimmed) && (is_stand_in(trimmed) || is_wrapping(path, trimmed)) {
                 return Some(line);
@@ -86,6 +88,7 @@ fn is_stand_in(trimmed: &str) -> bool {
     let ends_in_dots = body.ends_with("...") || body.ends_with('…');
     let bare: String =
         body.trim_matches(|c: char| c == '.' || c == '…' || c.is_whitespace()).to_ascii_lowercase().to_owned();
+    // Nothing but dots: `...`, or `// …`.
     if bare.is_empty() {
         return !body.is_empty() && dots(body);
     }
@@ -109,6 +112,7 @@ fn bracketed(trimmed: &str) -> bool {
 fn strip_marks(trimmed: &str) -> (&str, bool) {
     let mut text = trimmed;
     let mut marked = false;
+    // Several signs may stand in a row: `{/* ... */}`.
     while let Some(rest) = COMMENT_STARTS.iter().find_map(|sign| text.strip_prefix(sign)) {
         text = rest.trim_start();
         marked = true;
@@ -139,6 +143,7 @@ pub(super) fn objection(path: &str, old: &str, new: &str, intent: Intent) -> Opt
     let kept = (count_lines(old), count_lines(new));
     let lost = lost_names(path, old, new);
     match intent {
+        // Whoever calls `write_file` means all of it: only lost names in a file of half the size speak against that.
         Intent::Explicit if lost.is_empty() || kept.1 * 2 > kept.0 => None,
         Intent::Explicit | Intent::Shown if !lost.is_empty() => {
             let names: Vec<String> = lost.iter().take(MAX_NAMES).map(|name| format!("`{name}`")).collect();
@@ -175,6 +180,7 @@ fn lost_names(path: &str, old: &str, new: &str) -> Vec<String> {
     for (first, second) in top_lines(old).filter_map(top_key) {
         let there = tops.iter().any(|line| line.contains(first) && second.is_none_or(|word| line.contains(word)));
         let shown = second.map_or_else(|| first.to_owned(), |word| format!("{first} {word}"));
+        // A definition that is lost is named once, though its line is lost with it.
         let named = lost.iter().any(|name| Some(name.as_str()) == second || name == first);
         if !there && !named && !lost.contains(&shown) {
             lost.push(shown);
@@ -197,6 +203,7 @@ fn definitions(text: &str) -> BTreeSet<&str> {
     for line in text.lines().map(str::trim).filter(|line| !is_comment(line)) {
         let mut line_words = words(line);
         while let Some(word) = line_words.next() {
+            // Behind Go's `func (` stands a receiver: `method_name` finds the method's name.
             if DEFINING_WORDS.contains(&word) && !line.contains("func (") {
                 found.extend(line_words.next().filter(|name| !name.starts_with(|c: char| c.is_ascii_digit())));
                 break;
@@ -214,6 +221,7 @@ fn method_name(line: &str) -> Option<&str> {
     let (head, _) = line.split_once('(')?;
     let name = words(head).last()?;
     let directly_before = head.ends_with(name);
+    // `if a.ready() {` and `x = make() {` call something and define nothing.
     (directly_before && !CONTROL_WORDS.contains(&name) && !head.contains(['=', '.'])).then_some(name)
 }
 

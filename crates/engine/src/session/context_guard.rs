@@ -55,6 +55,7 @@ impl ContextGuard {
     /// Learns from a reply.
     pub(super) fn note(&mut self, request_bytes: u64, reply_bytes: u64, usage: &Usage) {
         let bytes = request_bytes.saturating_add(reply_bytes);
+        // Some servers of local models count nothing, which teaches nothing.
         if usage.occupancy() > 0 {
             self.last = Some(Measured { occupancy: usage.occupancy(), bytes });
         }

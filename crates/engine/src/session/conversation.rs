@@ -53,6 +53,7 @@ impl Conversation {
     /// Adds our words: to what we said last, or as a message of its own after a reply.
     pub(super) fn say(&mut self, text: &str) {
         match self.entries.last_mut() {
+            // Vendors want messages in turn, so two of ours in a row are one.
             Some(Entry::Ours { text: said } | Entry::Results { note: said, .. }) => join(said, text),
             Some(Entry::Theirs { .. }) | None => self.entries.push(Entry::Ours { text: text.to_owned() }),
         }
@@ -111,6 +112,7 @@ impl Entry {
             (Self::Results { results, note }, Protocol::Tools) => {
                 Message::Tools { results: results.clone(), note: note.clone() }
             }
+            // A target without tool calling is told another one's calls as words.
             (Self::Theirs { text, calls, .. }, Protocol::Text) => {
                 let mut told = text.clone();
                 for call in calls {

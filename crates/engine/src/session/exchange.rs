@@ -75,6 +75,7 @@ impl Session<'_, '_> {
             Fit::Call { max_output } => max_output,
             misfit @ (Fit::FinalOnly | Fit::Full) => return Attempt::TooLarge(misfit),
         };
+        // Before the reservation, so that a stop leaves nothing to settle.
         if let Some(cause) = self.ports.stop.raised() {
             return Attempt::Stopped(cause);
         }
@@ -84,6 +85,7 @@ impl Session<'_, '_> {
             Ok(reserved) => reserved,
             Err((scope, detail)) => return Attempt::Unaffordable { scope, detail },
         };
+        // Only now: the money that is left may buy a shorter reply than the window has room for.
         request.max_output_tokens = quote.max_output_tokens;
         self.send(provider.as_ref(), &request, &call, bytes).await
     }
@@ -98,6 +100,7 @@ impl Session<'_, '_> {
         let system = match protocol {
             Protocol::Tools => self.spec.system.clone(),
             Protocol::Text => {
+                // Without tools no parameter can hold the blocks, so that words teach them.
                 let blocks = self.meta.prompt().map(|prompt| format!("\n{prompt}")).unwrap_or_default();
                 format!("{}\n\n{}{blocks}", self.spec.system, super::text_protocol::prompt(self.spec.role))
             }
@@ -140,11 +143,13 @@ impl Session<'_, '_> {
         scope: CallScope,
         bytes: u64,
     ) -> Result<(Call, Quote), (Scope, String)> {
+        // One id for all rounds: at most one of them is reserved.
         let id = uuid::Uuid::new_v4().hyphenated().to_string();
         let caps = self.caps();
         let tightest = self.ports.journal.tightest(&caps);
         let (mut left, mut refused_by) =
             tightest.unwrap_or_else(|| (MicroUsd(u64::MAX), Scope::Day("none".to_owned())));
+        // Each round another cap may refuse, and what is left only shrinks, so that few rounds are enough.
         for _ in 0..=caps.len().saturating_add(1) {
             let quote = budget::quote(&info, bytes, left).map_err(|error| refusal(&refused_by, &error.reason))?;
             let reservation = CallReservation {
@@ -189,6 +194,7 @@ impl Session<'_, '_> {
                 let settlement = Settlement {
                     status: CallStatus::Aborted,
                     usage: None,
+                    // The vendor may bill the part of the reply that it has made.
                     billing: Billing::Possible,
                     error: Some("ended by us before the reply was there".to_owned()),
                     reply: None,
@@ -216,6 +222,7 @@ impl Session<'_, '_> {
 
     fn heard(&mut self, call: &Call, reply: Reply, latency: u64, bytes: u64) -> Attempt {
         let protocol = protocol_of(&call.info);
+        // Read before it is settled, since the receipt says whether it was of use.
         let reading = reading::read(&reply, &self.rules(protocol));
         let (status, error) = match &reading {
             Reading::Usable { .. } => (CallStatus::Ok, None),
@@ -245,6 +252,7 @@ impl Session<'_, '_> {
     fn settle(&mut self, call: &Call, settlement: &Settlement<'_>, latency_ms: u64) {
         let charge = budget::settle(&call.info, settlement.usage.as_ref(), call.reserved, settlement.billing);
         let error = settlement.error.as_ref().map(|error| {
+            // Redacted before it is cut: half a secret would not be known.
             let redacted = self.ports.redactor.redact(error);
             redacted.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_ERROR_CHARS).collect()
         });
@@ -312,6 +320,7 @@ fn timed_out(limit: Duration) -> CallFailure {
         retry_after_ms: None,
         retryable: true,
         usage: None,
+        // The vendor may finish the reply, and bill it, after we hung up.
         may_be_billed: true,
     }
 }

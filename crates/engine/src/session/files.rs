@@ -43,6 +43,7 @@ fn in_the_manner_of(old: &str, content: String) -> String {
     let newlines = old.matches('\n').count();
     let mut content = content;
     if newlines > 0 && old.matches("\r\n").count() == newlines {
+        // To LF first, or a CRLF that is there already would have two CRs.
         content = content.replace("\r\n", "\n").replace('\n', "\r\n");
     }
     if !old.is_empty() && !old.ends_with('\n') {
@@ -71,6 +72,7 @@ pub(super) fn lines(present: Option<&str>, path: &str, old: String, new: String)
             let starts_line = *at > 0 && text.get(..*at).is_some_and(|before| before.ends_with('\n'));
             // Without the line's own newline a removed line would leave an empty one.
             let removed = new.is_empty() && follows;
+            // Where the text also stands within longer lines, the ends of lines around it make the match the only one.
             let several = matches.len() > 1 && starts_line;
             let (head, tail) =
                 (if several { "\n" } else { "" }, if removed || (several && follows) { "\n" } else { "" });

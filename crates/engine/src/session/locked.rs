@@ -34,6 +34,7 @@ impl Session<'_, '_> {
     /// The active time that the run has left. `None` where nothing limits it.
     fn time_left(&self) -> Option<Duration> {
         let (began, waited) = self.began;
+        // The run's time stands still while a limit is waited for.
         let waited = self.ports.memory.waited_ms.saturating_sub(waited);
         let active = self.ports.clock.monotonic_ms().saturating_sub(began).saturating_sub(waited);
         Some(self.spec.limits.time_left?.saturating_sub(Duration::from_millis(active)))

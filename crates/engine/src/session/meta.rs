@@ -102,9 +102,11 @@ impl MetaBlocks {
         match (self.asked(), beside) {
             (Asked::No, _) | (Asked::Beside, Beside::Nothing) => return,
             (Asked::Beside, Beside::Report) => {
+                // A block that was given beside another report is none of this one.
                 self.given.clear();
                 self.faults.clear();
             }
+            // Blocks that were taken with the report stay.
             (Asked::Alone, _) => {}
         }
         self.hear_text(&reply.text);
@@ -113,6 +115,7 @@ impl MetaBlocks {
             let arguments = decoded(&call.arguments);
             let inside = arguments.get(PARAMETER).map(decoded).unwrap_or_default();
             for name in self.names() {
+                // Some models put a block beside `meta` and not into it. A parameter of the report itself is never taken for one.
                 let own = || arguments.get(&name).filter(|_| !RESERVED.contains(&name.as_str()));
                 if let Some(value) = inside.get(&name).or_else(own) {
                     self.take(&name, decoded(value));
@@ -281,6 +284,7 @@ pub(super) const fn goes_on(report: &FinalReport) -> bool {
 
 /// A value that some models encode twice.
 fn decoded(value: &Value) -> Value {
+    // Objects alone: a text such as `12` is meant as a text.
     let inner = value.as_str().and_then(|raw| serde_json::from_str(raw).ok()).filter(Value::is_object);
     inner.unwrap_or_else(|| value.clone())
 }
@@ -306,6 +310,7 @@ pub(super) fn in_text(text: &str) -> (String, Vec<(String, Value)>) {
 }
 
 fn block_at(text: &str) -> Option<((String, Value), &str)> {
+    // Models decorate it: `- **META risk** {…}`.
     let line = text.trim_start_matches(['-', '*', '>', '`', ' ']);
     let told = line.strip_prefix(WORD)?.trim_start_matches(['*', '`', ' ']);
     let end = told.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'))?;

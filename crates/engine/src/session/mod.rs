@@ -73,6 +73,7 @@ pub fn report_in(words: &str, role: Role) -> Option<FinalReport> {
 pub fn wants_written(workspace: &Workspace, reply: &Reply) -> Vec<String> {
     let called = reply.tool_calls.iter().filter(|call| writes(&call.name));
     let called = called.filter_map(|call| call.arguments.get("path")?.as_str().map(str::to_owned));
+    // Everything is heeded: a path too many only has one more file put back.
     let items = text_protocol::read(&reply.text, Role::Artisan, text_protocol::Heed::Everything);
     let told = items.into_iter().filter_map(|item| match item {
         text_protocol::Item::Act(action) => action.writes_to().map(str::to_owned),

@@ -32,6 +32,7 @@ impl Outputs {
     pub(super) fn admit(&mut self, text: String) -> String {
         let shown = if text.len() > self.max_result { self.keep(text) } else { text };
         if shown.len() > self.left {
+            // Not counted, so that a shorter one may still be shown.
             return "The output was left out: this session's budget for tool output is used up. \
                     Finish with what you know."
                 .to_owned();
@@ -43,6 +44,7 @@ impl Outputs {
     fn keep(&mut self, text: String) -> String {
         let handle = format!("out-{}", self.next);
         self.next += 1;
+        // Both halves, and the line between them, stay below the limit.
         let half = PREVIEW_BYTES.min(self.max_result / 3);
         let (lines, bytes) = (text.lines().count(), text.len());
         let (head, tail) = (head(&text, half), tail(&text, half));
@@ -82,11 +84,13 @@ impl Outputs {
         if first > last {
             return Err(format!("lines {first} to {last} are none: `{handle}` has {total} lines"));
         }
+        // Less the line that tells which part this is.
         let room = self.max_result.saturating_sub(100);
         let mut shown = String::new();
         let mut reached = first;
         for (index, line) in text.lines().enumerate().skip(first - 1).take(last + 1 - first) {
             let line = cut_line(line);
+            // One line is shown in any case, or a model would never come past a long one.
             if shown.len() + line.len() + 1 > room && index + 1 > first {
                 break;
             }

@@ -229,6 +229,7 @@ impl Replay {
     /// Takes out the replies of one named agent and of those below it, which may stand between those of others that were held beside it.
     #[must_use]
     pub fn of_agent(&mut self, agent: &str) -> Self {
+        // `advisor/ab` is not below `advisor/a`.
         let is_own = |of: &str| of.strip_prefix(agent).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         let (own, rest) =
             std::mem::take(&mut self.0).into_iter().partition(|(receipt, _)| is_own(&receipt.scope.agent));
@@ -250,6 +251,7 @@ impl Replay {
     #[must_use]
     pub fn session_of(&mut self, agent: &str) -> Self {
         let first = self.0.iter().find(|(receipt, _)| receipt.scope.agent == agent);
+        // The replies of an agent's sessions may stand among each other's: the id tells them apart.
         let Some(session) = first.map(|(receipt, _)| receipt.scope.session_id.clone()) else { return Self::none() };
         let (own, rest) =
             std::mem::take(&mut self.0).into_iter().partition(|(receipt, _)| receipt.scope.session_id == session);
@@ -265,6 +267,7 @@ impl Replay {
 
     /// The next recorded reply if it is this role's. Failed calls before it are skipped, not repeated.
     pub(super) fn next(&mut self, role: Role) -> Option<(ModelId, Reply)> {
+        // The order of roles in the log is that of the iteration, so another role's reply at the front ends this one's.
         while let Some((receipt, reply)) = self.0.pop_front_if(|(receipt, _)| receipt.scope.role == role) {
             if let Some(reply) = reply {
                 return Some((receipt.target, reply));

@@ -92,12 +92,14 @@ pub(super) fn read(reply: &Reply, rules: &Rules<'_>) -> Reading {
         return blocks_alone(reply, rules);
     }
     let (wishes, calls) = if reply.tool_calls.is_empty() {
+        // A model that has tools writes words such as `DONE` without meaning a command.
         let heed = if rules.protocol == Protocol::Text { Heed::Everything } else { Heed::EditsAndCalls };
         let without = (rules.meta != Asked::No).then(|| meta::in_text(&reply.text).0);
         let items = text_protocol::read(without.as_ref().unwrap_or(&reply.text), rules.offer.role, heed);
         (items.into_iter().map(of_item).collect(), Vec::new())
     } else {
         let calls = sound_calls(reply, rules);
+        // Of a reply that was cut only the last call can be incomplete.
         let cut = (reply.stop == StopReason::Length).then(|| calls.len() - 1);
         let wishes: Vec<Wish> =
             calls.iter().enumerate().map(|(index, call)| of_call(index, call, cut, rules)).collect();
@@ -135,6 +137,7 @@ fn withheld(reply: &Reply) -> Option<Unusable> {
     };
     let said: String = reply.text.trim().chars().take(200).collect();
     let what = if said.is_empty() { what.to_owned() } else { format!("{what}: {said}") };
+    // Asked the same, the same model would refuse again.
     Some(Unusable { status: CallStatus::ModelError, retryable: false, what, advice: String::new() })
 }
 
@@ -250,6 +253,7 @@ fn sound_calls(reply: &Reply, rules: &Rules<'_>) -> Vec<ToolCall> {
     let mut seen: Vec<String> = Vec::new();
     let mut sound = Vec::with_capacity(reply.tool_calls.len());
     for (index, call) in reply.tool_calls.iter().enumerate() {
+        // A request in which two calls have one id is refused by vendors.
         let used = call.id.trim().is_empty() || seen.contains(&call.id) || rules.conversation.knows_call(&call.id);
         let id = if used { format!("t{}c{}", rules.turn, index + 1) } else { call.id.clone() };
         seen.push(id.clone());

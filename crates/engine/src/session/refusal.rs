@@ -26,6 +26,7 @@ impl OutsideNames {
     /// in words, and `None` where there are none.
     pub(super) fn leave(&mut self, said: &str, specs: &mut Vec<ToolSpec>) -> Option<String> {
         self.refusals += 1;
+        // A vendor that goes on refusing may mean other tools than those that it names.
         let named = if self.refusals > MOST_NAMED { Vec::new() } else { named(said, specs, &self.names) };
         let left = if named.is_empty() { std::mem::take(&mut self.names) } else { named };
         self.names.retain(|name| !left.contains(name));

@@ -134,6 +134,7 @@ impl Session<'_, '_> {
                     ));
                 }
                 Attempt::TooLarge(found) => {
+                    // One target with room for a report is enough to ask for it.
                     misfit = if misfit == Some(Fit::FinalOnly) { misfit } else { Some(found) };
                     too_large(&target, misfit)
                 }
@@ -143,6 +144,7 @@ impl Session<'_, '_> {
                         continue;
                     }
                     let class = self.class_of(&target, &failure);
+                    // A call that was turned away at the door is no try, or a limit would use up the attempts.
                     self.tries += u32::from(!class.waitable);
                     let unavailable = self.remember(&target, &failure);
                     let what = format!("{target}: {}", failure.message);
@@ -152,6 +154,7 @@ impl Session<'_, '_> {
                 Attempt::Heard { target, protocol, reply, reading } => {
                     self.calls += 1;
                     self.tries += 1;
+                    // The wait is over: another one is told anew.
                     self.told = None;
                     let account = self.ports.memory.accounts.of(&target);
                     self.ports.memory.standing.answered(&account);
@@ -175,6 +178,7 @@ impl Session<'_, '_> {
     /// are to cost a session nothing but themselves. A reply before may be another vendor's, or a killed run's.
     fn does_without_outside(&mut self, target: &ModelId, failure: &CallFailure) -> bool {
         let is_refusal = failure.status == CallStatus::ModelError && failure.http_status.is_some_and(is_of_request);
+        // In the text protocol no schema is sent that could be refused.
         if !is_refusal || protocol_of(&self.ports.facts.of(target)) != Protocol::Tools {
             return false;
         }
@@ -228,6 +232,7 @@ impl Session<'_, '_> {
             retryable: failure.retryable,
             retry_after_ms: failure.retry_after_ms,
             reach: failure.reach(),
+            // A call that may have been billed would be paid for again by each wait.
             waitable: !failure.may_be_billed && !wrong_address,
         }
     }
@@ -239,6 +244,7 @@ impl Session<'_, '_> {
             self.ports.memory.refused.insert(target.clone());
         }
         let account = self.ports.memory.accounts.of(target);
+        // A host that answers at all is no misspelt address.
         if failure.http_status.is_some() {
             self.ports.memory.heard.insert(account.endpoint.clone());
         }
@@ -359,6 +365,7 @@ impl Session<'_, '_> {
             }
         };
         match (why, trouble.status) {
+            // A model answered, and would not do it: the tier could be used, so its iteration counts.
             (_, _) if trouble.declined && !self.is_final() => {
                 Ending::synthetic(FailureReason::UnusableReplies { last }, exit)
             }
@@ -388,6 +395,7 @@ const fn plain_class(status: CallStatus, retryable: bool) -> FailureClass {
 
 /// A random spread for waits.
 fn jitter() -> Jitter {
+    // Runs that were limited together should not come back together.
     let random = uuid::Uuid::new_v4().as_u128() % 1_001;
     Jitter(u16::try_from(random).unwrap_or_default())
 }

@@ -135,6 +135,7 @@ impl Tool {
             Self::RunCommand => "run_command",
             Self::ReadOutput => "read_output",
             Self::FinalReport => "final_report",
+            // Its source names it.
             Self::Outside => "",
             Self::HandOver => "router__handoff_to",
         }

@@ -133,6 +133,7 @@ impl Toolroom {
             if let Some(halt) = ports.stop.raised().filter(|_| round.halt.is_none()).map(Halt::Stopped) {
                 round.halt = Some(halt);
             }
+            // Reads change nothing, so that neighbours among them may run in any order.
             let reads = if round.halt.is_none() && !turn.is_final { leading_reads(rest) } else { Vec::new() };
             if reads.len() > 1 {
                 let (together, later) = rest.split_at(reads.len());
@@ -146,6 +147,7 @@ impl Toolroom {
                 continue;
             }
             if let Ok(Action::HandOver { to, message }) = &wish.action {
+                // A report in the same reply says that the model did the task itself.
                 let reports = wishes.iter().any(|wish| matches!(wish.action, Ok(Action::Report(_))));
                 let refused = round.report.is_some() || round.halt.is_some() || reports;
                 round.answers.push(report_answer(wish, refused.then(|| "not accepted: there is a report.".to_owned())));
@@ -170,6 +172,7 @@ impl Toolroom {
             round.unsound_report |= wish.name == Tool::FinalReport.name();
             let started = ports.clock.monotonic_ms();
             let done = self.one(wish, turn, round.halt.as_ref(), ports).await;
+            // A block in text that was not understood was most likely an edit.
             let writes = wish.action.as_ref().is_ok_and(|action| writes(action.tool())) || wish.call_id.is_none();
             if writes && matches!(done, Ok(Err(_))) && wish.name != Tool::FinalReport.name() {
                 failed_write = Some(wish.name.clone());
@@ -177,6 +180,7 @@ impl Toolroom {
             self.answer(wish, done, ports.clock.monotonic_ms().saturating_sub(started), turn, ports, &mut round);
         }
         if round.halt.is_some() {
+            // The report may speak of wishes that were not carried out any more.
             round.report = None;
         }
         round
@@ -294,6 +298,7 @@ impl Toolroom {
 
     fn wrote(&mut self, workspace: &Workspace, path: &str, done: Result<String, ToolError>) -> Done {
         if done.is_ok() {
+            // By the name under which a resumed run puts it back.
             let path = workspace.recorded(path).unwrap_or_else(|| path.to_owned());
             if !self.wrote.contains(&path) {
                 self.wrote.push(path);
@@ -314,6 +319,7 @@ impl Toolroom {
             return;
         }
         let Some(path) = workspace.of_tests(path) else { return };
+        // Edits of one file of tests build on each other, although none of them is made.
         let before = match self.corrections.get(&path) {
             Some(text) => Some(text.clone()),
             None => workspace.look(&path).ok().flatten(),
@@ -388,6 +394,7 @@ impl Toolroom {
             let message = format!("refused to the {}: {}", self.role.as_str(), ports.redactor.redact(&refusal));
             ports.journal.emit(&Event::Warning { message });
         }
+        // Behind the redaction: parts of a kept output are shown later as they are.
         let admitted = self.outputs.admit(text);
         let content = if is_replaced || in_our_words(wish, ok) { admitted } else { self.fenced(&admitted) };
         round.answers.push(Answer { call_id: wish.call_id.clone(), name: wish.name.clone(), subject, content, ok });
@@ -452,6 +459,7 @@ fn sorted(result: Result<String, ToolError>) -> Done {
 async fn within_stop(mut tool: ToolFuture<'_>, ports: &Ports<'_>) -> Done {
     tokio::select! {
         biased;
+        // A result that is there counts, also where the stop comes at the same moment.
         result = &mut tool => sorted(result),
         cause = ports.stop.wait() => {
             // It watches the same stop and ends its processes; past the grace it is dropped. What it says no longer counts.

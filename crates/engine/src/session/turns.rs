@@ -136,6 +136,7 @@ impl<'s, 'a> Session<'s, 'a> {
         tool_specs.extend(router::spec(&spec.destinations));
         let meta = MetaBlocks::of(spec.meta.clone());
         meta.describe(&mut tool_specs);
+        // Once for all requests, which have to begin with the same bytes.
         let first = ports.redactor.redact(&spec.first_message).into_owned();
         let id = uuid::Uuid::new_v4().hyphenated().to_string();
         Self {
@@ -181,6 +182,7 @@ impl<'s, 'a> Session<'s, 'a> {
             return ending;
         }
         let max_turns = self.spec.limits.max_turns.max(1);
+        // The turns beyond the last one are for the blocks of a locked report alone.
         for turn in 1..=max_turns.saturating_add(META_TURNS) {
             if turn > max_turns && self.meta.asked() != Asked::Alone {
                 break;
@@ -190,6 +192,7 @@ impl<'s, 'a> Session<'s, 'a> {
             }
             self.turn = turn;
             if self.ports.wrap_up.raised().is_some() {
+                // The first reason stays: it decides how the session is said to have ended.
                 self.forced.get_or_insert(Forced::WrapUp);
             }
             if self.last_turn.is_some_and(|last| turn >= last) {
@@ -215,8 +218,10 @@ impl<'s, 'a> Session<'s, 'a> {
 
     /// Makes a usable reply part of the conversation.
     fn accept(&mut self, heard: &Heard) {
+        // The notices that were sent belong to it from now on, so that the next request begins with the same bytes.
         self.conversation = self.told(heard.protocol);
         self.failed = None;
+        // The model has been told by now. A notice that came with this very reply waits for the next turn.
         self.notice = self.notice.take().filter(|(since, _)| *since == self.turn);
         self.conversation.reply(&heard.target, &heard.reply, heard.calls.clone());
         self.answered = Some(heard.target.clone());
@@ -229,6 +234,7 @@ impl<'s, 'a> Session<'s, 'a> {
     /// Tells the model what its wishes came to, or ends the session.
     fn conclude(&mut self, mut round: Round, in_text: bool) -> Option<Ending> {
         let ending = self.settle_report(&mut round);
+        // Also where the session ends: the kept conversation is whole then.
         self.tell(round.answers, in_text);
         match round.halt {
             Some(Halt::Stopped(cause)) => return Some(self.kept_instead_of(Ending::stopped(cause))),
@@ -262,6 +268,7 @@ impl<'s, 'a> Session<'s, 'a> {
         };
         let asked = |answer: &&mut Answer| was_alone || answer.name == Tool::FinalReport.name();
         for answer in round.answers.iter_mut().filter(asked) {
+            // The advice stands in the answer to the report itself, since vendors want one answer to each call.
             (answer.ok, answer.content) = (false, advice.clone());
         }
         self.forced.get_or_insert(Forced::Meta);
@@ -337,12 +344,14 @@ impl<'s, 'a> Session<'s, 'a> {
     /// Learns from a reply how full the window is. Tells when a threshold is passed (S0-12, S0-15).
     pub(super) fn measure(&mut self, target: &ModelId, reply: &Reply, request_bytes: u64) {
         let Some(usage) = &reply.usage else { return };
+        // Another process asked for a replayed reply: the size of its request is not known.
         if request_bytes > 0 {
             let calls: usize = reply.tool_calls.iter().map(|call| call.arguments.to_string().len()).sum();
             let reply_bytes = u64::try_from(reply.text.len() + calls).unwrap_or(u64::MAX);
             self.context_guard.note(request_bytes, reply_bytes, usage);
         }
         let role = self.spec.role;
+        // Another target has another window.
         if self.monitored.as_ref() != Some(target) {
             let window = self.ports.facts.of(target).context_window;
             self.monitor.register(role.as_str(), &target.to_string(), Some(window));
@@ -373,6 +382,7 @@ impl<'s, 'a> Session<'s, 'a> {
             Level::Warning => TURNS_AT_WARNING,
             Level::Critical => TURNS_AT_CRITICAL,
         };
+        // A fuller window only ever takes turns away.
         let last = self.last_turn.map_or(self.turn + left, |last| last.min(self.turn + left));
         self.last_turn = Some(last);
         // The turn under way is not told of yet.
@@ -386,6 +396,7 @@ impl<'s, 'a> Session<'s, 'a> {
 
     /// Keeps the conversation, tells the end, and hands it back.
     pub(super) fn finish(self, ending: Ending) -> SessionEnd {
+        // A signal leaves no time to wait for another program's lock on the log.
         if self.ports.stop.raised().is_some_and(|cause| !matches!(cause, StopCause::OwnTime(_))) {
             self.ports.journal.hasten();
         }
@@ -462,6 +473,7 @@ fn rotation_of(spec: &SessionSpec, ports: &Ports<'_>) -> Rotation {
     let identities = spec.targets.iter().zip(&accounts).map(|(target, account)| {
         let first = |same: &dyn Fn(&Account) -> bool| accounts.iter().position(same).unwrap_or_default();
         let price = ports.facts.of(target).price.map_or(0, |price| price.input.saturating_add(price.output));
+        // Targets of one account share their limits, those of one host its outages.
         Identity {
             account: first(&|other| other == account),
             host: first(&|other| other.endpoint == account.endpoint),

@@ -11,6 +11,7 @@ const SHELL_SIGNS: &str = ";&|<>$`\\(){}*?~!#\n\r\0";
 /// Why not, in words for the model.
 pub(super) fn allowed(command: &str, allow: &[String]) -> Result<Vec<String>, String> {
     let words = split(command).ok_or_else(|| refusal(command, allow))?;
+    // Word by word: `cargo tests` does not begin with the command `cargo test`.
     let fits =
         allow.iter().filter_map(|entry| split(entry)).any(|entry| !entry.is_empty() && words.starts_with(&entry));
     if fits { Ok(words) } else { Err(refusal(command, allow)) }
@@ -30,8 +31,10 @@ fn split(line: &str) -> Option<Vec<String>> {
     for c in line.chars() {
         match quote {
             Some(sign) if c == sign => quote = None,
+            // Within quotes no sign means anything, since no shell reads the words.
             Some(_) => word.get_or_insert_default().push(c),
             None if c == '"' || c == '\'' => {
+                // Opened at once: a pair of quotes with nothing between them is an empty word.
                 quote = Some(c);
                 word.get_or_insert_default();
             }

@@ -73,6 +73,7 @@ impl UnderWay {
             // Moved only when it has doubled, so that each byte is moved at most once.
             (text.tail.len() > 2 * MAX_STREAM).then(|| text.cut(redactor))
         };
+        // The lock of the text is free again: writing a file must not hold up whoever reads a program's output.
         if let Some(cut) = cut.filter(|_| self.is_whole) {
             self.put(&cut, &mut held(&self.file), redactor, put);
         }
@@ -96,17 +97,21 @@ impl UnderWay {
     pub(super) fn write_so_far(&self, redactor: &Redactor, keep: Keep<'_>) {
         let mut file = held(&self.file);
         let now = Instant::now();
+        // The thread may come once more after the end, and would put an older text over the whole one.
         if file.ended || file.not_before.is_some_and(|then| now < then) {
             return;
         }
         let Some((text, dropped)) = self.newest() else { return };
+        // A secret whose end is still to come would not be recognised in its first half.
         let whole = text.get(..redactor.ended(&text)).unwrap_or_default();
         self.write((whole, dropped), &mut file, redactor, keep);
+        // A slow disk, or a long text to compress, slows itself down and not the run.
         file.not_before = Some(now + now.elapsed().saturating_mul(PART_OF_TIME).max(Duration::from_millis(1)));
     }
 
     /// Writes the whole stream for the last time.
     pub(super) fn end(&self, redactor: &Redactor, keep: Keep<'_>, put: Put<'_>) {
+        // Held until all is written, so that the background thread finds it ended.
         let mut file = held(&self.file);
         file.ended = true;
         let (cut, text, dropped) = {
@@ -138,6 +143,7 @@ impl UnderWay {
         // What a whole stream was before its newest bytes goes to its own file when they are cut off.
         if !self.is_whole {
             let over = text.len().saturating_sub(MAX_STREAM);
+            // Redacting can change the length, so that it is cut once more.
             text.drain(..over);
             dropped = dropped.saturating_add(u64::try_from(over).unwrap_or(u64::MAX));
         }
@@ -176,6 +182,7 @@ impl Text {
         let mut older = std::mem::take(&mut self.begun);
         older.push_str(&String::from_utf8_lossy(self.tail.get(..over).unwrap_or_default()));
         self.tail.drain(..over);
+        // Kept for the next cut, where the rest of the secret stands beside it.
         self.begun = older.split_off(redactor.ended(&older));
         self.dropped = self.dropped.saturating_add(u64::try_from(older.len()).unwrap_or(u64::MAX));
         older

@@ -58,8 +58,10 @@ impl Telemetry {
     pub fn exporter(&self, before: &[Event]) -> Exporter {
         let mut fold = Fold::default();
         before.iter().for_each(|event| fold.hear(event, None));
+        // Operations of the past were sent by the process that saw them end.
         drop(fold.take_ended());
         let identity = Identity::of(&self.settings, before);
+        // Weak, so that the end of the run alone closes the channel.
         let (bodies, behind) = (self.bodies.downgrade(), Arc::clone(&self.behind));
         Exporter { fold, at: None, identity, bodies, behind, spans: Vec::new() }
     }
@@ -69,9 +71,11 @@ impl Telemetry {
         drop(self.bodies);
         let abort = self.work.abort_handle();
         let Ok(ended) = tokio::time::timeout(limit, self.work).await else {
+            // Otherwise it would go on within the runtime, which then could not end.
             abort.abort();
             return Some("telemetry: the collector did not take everything in time".to_owned());
         };
+        // A sender that broke down is no reason for the run to fail.
         let (refused, why) = ended.unwrap_or_else(|panicked| (1, panicked.to_string()));
         let why = if refused == 0 { "it is too far behind".to_owned() } else { why };
         let lost = refused.saturating_add(self.behind.load(Ordering::Relaxed));
@@ -84,6 +88,7 @@ async fn send_all(mut waiting: mpsc::Receiver<Vec<u8>>, settings: Settings, http
     while let Some(body) = waiting.recv().await {
         let sent = tokio::time::timeout(PATIENCE, send(body, &settings, &http)).await;
         if let Err(why) = sent.unwrap_or_else(|_elapsed| Err("it did not answer in time".to_owned())) {
+            // Told once at the end, and each time in the log for whoever looks for the cause.
             tracing::info!(%why, "telemetry was not taken");
             lost = (lost.0 + 1, why);
         }
@@ -106,6 +111,7 @@ async fn send(body: Vec<u8>, settings: &Settings, http: &Http) -> Result<(), Str
             return answer.chunk().await.ok().flatten().and_then(|said| left_out(&said)).map_or(Ok(()), Err);
         }
         let again = answer.headers().get("retry-after").and_then(|wait| wait.to_str().ok()?.parse().ok());
+        // A longer wait than one request may take would only hold up those behind it.
         match again.filter(|wait: &u64| *wait < PATIENCE.as_secs() && matches!(status.as_u16(), 429 | 502..=504)) {
             Some(wait) => tokio::time::sleep(Duration::from_secs(wait.max(1))).await,
             None => return Err(format!("it answered {status}")),
@@ -142,6 +148,7 @@ impl EventSink for Exporter {
         // What the process before this one left open ends as a part of its own span.
         let is_taken_up = matches!(event, Event::InvocationStarted { .. });
         if !is_taken_up {
+            // The identity learns of the run before its first span is made.
             self.identity.hear(event);
         }
         self.fold.hear(event, self.at.as_ref());
@@ -153,6 +160,7 @@ impl EventSink for Exporter {
         if self.spans.len() >= BATCH || (is_over && !self.spans.is_empty()) {
             let spans = std::mem::take(&mut self.spans);
             let body = self.identity.request(spans).to_string().into_bytes();
+            // It never waits: a slow collector must not slow down a run.
             if self.bodies.upgrade().is_none_or(|bodies| bodies.try_send(body).is_err()) {
                 self.behind.fetch_add(1, Ordering::Relaxed);
             }

@@ -37,11 +37,13 @@ impl Settings {
     /// The variable that cannot be used, and why. Nothing is sent then.
     pub fn read(get: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, String> {
         let endpoint = match (get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), get("OTEL_EXPORTER_OTLP_ENDPOINT")) {
+            // This one is taken as it stands, the general one gets the path for traces, as the specification has it.
             (Some(whole), _) => Url::parse(&whole).ok(),
             (None, Some(base)) => Url::parse(&base).ok().map(with_traces),
             (None, None) => return Ok(None),
         };
         let is_otlp = |name: &str| name.trim().is_empty() || name.trim().eq_ignore_ascii_case("otlp");
+        // `none` or another exporter is a wish that this one stays silent.
         let is_elsewhere = get("OTEL_TRACES_EXPORTER").is_some_and(|names| !names.split(',').any(is_otlp));
         let parent = get("TRACEPARENT").and_then(|text| {
             let parent = Parent::read(&text);
@@ -51,10 +53,12 @@ impl Settings {
             parent
         });
         let is_disabled = get("OTEL_SDK_DISABLED").is_some_and(|value| value.trim().eq_ignore_ascii_case("true"));
+        // Whoever started us does not record this trace, so its parts would hang in the air.
         if is_disabled || is_elsewhere || parent.as_ref().is_some_and(|parent| !parent.is_sampled) {
             return Ok(None);
         }
         let protocol = get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL").or_else(|| get("OTEL_EXPORTER_OTLP_PROTOCOL"));
+        // Other words are forms of HTTP, and the collector says itself if it does not take JSON.
         if protocol.is_some_and(|protocol| protocol.trim() == "grpc") {
             return Err("OTEL_EXPORTER_OTLP_PROTOCOL is grpc; spans go over HTTP, most often to port 4318".to_owned());
         }
@@ -69,6 +73,7 @@ impl Settings {
         let service = get("OTEL_SERVICE_NAME").or_else(named).unwrap_or_else(|| "upshift".to_owned());
         let own = [("service.name", service), ("service.version", env!("CARGO_PKG_VERSION").to_owned())];
         let mut resource = own.map(|(name, value)| (name.to_owned(), value)).to_vec();
+        // These two are said once, and our own version is known better here.
         resource.extend(more.into_iter().filter(|(name, _)| name != "service.name" && name != "service.version"));
         Ok(Some(Self { endpoint, headers, parent, resource }))
     }
@@ -78,6 +83,7 @@ impl Settings {
 fn headers(variable: &str, told: &str) -> Result<Vec<(String, SecretString)>, String> {
     let mut headers = Vec::new();
     for (name, value) in pairs(told) {
+        // Checked at the start, since each request would fail for the same reason later.
         if HeaderName::from_bytes(name.as_bytes()).is_err() {
             // What stands behind the wrong sign may be the value.
             let sound: String = name.chars().take_while(|c| is_of_header(*c)).collect();

@@ -47,6 +47,7 @@ impl Identity {
 
     /// The trace of whoever started us, else one of the run's own.
     fn trace_id(&self) -> String {
+        // A run's id is a UUID. Without its dashes it has the form of a trace's id.
         let own: String = self.run_id.chars().filter(|c| *c != '-').collect();
         match &self.parent {
             Some(parent) => parent.trace_id.clone(),
@@ -57,6 +58,7 @@ impl Identity {
 
     /// The id of an operation's span. Each process of a run has a span of the run's own.
     fn span_id(&self, index: usize) -> String {
+        // A resumed run has a span for each of its processes, and a collector takes an id only once.
         let salt = if index == 0 { format!("run {}", self.invocation) } else { index.to_string() };
         self.hash(&salt, 8)
     }
@@ -72,6 +74,7 @@ impl Identity {
         let end = operation.end_ms?;
         let parent = match (operation.parent, &self.parent) {
             (Some(parent), _) => Some(self.span_id(parent)),
+            // Only the run itself hangs below the span of whoever started us.
             (None, Some(parent)) if index == 0 => Some(parent.span_id.clone()),
             (None, _) => None,
         };
@@ -110,6 +113,7 @@ impl Identity {
 }
 
 fn nanoseconds(ms: u64) -> String {
+    // A clock that is far off must not overflow the number.
     (u128::from(ms) * 1_000_000).to_string()
 }
 

@@ -35,6 +35,7 @@ pub(super) struct Wanted<'c> {
 pub(super) fn part<'c>(command: &'c TestCommand, wanted: &str) -> Wanted<'c> {
     let of = |line: &str| {
         let is_of = |check: &&Check| {
+            // `lint` alone is the check, `lint: E501` a test of it. `linter` is another name.
             line.strip_prefix(check.name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(OF))
         };
         command.checks.iter().find(is_of)
@@ -53,6 +54,7 @@ pub(super) async fn add(
     stop: &Stop,
 ) -> Result<TestRun, ProcessError> {
     for check in checks {
+        // A run that a limit or a signal ended says nothing, and no check could make up for that.
         if run.stopped.is_some() || !matches!(run.exit, Exit::Code { .. }) {
             return Ok(run);
         }
@@ -64,6 +66,7 @@ pub(super) async fn add(
             return Ok(run);
         }
         let added = read(check, &result);
+        // Only a green run takes over how a check ended: a red one has its own code already.
         if run.exit.is_success() {
             // Only tests are ended for a limit; a check says so itself.
             run.exit = match result.exit {
@@ -75,6 +78,7 @@ pub(super) async fn add(
                 | Exit::MachineMemory => Exit::Code { code: 1 },
             };
         }
+        // In both reports, since the verdict compares them.
         if let Filed::Report(filed) = &mut run.filed {
             put(filed, added.clone());
         }
@@ -133,6 +137,7 @@ fn read(check: &Check, run: &TestRun) -> Added {
     if let Some(trouble) = trouble(check, run) {
         return Added { trouble: Some(trouble), ..Added::default() };
     }
+    // A linter names no tests, and is one test as a whole.
     let named = run.report.kind == RunKind::Tests && !run.report.tests.is_empty();
     // A suite that ends with an error although each of its tests passes has failed as a whole.
     let whole = !run.exit.is_success() && run.report.failing().next().is_none();
@@ -156,10 +161,12 @@ fn trouble(check: &Check, run: &TestRun) -> Option<Problem> {
     if run.exit.is_success() {
         return None;
     }
+    // Only at the end, as a linter may well quote code that speaks of networks.
     let at = run.output.floor_char_boundary(run.output.len().saturating_sub(LAST_WORDS));
     let end = run.output.get(at..).unwrap_or_default();
     let needs = testlog::misses_network(end) || testlog::blames_environment(end);
     let why = match run.exit {
+        // The codes of a shell for a program that cannot be executed, or is not found.
         Exit::Code { code: 126 | 127 } => {
             let said = run.output.lines().rev().find(|line| !line.trim().is_empty());
             said.unwrap_or("it is not found or cannot be executed").trim().to_owned()
@@ -168,6 +175,7 @@ fn trouble(check: &Check, run: &TestRun) -> Option<Problem> {
             "it needs the network, a service or something of the machine that is not there".to_owned()
         }
         Exit::Code { .. } => return None,
+        // Too slow is a failure that a change may have caused.
         Exit::Timeout => return None,
         Exit::Signal { .. } | Exit::Memory { .. } | Exit::MemoryTogether { .. } | Exit::MachineMemory => {
             run.exit.to_string()
@@ -190,6 +198,7 @@ fn said(check: &Check, run: &TestRun) -> String {
     if output.chars().count() <= room {
         return head + output;
     }
+    // Places first where not all fits: a model can look up the rest.
     let placed = run.report.problems.iter().filter_map(|problem| {
         let line = problem.line.map(|line| format!(":{line}")).unwrap_or_default();
         let first = problem.message.lines().next().unwrap_or_default();
@@ -197,6 +206,7 @@ fn said(check: &Check, run: &TestRun) -> String {
     });
     let placed: Vec<String> = placed.take(MOST_PLACES).collect();
     if placed.is_empty() {
+        // The end, where most tools say what they found.
         let from = output.chars().count().saturating_sub(room);
         return head + &output.chars().skip(from).collect::<String>();
     }

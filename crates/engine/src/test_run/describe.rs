@@ -43,8 +43,10 @@ pub(super) fn describe(run: &TestRun, root: &Path, budget: usize) -> String {
     }
     let problems = same::grouped(&problems);
     let causes = causes_of(&failing);
+    // Each part gets the same room, so that one long message does not push out the others.
     let parts = problems.len().min(MOST_CAUSES) + causes.len().min(MOST_CAUSES);
     let names_budget = budget * NAMES_PERCENT / 100;
+    // No more is kept back for names than there are.
     let for_parts = budget.saturating_sub(text.len() + names_budget.min(names_length(&failing)));
     let share = (for_parts / parts.max(1)).clamp(LEAST_PART, MOST_PART);
     let mut shown_problems = 0;
@@ -73,6 +75,7 @@ pub(super) fn describe(run: &TestRun, root: &Path, budget: usize) -> String {
         let room = text.room();
         text.push(&format!("\n{} {title}:\n{}", unnamed.len(), name_list(&unnamed, room.saturating_sub(60))));
     }
+    // Without either, the end of the output is all that anybody knows.
     if failing.is_empty() && problems.is_empty() && report.status != RunStatus::Passed {
         text.push(&last_output(&run.output, LAST_OUTPUT.min(text.room())));
     }
@@ -111,9 +114,11 @@ impl Text {
 
     /// Adds a part whole or, when it does not leave `reserve`, not at all.
     fn push_part(&mut self, part: &str, reserve: usize) -> bool {
+        // The first part comes in any case, and is cut if need be: a text without any would be worth nothing.
         let first = self.text.lines().count() <= 2;
         let fits = part.chars().count() + reserve <= self.room();
         if fits || first {
+            // Whole or not at all: half an error is misread.
             self.push(part);
         }
         fits || first
@@ -192,6 +197,7 @@ fn causes_of<'a>(failing: &[&'a TestCase]) -> Vec<Cause<'a>> {
     for test in failing {
         let essence = Essence::of(test);
         let keys = essence.keys();
+        // One key in common is enough, so that a cause grows by whatever is found of it.
         let at = keys.iter().find_map(|key| known.get(key).copied());
         let at = at.unwrap_or_else(|| {
             causes.push(Cause { tests: Vec::new(), essence });
@@ -201,6 +207,7 @@ fn causes_of<'a>(failing: &[&'a TestCase]) -> Vec<Cause<'a>> {
             cause.tests.push(test);
         }
         for key in keys {
+            // All its keys lead to the same cause from now on.
             known.entry(key).or_insert(at);
         }
     }
@@ -240,6 +247,7 @@ fn name_list(names: &[&str], room: usize) -> String {
     for (at, name) in names.iter().enumerate() {
         let short: String = name.chars().take(LONGEST).map(|one| if one == '\n' { ' ' } else { one }).collect();
         length += short.chars().count() + 3;
+        // One name in any case, or the line before would end in a colon and nothing.
         if length > room && at > 0 {
             text.push_str(&format!("  (and {} more)\n", names.len() - at));
             break;
@@ -255,6 +263,7 @@ fn last_output(output: &str, room: usize) -> String {
     let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
     let mut kept: Vec<&str> = Vec::new();
     let mut length = 40;
+    // From the end, where a failed program says why.
     for line in lines.iter().rev() {
         length += line.chars().count() + 1;
         if length > room {

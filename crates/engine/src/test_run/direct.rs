@@ -146,12 +146,14 @@ async fn carry_out<R: DeserializeOwned>(
 ) -> Result<Option<Vec<R>>, ProcessError> {
     let spec = command.spec(line, &command.cwd, environment(command, surroundings), KEPT_OUTPUT);
     let finished = process::run(&spec, stop, &mut |_chunk| {}).await?;
+    // A run that was stopped may have written half.
     Ok(if finished.stopped.is_none() { read(secret_dir) } else { None })
 }
 
 fn environment(command: &TestCommand, surroundings: Surroundings) -> BTreeMap<OsString, OsString> {
     let mut env = command.env.clone();
     // Ours: a program's own call has none.
+    // A test could tell by it that it is called from here.
     env.remove(OsStr::new("PYTHONFAULTHANDLER"));
     if surroundings == Surroundings::Other {
         env.retain(|name, _| !UNSET.iter().any(|unset| name == OsStr::new(unset)));
@@ -183,6 +185,7 @@ impl Plan {
         let node = |interpreter| (interpreter, "main.mjs", include_str!("direct/main.mjs"));
         let (interpreter, script, text) = match framework.direct? {
             Direct::Python(words, programs) => {
+                // `python -m pytest tests` names its interpreter. `pytest tests` has it in its first line.
                 python(before(&line, words).or_else(|| in_place_of(command, &line, programs))?)
             }
             Direct::NodeBefore(words) => node(before(&line, words)?),
@@ -202,6 +205,7 @@ fn in_place_of(command: &TestCommand, line: &str, names: &[&str]) -> Option<Stri
     let mut before = String::new();
     for word in line.split_inclusive(char::is_whitespace) {
         let program = word.trim();
+        // `.venv/bin/pytest` is the same program.
         if names.contains(&program.rsplit('/').next().unwrap_or(program)) {
             // `uv run pytest`: what runs programs of an environment runs its interpreter too.
             let interpreter = if before.trim_end().ends_with(" run") {
@@ -219,6 +223,7 @@ fn in_place_of(command: &TestCommand, line: &str, names: &[&str]) -> Option<Stri
 /// The file of a program, as the shell finds it.
 fn found(command: &TestCommand, program: &str) -> Option<PathBuf> {
     if program.contains('/') {
+        // With a slash the shell does not look in the PATH either.
         return Some(command.cwd.join(program));
     }
     let path = command.env.get(OsStr::new("PATH"))?;
@@ -231,6 +236,7 @@ fn shebang(script: &Path) -> Option<String> {
     std::fs::File::open(script).ok()?.take(LONGEST_SHEBANG).read_to_end(&mut head).ok()?;
     let head = String::from_utf8_lossy(&head).into_owned();
     let interpreter = head.lines().next()?.strip_prefix("#!")?.trim();
+    // It becomes part of a shell line, and the script may be anybody's.
     let plain = interpreter.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._- ".contains(&byte));
     (plain && !interpreter.is_empty()).then(|| interpreter.to_owned())
 }
@@ -242,6 +248,7 @@ fn prepare(
     beside: &[(&str, &str)],
     asked: Option<String>,
 ) -> Option<(SecretDir, String)> {
+    // A name that nobody can know, so that code under test cannot write the results itself.
     let secret_dir = SecretDir::make(&command.env).ok()?;
     for (name, text) in beside.iter().chain([&(plan.script, plan.text)]) {
         secret_dir.put(name, text).ok()?;
@@ -259,6 +266,7 @@ fn shlex_quoted(path: &str) -> Option<&str> {
 
 fn read<R: DeserializeOwned>(secret_dir: &SecretDir) -> Option<Vec<R>> {
     let mut text = Vec::new();
+    // No more than that, as the file may have been written by code under test.
     secret_dir.open("results").ok()?.take(LONGEST).read_to_end(&mut text).ok()?;
     serde_json::from_slice(&text).ok()
 }

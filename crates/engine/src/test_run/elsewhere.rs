@@ -60,15 +60,18 @@ pub fn elsewhere(command: &TestCommand, place: &Place) -> Option<Elsewhere> {
     let folder = SecretDir::make(&command.env).ok()?;
     let path = folder.path().to_str()?.to_owned();
     let mut moved = command.clone();
+    // Without make in any place, since a rule could ask for it by its variables.
     let mut line = without_make(&command.command).unwrap_or_else(|| command.command.clone());
     if let Place::Moved(script) = place {
         line = with_moved(&command.command, &line, script)?;
+        // Nowhere to write, so that a program which keeps a note there from run to run finds none.
         moved.env.insert("TMPDIR".into(), "/nonexistent".into());
     }
     if *place == Place::Other {
         moved.env.retain(|name, _| !UNSET.iter().any(|unset| name == OsStr::new(unset)));
         moved.env.extend(OTHER.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
         clock(&folder, &mut moved)?;
+        // In a file, since the line would have to be quoted twice on its way through `script`.
         folder.put("line", &line).ok()?;
         line = format!(
             "if command -v script >/dev/null 2>&1; then script -qec 'sh {path}/line' /dev/null </dev/null; else sh {path}/line; fi"
@@ -93,7 +96,9 @@ pub fn named<'l>(env: &BTreeMap<OsString, OsString>, lines: impl Iterator<Item =
         starts && plain && (3..64).contains(&word.len())
     };
     let is_free =
+        // A tool that is told something would change the run for reasons of its own.
         |word: &&str| !READ_BY_TOOLS.iter().any(|start| word.starts_with(start)) && !env.contains_key(OsStr::new(word));
+    // Sorted, so that the same change is tried with the same variables.
     let found: BTreeSet<&str> = words.filter(is_name).filter(is_free).collect();
     found.into_iter().take(MOST_NAMES).map(str::to_owned).collect()
 }
@@ -107,6 +112,7 @@ pub fn set(env: &mut BTreeMap<OsString, OsString>, names: &[String]) {
 #[must_use]
 pub fn twice(command: &TestCommand) -> Option<TestCommand> {
     let (framework, is_last) = calls::called(&command.command)?;
+    // Put behind the command, which has to be the runner's own.
     let option = framework.runs_twice.filter(|_| is_last && filter::is_plain(&command.command))?;
     Some(TestCommand { command: format!("{} {option}", command.command), ..command.clone() })
 }
@@ -123,6 +129,7 @@ pub fn in_production(command: &TestCommand) -> Elsewhere {
         let folder = SecretDir::make(&command.env).ok()?;
         folder.put_program("started", STARTED).ok()?;
         let program = folder.path().join("started").to_str()?.to_owned();
+        // Options that are there already stay in front.
         let before = other.env.get(OsStr::new(variable)).and_then(|value| value.to_str()).unwrap_or_default();
         let options = format!("{before} {}", options.replace("{program}", &program));
         other.env.insert(variable.into(), options.trim_start().into());
@@ -140,11 +147,13 @@ fn without_make(command: &str) -> Option<String> {
     let rest = command.trim().strip_prefix("make")?;
     let plain = |word: &str| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-=./".contains(&byte));
     (rest.is_empty() || rest.starts_with(' ') && rest.split_whitespace().all(plain))
+        // `-n` prints the commands without running them, and the shell runs them in make's place.
         .then(|| format!("sh -ec \"$(make --no-print-directory -n{rest})\""))
 }
 
 /// The line with the script in its new place. `None` where the command does not name it.
 fn with_moved(command: &str, line: &str, script: &Moved) -> Option<String> {
+    // They become part of a shell line and of sed's.
     let plain = |path: &str| path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte));
     if ![&script.from, &script.folder, &script.to].into_iter().all(|path| plain(path)) || script.folder.is_empty() {
         return None;
@@ -158,6 +167,7 @@ fn with_moved(command: &str, line: &str, script: &Moved) -> Option<String> {
     );
     let here = format!("mv {} {} && mv {to}{name} {to}{new_name} && ", script.folder, script.to);
     let (old, new) = (format!("{from}{name}"), format!("{to}{new_name}"));
+    // The script's name stands in what make prints, not in the command.
     if without_make(command).is_some() {
         let renamed = format!(" | sed -e 's#{old}#{new}#g')\"");
         return line.strip_suffix(")\"").map(|line| format!("{here}{line}{renamed}"));
@@ -169,6 +179,7 @@ fn with_moved(command: &str, line: &str, script: &Moved) -> Option<String> {
 fn clock(folder: &SecretDir, command: &mut TestCommand) -> Option<()> {
     folder.put_program("date", DATE).ok()?;
     let path = command.env.get(OsStr::new("PATH")).cloned().unwrap_or_default();
+    // In front, so that a program which asks for `date` gets ours.
     let paths = std::iter::once(PathBuf::from(folder.path())).chain(std::env::split_paths(&path));
     command.env.insert("PATH".into(), std::env::join_paths(paths).ok()?);
     Some(())

@@ -15,6 +15,7 @@ const MOST_NAMES: usize = 200;
 /// The command that runs only the named tests (one name per line), or `None` when it cannot be told to.
 pub(super) fn with_filter(command: &str, framework: Option<&str>, wanted: &str) -> Option<String> {
     let names: Vec<&str> = wanted.lines().map(str::trim).filter(|name| !name.is_empty()).collect();
+    // A name comes from output that anybody may print, and would be read as an option.
     let usable = |name: &&str| !name.starts_with('-') && !name.contains('\0');
     if names.is_empty() || names.len() > MOST_NAMES || !names.iter().all(usable) {
         return None;
@@ -22,6 +23,7 @@ pub(super) fn with_filter(command: &str, framework: Option<&str>, wanted: &str) 
     if !is_plain(command) {
         return None;
     }
+    // The commands before it prepare, and the tests are run by the last.
     let last = command.rsplit("&&").next()?.trim();
     let words: Vec<&str> = last.split_whitespace().collect();
     let (style, through) = style_of(&words, framework)?;
@@ -46,6 +48,7 @@ enum Through {
 fn style_of(words: &[&str], framework: Option<&str>) -> Option<(Select, Through)> {
     let pair =
         |first: &str, second: &str| words.windows(2).any(|two| matches!(two, [a, b] if *a == first && *b == second));
+    // npm takes options for its own unless `--` stands before them.
     let by_script = pair("npm", "test") || pair("npm", "t") || pair("npm", "run") || pair("npm", "run-script");
     let by_runner = by_script
         || pair("yarn", "test")
@@ -55,6 +58,7 @@ fn style_of(words: &[&str], framework: Option<&str>) -> Option<(Select, Through)
         || pair("bun", "run");
     let of_script = || {
         let select = table::named(framework?)?.selects?;
+        // Only where one option takes all names: the script may call the runner in any way.
         (by_runner && matches!(select, Select::Titles(_))).then_some(select)
     };
     let select = calls::selecting(words).and_then(|framework| framework.selects);
@@ -72,6 +76,7 @@ fn of_program(words: &[&str], framework: Option<&str>) -> Option<Select> {
     let select = table::named(framework?)?.selects?;
     let is_interpreted = words.first().is_some_and(|word| word.ends_with("ruby"));
     match select {
+        // A variable reaches the program however it is called.
         Select::Variable(_) => Some(select),
         Select::Methods(_) if is_interpreted => Some(select),
         Select::Methods(_)
@@ -96,6 +101,7 @@ fn append(command: &str, last: &str, style: Select, through: Through, names: &[&
     }
     match style {
         Select::Arguments => {
+            // Behind the command's own `--` names would be taken for something else.
             if has_dashes && through == Through::Nothing {
                 return None;
             }
@@ -127,6 +133,7 @@ fn append(command: &str, last: &str, style: Select, through: Through, names: &[&
             let patterns: Vec<String> = names
                 .iter()
                 // A part runs only where its parents do.
+                // `cart > adds` is matched part by part.
                 .flat_map(|name| name.split(" > "))
                 .map(|part| format!("{option}={}", quote(&regex::escape(part))))
                 .collect();
@@ -144,8 +151,11 @@ fn append(command: &str, last: &str, style: Select, through: Through, names: &[&
             }
         }
         Select::Variable(variable) => {
+            // GoogleTest prints the parameter behind the name: `Suite.Adds/0, where GetParam() = 1`.
             let tests: Vec<&str> = names.iter().map(|name| name.split(", where ").next().unwrap_or(name)).collect();
+            // Others mean a pattern to it, and would select more or nothing.
             tests.iter().all(|name| name.contains('.') && !name.contains(['*', ':', '?'])).then_some(())?;
+            // Right before the last command: in front of all it would hold for the first alone.
             let before = line.len() - last.len();
             let set = format!("{variable}={} ", quote(&tests.join(":")));
             line = format!("{}{set}{last}", command.get(..before)?);
@@ -153,6 +163,7 @@ fn append(command: &str, last: &str, style: Select, through: Through, names: &[&
         Select::Methods(option) => {
             let methods: Option<Vec<String>> =
                 names.iter().map(|name| Some(regex::escape(name.split_once('#')?.1))).collect();
+            // Anchored, or `test_add` would run `test_add_all` as well.
             push_option(&mut line, option, &format!("/^({})$/", methods?.join("|")));
         }
     }
@@ -167,12 +178,14 @@ fn class_and_method(name: &str) -> Option<String> {
 
 /// `test_x (tests.mod.Class.test_x)` is selected by the path in the parentheses.
 fn dotted(name: &str) -> String {
+    // Python before 3.11 leaves the method out of the parentheses.
     let Some((method, rest)) = name.split_once(" (") else { return name.to_owned() };
     let path = rest.split(')').next().unwrap_or(rest);
     if path.ends_with(method) { path.to_owned() } else { format!("{path}.{method}") }
 }
 
 fn outermost(names: &[&str]) -> String {
+    // `TestCart/empty`: the option selects functions, which run with all their parts.
     let mut tops: Vec<&str> = names.iter().map(|name| name.split('/').next().unwrap_or(name)).collect();
     tops.sort_unstable();
     tops.dedup();

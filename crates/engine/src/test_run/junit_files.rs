@@ -32,6 +32,7 @@ pub(super) struct Files {
 impl Files {
     /// Notes the files that are there. The path is meant from the root.
     pub(super) fn at(root: &Path, path: &Path) -> Self {
+        // A person may have named it in full.
         let path = path.strip_prefix(root).unwrap_or(path);
         let before =
             list(root, path).into_iter().filter_map(|file| Some(stamp(&file)?).map(|(time, size)| (file, time, size)));
@@ -45,6 +46,7 @@ impl Files {
         let mut any = false;
         for file in list(&self.root, &self.path) {
             let Some((time, size)) = stamp(&file) else { continue };
+            // A file that an earlier run left says nothing of this one.
             if self.before.iter().any(|known| *known == (file.clone(), time, size)) {
                 continue;
             }
@@ -52,6 +54,7 @@ impl Files {
             if !files::real_place(&file).is_ok_and(|real| real.starts_with(&root)) {
                 continue;
             }
+            // One that cannot be read leaves the others to be read.
             any |= File::open(&file).and_then(|file| results::push(&mut parser, file)).is_ok();
         }
         any.then(|| parser.finish(Some(exit)))
@@ -65,6 +68,7 @@ fn list(root: &Path, below: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = if path.is_dir() {
         path.read_dir().into_iter().flatten().flatten().map(|entry| entry.path()).filter(is_xml).take(MOST).collect()
     } else if below.iter().any(is_pattern) && path.symlink_metadata().is_err() {
+        // A file that is there may have such letters in its name.
         matching(root, below)
     } else {
         vec![path]
@@ -83,14 +87,17 @@ fn matching(root: &Path, glob: &Path) -> Vec<PathBuf> {
         return Vec::new();
     };
     let matcher = matcher.compile_matcher();
+    // From the last plain folder, so that a large tree is not walked for a few files.
     let folder = root.join(glob.iter().take_while(|part| !is_pattern(part)).collect::<PathBuf>());
     let matches = |path: &PathBuf| path.strip_prefix(root).is_ok_and(|below| matcher.is_match(below)) && path.is_file();
+    // Reports are ignored by git in nearly every project.
     let found = WalkBuilder::new(folder).standard_filters(false).build().flatten();
     found.map(ignore::DirEntry::into_path).filter(matches).take(MOST).collect()
 }
 
 /// When a regular file was changed, and its size. `None` for anything else.
 fn stamp(file: &Path) -> Option<(Option<SystemTime>, u64)> {
+    // Of a link itself, which then counts as nothing.
     let metadata = file.symlink_metadata().ok()?;
     metadata.is_file().then(|| (metadata.modified().ok(), metadata.len()))
 }

@@ -36,6 +36,7 @@ pub async fn run(command: &TestCommand, filter: Option<&str>, stop: &Stop) -> Re
         let run = run::run(command, None, stop).await?;
         return checks::add(command, &command.checks.iter().collect::<Vec<_>>(), run, stop).await;
     };
+    // Without tests to select, the runner would be called with an empty filter and run all of them.
     let nothing_but_checks = wanted.tests.is_empty() && !wanted.checks.is_empty();
     let run = if nothing_but_checks { checks::none() } else { run::run(command, Some(&wanted.tests), stop).await? };
     checks::add(command, &wanted.checks, run, stop).await

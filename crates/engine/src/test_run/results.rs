@@ -62,6 +62,7 @@ enum How {
 pub(super) fn tell(command: &TestCommand, line: String) -> Told {
     let (env, how) = (command.env.clone(), How::Nothing);
     let untold = Told { line, env, how };
+    // A person may say so where the file is in the way.
     if command.results == ResultFiles::Unwanted {
         return untold;
     }
@@ -75,6 +76,7 @@ pub(super) fn tell(command: &TestCommand, line: String) -> Told {
     if let (Tell::Instead(words, other), Written::Printed) = (results.told, written) {
         return Told { line: untold.line.replacen(words, other, 1), how: How::Framed, ..untold };
     }
+    // Without the folder the tests run all the same, with less to prove them.
     let Ok(secret_dir) = SecretDir::make(&command.env) else { return untold };
     match ask(&asked, &secret_dir, &untold) {
         Some((line, env)) => Told { line, env, how: How::File(secret_dir, asked.framework, written) },
@@ -101,11 +103,13 @@ impl Told {
         let names = match written {
             Written::File | Written::Printed => vec![FILE.to_owned()],
             Written::Named(name) => vec![name.to_owned()],
+            // Some runners write one file for each class or process.
             Written::Folder => names_in(secret_dir.path()),
         };
         let mut parser = Parser::new(Some(framework.name));
         let files = names.iter().map(|name| push(&mut parser, secret_dir.open(name)?));
         match files.collect::<std::io::Result<Vec<()>>>() {
+            // All of them or none: a part that cannot be read may hold the failures.
             Ok(files) if !files.is_empty() => Filed::Report(Box::new(parser.finish(Some(exit)))),
             Ok(_) | Err(_) => Filed::Missing,
         }
@@ -118,6 +122,7 @@ impl Told {
         if !output.contains(&name) {
             return output;
         }
+        // The name differs from run to run, and nobody asked for it.
         output.split_inclusive('\n').filter(|line| !line.contains(&name)).collect()
     }
 }
@@ -137,6 +142,7 @@ pub(super) fn push(parser: &mut Parser, file: File) -> std::io::Result<()> {
     loop {
         let count = reader.read(&mut chunk)?;
         if count == 0 {
+            // So that the next file begins on a line of its own.
             parser.push(b"\n");
             return Ok(());
         }
@@ -165,6 +171,7 @@ fn is_configured_otherwise(framework: &Framework, folder: &Path) -> bool {
 
 fn names_a_way(framework: &Framework, path: &Path) -> bool {
     let Ok(metadata) = path.metadata() else { return false };
+    // One that cannot be looked at may say anything, and then the runner is left alone.
     if !metadata.is_file() || metadata.len() > LARGEST_CONFIGURATION {
         return true;
     }
@@ -196,6 +203,7 @@ fn runner_of(command: &TestCommand, line: &str) -> Option<Asked> {
         by_words.or_else(|| built(command, line).map(|framework| (framework, Behind::Command)))?;
     let results = framework.results.as_ref()?;
     let given = |name: &str| command.env.get(OsStr::new(name)).map(|value| value.to_string_lossy().into_owned());
+    // Whoever has set it wants the results elsewhere, and the runner takes one place.
     let told_already = match results.told {
         Tell::Options(name, _) => given(name).is_some_and(|value| reports_itself(framework, &value)),
         Tell::Variable(name, _) | Tell::VariableAndBehind((name, _), _) => given(name).is_some(),
@@ -205,6 +213,7 @@ fn runner_of(command: &TestCommand, line: &str) -> Option<Asked> {
     };
     let is_settled = told_already
         || reports_itself(framework, line)
+        // A configured file of the same form would be written twice, or into the wrong place.
         || (command.junit.is_some() && reports_itself(framework, "junit"))
         || is_configured_otherwise(framework, &command.cwd);
     (!is_settled).then_some(Asked { framework, results, behind })
@@ -231,6 +240,7 @@ fn ask(asked: &Asked, secret_dir: &SecretDir, told: &Told) -> Option<(String, BT
     let (mut line, mut env) = (told.line.trim_end().to_owned(), told.env.clone());
     match asked.results.told {
         Tell::Options(name, options) => {
+            // Options that the caller has set stay in front of ours.
             let before = env.get(OsStr::new(name)).map(|value| format!("{} ", value.to_string_lossy()));
             env.insert(name.into(), (before.unwrap_or_default() + &filled(options)).into());
         }
@@ -245,6 +255,7 @@ fn ask(asked: &Asked, secret_dir: &SecretDir, told: &Told) -> Option<(String, BT
         if line.split_whitespace().any(|word| word == "--") {
             return None;
         }
+        // npm hands on only what stands behind `--`.
         line.push_str(if asked.behind == Behind::Dashes { " -- " } else { " " });
         line.push_str(&filled(options));
     }

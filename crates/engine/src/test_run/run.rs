@@ -23,6 +23,7 @@ pub(super) async fn run(command: &TestCommand, wanted: Option<&str>, stop: &Stop
     let told = results::tell(command, line.unwrap_or_else(|| command.command.clone()));
     let spec = command.spec(told.line.clone(), &command.cwd, told.env.clone(), KEPT_OUTPUT);
     let junit = command.junit.clone().or_else(|| results::always_written(command));
+    // Before the run, or an old file would be taken for one of this run.
     let before = junit.map(|path| Files::at(&command.cwd, &path));
     let mut parser = Parser::new(framework);
     let mut stream = command.streams.as_ref().map(|streams| streams.open("tests"));
@@ -31,13 +32,16 @@ pub(super) async fn run(command: &TestCommand, wanted: Option<&str>, stop: &Stop
         stream.iter_mut().for_each(|stream| stream.push(chunk));
     };
     let finished = process::run(&spec, stop, &mut take).await?;
+    // So that the file of the raw output is whole when the report is read.
     drop(stream);
     let printed = parser.finish(Some(finished.exit));
     let written = before.and_then(|before| before.read_new(finished.exit, framework));
     let output = told.without_mention(testlog::plain_text(&finished.output));
     let mut report = choose(printed, written);
+    // Both find failures that are the fault of the machine, before any test is blamed.
     unstarted::told_apart(&mut report, &output, &command.cwd);
     uninstalled::told_apart(&mut report, &command.cwd);
+    // A run that was stopped did not meet its limit.
     if let Some(limit) = limit_met(finished.exit, command).filter(|_| finished.stopped.is_none()) {
         blame(&mut report, under_way::find(&output), limit, &command.cwd);
     }
@@ -75,6 +79,7 @@ fn blame(report: &mut TestReport, found: Option<UnderWay>, (kind, limit): (RunKi
     let within = |file: &str| Path::new(file).strip_prefix(cwd).map(|file| file.display().to_string());
     let file = place.map(|frame| within(&frame.file).unwrap_or_else(|_| frame.file.clone()));
     let line = place.map(|frame| frame.line);
+    // A test that has its result was over: the place then belongs to what came behind it.
     if let Some(name) = found.name.filter(|name| report.tests.iter().all(|test| test.name != *name)) {
         report.tests.push(TestCase { name, status: TestStatus::Failed, message, file, line });
     } else {
@@ -96,6 +101,7 @@ pub fn without_blame(mut run: TestRun) -> TestRun {
 /// The JUnit report where it is whole, with the trouble that only the output shows. Else the printed report.
 fn choose(printed: TestReport, written: Option<TestReport>) -> TestReport {
     let Some(mut written) = written else { return printed };
+    // A runner that died may leave an empty or half a file, and its output says more.
     if written.kind == RunKind::Unreadable || (written.tests.is_empty() && !printed.tests.is_empty()) {
         return printed;
     }

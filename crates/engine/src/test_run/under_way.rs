@@ -34,6 +34,7 @@ static GO_PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^\t(?P<
 /// Looks for the test in the output of a run whose time or memory was up.
 pub(super) fn find(output: &str) -> Option<UnderWay> {
     let name = announced(output);
+    // A program is of one language, and each has its own words for a stack.
     let stack = python(output).or_else(|| go(output)).unwrap_or_default();
     (name.is_some() || !stack.is_empty()).then_some(UnderWay { name, stack })
 }
@@ -42,6 +43,7 @@ impl UnderWay {
     /// The frame of the test itself, as far as functions are called like tests.
     pub(super) fn test(&self) -> Option<&Frame> {
         let is_test = |frame: &&Frame| {
+            // `example.com/shop.TestTotal` in Go.
             let own = frame.function.rsplit('.').next().unwrap_or(&frame.function);
             own.starts_with("test") || own.starts_with("Test")
         };
@@ -65,6 +67,7 @@ fn announced(output: &str) -> Option<String> {
     let mut open: Vec<String> = Vec::new();
     for line in output.lines() {
         let line = line.trim_end_matches('\r');
+        // Go and its parts announce each test, cargo only those that take long.
         if let Some(name) = line.trim_start().strip_prefix("=== RUN   ") {
             open.push(name.to_owned());
         } else if let Some(ended) =
@@ -81,12 +84,14 @@ fn announced(output: &str) -> Option<String> {
             open.retain(|open| open != name);
         }
     }
+    // The last that was begun: the ones around it wait for it.
     open.pop().or_else(|| unfinished_line(output))
 }
 
 /// A line that ends where the result would stand: `test_a (tests.t.T.test_a) ... `, `tests/test_a.py::test_a `, `test a ... `.
 fn unfinished_line(output: &str) -> Option<String> {
     // What a dying program says begins on a line of its own, or behind the name.
+    // The words of the dying program may follow on the same line, as no line break was printed.
     let cut = ["Fatal Python error", "SIGABRT: abort"].iter().filter_map(|mark| output.find(mark)).min();
     let before = output.get(..cut.unwrap_or(output.len()))?;
     let line = before.lines().last()?;
@@ -122,6 +127,7 @@ fn go(output: &str) -> Option<Vec<Frame>> {
         } else if let (Some(stack), Some(found), Some(function)) =
             (stacks.last_mut(), place.captures(line), called.take())
         {
+            // A place belongs to the function in the line above.
             let (file, line) = (found.name("file"), found.name("line").and_then(|line| line.as_str().parse().ok()));
             if let (Some(file), Some(line)) = (file, line) {
                 stack.push(Frame { function, file: file.as_str().to_owned(), line });
@@ -144,6 +150,7 @@ fn best(stacks: Vec<Vec<Frame>>) -> Option<Vec<Frame>> {
     let whole = |stack: &Vec<Frame>| UnderWay { name: None, stack: stack.clone() };
     let with_test = stacks.iter().position(|stack| whole(stack).test().is_some());
     let mut stack = stacks.into_iter().nth(with_test.unwrap_or(0))?;
+    // Below the test stands its runner, which says nothing.
     let test = whole(&stack).test().cloned();
     let end = test.and_then(|test| stack.iter().position(|frame| *frame == test));
     stack.truncate(end.map_or(MOST_FRAMES, |end| end + 1).min(MOST_FRAMES));

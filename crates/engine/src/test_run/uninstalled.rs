@@ -33,8 +33,10 @@ static MISSING: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Where all that fails lacks a declared module, says so in the place of a failing test.
 pub(super) fn told_apart(report: &mut TestReport, cwd: &Path) {
+    // All of them: one failure of another kind may be the code's.
     let Some(missing) = lacking(report) else { return };
     let Some((name, manifest)) = missing.iter().find_map(|name| Some((name, declared(name, cwd)?))) else { return };
+    // An undeclared module may be a wrong import, which is the code's fault.
     if missing.iter().any(|name| declared(name, cwd).is_none()) {
         return;
     }
@@ -51,6 +53,7 @@ fn lacking(report: &TestReport) -> Option<Vec<String>> {
     let failing = report.tests.iter().filter(|test| matches!(test.status, TestStatus::Failed | TestStatus::Error));
     let of_tests = failing.map(|test| test.message.as_str());
     let mut messages: Vec<&str> = of_tests.collect();
+    // Where no test began, the problems tell.
     if messages.is_empty() {
         messages = report.problems.iter().map(|problem| problem.message.as_str()).collect();
     }
@@ -61,6 +64,7 @@ fn lacking(report: &TestReport) -> Option<Vec<String>> {
 /// The package of the module that a message says is missing.
 fn missing_in(message: &str) -> Option<String> {
     let name = MISSING.as_ref()?.captures(message)?.name("name")?.as_str();
+    // `@scope/name/deeper` is of the package `@scope/name`.
     let parts = if name.starts_with('@') { 2 } else { 1 };
     let package = name.split('/').take(parts).collect::<Vec<_>>().join("/");
     // A path of Node has no dots at its beginning here; Python's modules have theirs between packages.
@@ -75,6 +79,7 @@ fn declared(name: &str, cwd: &Path) -> Option<String> {
         let inside = [folder.to_owned(), folder.join("src"), folder.join("lib")];
         inside.iter().any(|place| place.join(name).exists() || place.join(format!("{name}.py")).exists())
     };
+    // A module of the project's own that is not found is the code's fault.
     if folders().any(is_own) {
         return None;
     }
@@ -85,6 +90,7 @@ fn declared(name: &str, cwd: &Path) -> Option<String> {
 
 fn read(path: &PathBuf) -> Option<String> {
     let size = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?.len();
+    // A lock file or data under such a name declares nothing.
     if size > MOST_BYTES { None } else { std::fs::read_to_string(path).ok() }
 }
 
@@ -92,6 +98,7 @@ fn read(path: &PathBuf) -> Option<String> {
 fn names(text: &str, name: &str) -> bool {
     let plain = |word: &str| word.to_lowercase().replace(['_', '.'], "-");
     let wanted = plain(name);
+    // `yaml` is installed by `pyyaml`, and `dateutil` by `python-dateutil`.
     let spellings = [wanted.clone(), format!("py{wanted}"), format!("python-{wanted}")];
     let uncommented = text.lines().filter(|line| !line.trim_start().starts_with('#'));
     let mut words = uncommented.flat_map(|line| line.split(|c: char| !(c.is_alphanumeric() || "-_.@/".contains(c))));

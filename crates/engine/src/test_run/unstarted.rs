@@ -6,6 +6,7 @@ use crate::domain::test_report::{RunKind, TestReport};
 
 /// Tells a runner that could not start from code whose import fails.
 pub(super) fn told_apart(report: &mut TestReport, output: &str, cwd: &Path) {
+    // With a single result the runner had begun.
     if report.kind != RunKind::ImportError || !report.tests.is_empty() || !is_of_the_runner(output, cwd) {
         return;
     }
@@ -19,6 +20,7 @@ pub(super) fn told_apart(report: &mut TestReport, output: &str, cwd: &Path) {
 fn is_of_the_runner(output: &str, cwd: &Path) -> bool {
     let checkout = cwd.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(cwd);
     let mut files = output.lines().filter_map(file_of_frame).peekable();
+    // One frame of the checkout, and its code may be what asks for the module.
     files.peek().is_some() && files.all(|file| is_installed(Path::new(file), checkout))
 }
 
@@ -29,6 +31,7 @@ fn file_of_frame(line: &str) -> Option<&str> {
 
 /// Whether a file is Python's or of an installed program: outside of the checkout, or in a virtual environment inside of it.
 fn is_installed(file: &Path, checkout: &Path) -> bool {
+    // Such as `<frozen importlib._bootstrap>`.
     let is_of_python = file.to_string_lossy().starts_with('<');
     let is_outside = file.is_absolute() && !file.starts_with(checkout);
     is_of_python || is_outside || file.ancestors().any(|folder| folder.join("pyvenv.cfg").is_file())

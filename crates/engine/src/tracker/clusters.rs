@@ -44,6 +44,7 @@ pub fn clusters(report: &TestReport, named: &dyn Fn(&str) -> Option<Named>) -> V
     let mut ids = BTreeSet::new();
     let task = |group: Vec<usize>| {
         let tests: Vec<&TestCase> = group.iter().filter_map(|at| failing.get(*at).copied()).collect();
+        // A test can have failed twice in one report, so the names are told apart by a set below.
         let first = tests.first()?;
         let place = group.iter().find_map(|at| suspect(failing.get(*at)?, named));
         let place = place.or_else(|| file_of(first, named)).unwrap_or_else(|| first.name.clone());
@@ -66,6 +67,7 @@ pub fn clusters(report: &TestReport, named: &dyn Fn(&str) -> Option<Named>) -> V
 
 /// Keys that a test shares with others of the same cause.
 fn keys(test: &TestCase, named: &dyn Fn(&str) -> Option<Named>) -> BTreeSet<String> {
+    // The last line with a name in quotes says mostly what was wrong. Lines above it lead there.
     let said = test.message.lines().rev().map(str::trim).find(|line| QUOTED.is_match(line));
     let place = suspect(test, named).or_else(|| file_of(test, named));
     let mut keys: BTreeSet<String> = said.map(|line| format!("said {line}")).into_iter().collect();
@@ -76,6 +78,7 @@ fn keys(test: &TestCase, named: &dyn Fn(&str) -> Option<Named>) -> BTreeSet<Stri
 /// The file of the product that a failure leads to.
 fn suspect(test: &TestCase, named: &dyn Fn(&str) -> Option<Named>) -> Option<String> {
     let mut files = PATHS.find_iter(&test.message).filter_map(|path| named(path.as_str()));
+    // A failure leads through its test as well. The product's file is the one to mend.
     let mut files = files.by_ref().filter(|file| !file.is_test).map(|file| file.path);
     if test.message.contains(INNERMOST_LAST) { files.last() } else { files.next() }
 }
@@ -92,11 +95,13 @@ fn joined(keys: &[BTreeSet<String>]) -> Vec<Vec<usize>> {
     for (number, own) in keys.iter().enumerate() {
         let mut group: (BTreeSet<&str>, Vec<usize>) = (own.iter().map(String::as_str).collect(), vec![number]);
         let (same, others): (Vec<_>, Vec<_>) =
+            // A test can join two groups that had nothing in common before.
             std::mem::take(&mut groups).into_iter().partition(|(held, _)| !held.is_disjoint(&group.0));
         for (held, numbers) in same {
             group.0.extend(held);
             group.1.extend(numbers);
         }
+        // The order of the report stays within a group, however its parts came together.
         group.1.sort_unstable();
         groups = others;
         groups.push(group);
@@ -108,6 +113,7 @@ fn joined(keys: &[BTreeSet<String>]) -> Vec<Vec<usize>> {
 fn unique(place: &str, given: &mut BTreeSet<String>) -> String {
     let place: String = one_line(place).chars().take(MOST_OF_ID).collect();
     let numbered = |number: u32| if number == 1 { place.clone() } else { format!("{place}-{number}") };
+    // Counted on until one is free: two places can be alike in their first sixty signs.
     let free = (1_u32..).map(numbered).find(|id| !given.contains(id)).unwrap_or_default();
     given.insert(free.clone());
     free

@@ -39,6 +39,7 @@ impl IssueText {
     /// Whether it names a command to be run.
     #[must_use]
     pub fn names_a_command(&self) -> bool {
+        // `the test x passes` with x in backticks also reads like a command.
         self.lines().any(|line| test_in(line).is_none() && command_in(line).is_some())
     }
 
@@ -51,6 +52,7 @@ impl IssueText {
         };
         let numbers = self.lines().filter(waits).flat_map(|line| NUMBERS.captures_iter(line));
         let numbers = numbers.filter_map(|found| found.get(1)?.as_str().parse().ok());
+        // An issue that names itself would wait for ever.
         let mut numbers: Vec<u64> = numbers.filter(|number| *number != self.number).take(MOST_AWAITED).collect();
         numbers.sort_unstable();
         numbers.dedup();
@@ -77,6 +79,7 @@ impl IssueText {
     /// Labels `P0` to `P4`, or `priority:0` to `priority:4`.
     fn priority(&self) -> u8 {
         let of = |label: &String| {
+            // `priority: 1` and `Priority:1` are both in use.
             let label = label.to_ascii_lowercase().replace(' ', "");
             let number = label.strip_prefix("priority:").or_else(|| label.strip_prefix('p'))?;
             number.parse().ok().filter(|number| *number <= LOWEST_PRIORITY)
@@ -97,6 +100,7 @@ pub fn issue_tasks(issues: &[IssueText], is_open: &dyn Fn(u64) -> bool) -> Vec<T
     let is_listed = |number: &u64| issues.iter().any(|issue| issue.number == *number);
     let task = |issue: &IssueText| {
         let (listed, others): (Vec<u64>, Vec<u64>) = issue.awaited().into_iter().partition(is_listed);
+        // A closed issue that is not listed holds nobody up any more.
         let waits_outside = others.into_iter().any(is_open);
         Task {
             id: issue_id(issue.number),

@@ -61,14 +61,17 @@ impl List {
         let task = &Task { id: checked_id(&task.id, "the new task")?, ..task.clone() };
         let known = Self::read(text)?;
         validated(known.iter().cloned().chain([task.clone()]).collect())?;
+        // Only at the beginning of a line: a description may hold the same word.
         let is_key = |line: &&str| line.starts_with("tasks:");
         let mut lines: Vec<String> = text.lines().map(opened).collect();
         let behind = text.lines().skip_while(|line| !is_key(line)).skip(1);
+        // The manner of the others is taken, so that YAML reads all of them as one list.
         let item = behind.into_iter().find(|line| line.trim_start().starts_with('-')).filter(|_item| !known.is_empty());
         let indent = item.map_or(2, |line| line.len() - line.trim_start().len());
         lines.extend(Self::entry(task).lines().map(|line| format!("{}{line}", " ".repeat(indent))));
         let with = format!("{}\n", lines.join("\n"));
         let by_hand = |_fault| TaskFault::new(format!("{} cannot be added after the others here", task.id), FORM);
+        // Read back, since a list may end in a form behind which nothing can be put.
         let read = Self::read(&with).map_err(by_hand)?;
         is_read_again(&read, task, FORM)?;
         Ok(with)
@@ -76,6 +79,7 @@ impl List {
 
     /// A task as it is added to the end of a list. Its `title` is put in one line.
     fn entry(task: &Task) -> String {
+        // JSON's strings are YAML's, and leave nothing to guess.
         let quoted = |text: &str| serde_json::Value::String(text.to_owned()).to_string();
         let mut entry = format!("- id: {}\n  title: {}\n", quoted(&task.id), quoted(&one_line(&task.title)));
         let tests: Vec<String> = task.proof.tests().iter().map(|name| quoted(name)).collect();
@@ -96,6 +100,7 @@ impl List {
 fn opened(line: &str) -> String {
     let brackets = line.strip_prefix("tasks:").and_then(|rest| rest.trim_start().strip_prefix('[')?.split_once(']'));
     match brackets {
+        // Brackets with tasks in them are a flow list, and are left alone.
         Some((inside, rest)) if inside.trim().is_empty() => format!("tasks:{rest}"),
         Some(_) | None => line.to_owned(),
     }
@@ -103,6 +108,7 @@ fn opened(line: &str) -> String {
 
 fn task(entry: Entry) -> Result<Task, TaskFault> {
     let id = checked_id(&entry.id, "a task of the list")?;
+    // An empty command would succeed, and prove anything.
     let commands: Vec<String> = entry.command.into_iter().filter(|command| !command.trim().is_empty()).collect();
     let proof = Proof::of(entry.tests, &commands);
     let priority = entry.priority.unwrap_or(USUAL_PRIORITY);

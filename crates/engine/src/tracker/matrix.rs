@@ -39,9 +39,11 @@ pub fn matrix(tasks: &[Task], max_cost: MicroUsd, most_jobs: usize) -> Matrix {
     if count == 0 {
         return Matrix { left_out, ..Matrix::default() };
     }
+    // Rounded down, so that the sum of all shares never passes the cap.
     let share = MicroUsd(max_cost.0 / count);
     let mut groups = groups(tasks, &ready);
     groups.sort_by_key(|group| group.iter().filter_map(|at| tasks.get(*at)).map(|task| task.priority).min());
+    // No job without a task: GitHub would start it all the same.
     let most_jobs = most_jobs.clamp(1, MOST_JOBS).min(groups.len());
     let mut parted: Vec<Vec<usize>> = vec![Vec::new(); most_jobs];
     for group in groups {
@@ -64,6 +66,7 @@ fn workable(tasks: &[Task]) -> BTreeSet<&str> {
     let completed = tasks.iter().filter(|task| task.status == TaskStatus::Completed).map(|task| task.id.as_str());
     let completed: BTreeSet<&str> = completed.collect();
     let open = tasks.iter().filter(|task| task.is_open() && task.proof != Proof::Nothing);
+    // It begins with all that could be ready, and takes out what cannot. A circle then stays, which was refused before.
     let mut ready: BTreeSet<&str> = open.clone().map(|task| task.id.as_str()).collect();
     let mut dependents: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut stuck: Vec<&str> = Vec::new();
@@ -77,6 +80,7 @@ fn workable(tasks: &[Task]) -> BTreeSet<&str> {
         }
     }
     while let Some(id) = stuck.pop() {
+        // A task that cannot come takes along whoever waits for it.
         if ready.remove(id) {
             stuck.extend(dependents.remove(id).unwrap_or_default());
         }

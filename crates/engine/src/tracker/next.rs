@@ -15,6 +15,7 @@ pub fn next<'t>(tasks: &'t [Task], aside: &BTreeSet<String>) -> Option<&'t Task>
         task.is_open() && !aside.contains(&task.id) && !waits
     };
     // The first of equals is taken.
+    // A task that was begun has its change in the files, and nothing else may come before it.
     tasks.iter().filter(is_ready).min_by_key(|task| (task.status != TaskStatus::InProgress, task.priority))
 }
 
@@ -25,6 +26,7 @@ pub fn next<'t>(tasks: &'t [Task], aside: &BTreeSet<String>) -> Option<&'t Task>
 pub(super) fn validated(tasks: Vec<Task>) -> Result<Vec<Task>, TaskFault> {
     let mut by_id: BTreeMap<&str, &Task> = BTreeMap::new();
     for task in &tasks {
+        // A second task of the same id would never be worked on, and be reported as done with the first.
         if by_id.insert(&task.id, task).is_some() {
             return Err(TaskFault::new(format!("two tasks have the id {}", task.id), "give each an id of its own"));
         }
@@ -45,6 +47,7 @@ pub(super) fn validated(tasks: Vec<Task>) -> Result<Vec<Task>, TaskFault> {
 
 /// A task that can never be ready.
 fn circle(by_id: &BTreeMap<&str, &Task>) -> Option<String> {
+    // Counted instead of followed, since a chain of thousands of tasks would be as many calls deep.
     let mut waits: BTreeMap<&str, usize> = by_id.iter().map(|(id, task)| (*id, task.depends_on.len())).collect();
     let mut behind: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (id, task) in by_id {
@@ -61,6 +64,7 @@ fn circle(by_id: &BTreeMap<&str, &Task>) -> Option<String> {
             }
         }
     }
+    // Whatever is left waits for something that waits for it.
     waits.keys().next().map(|id| (*id).to_owned())
 }
 

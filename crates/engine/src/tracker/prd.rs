@@ -49,6 +49,7 @@ impl Prd {
     pub fn mark(&mut self, id: &str, passes: bool) {
         let Some(Value::Array(stories)) = self.document.get_mut(STORIES) else { return };
         let named = stories.iter_mut().filter_map(Value::as_object_mut);
+        // All of that id are marked. Reading refuses a second one.
         for story in named.filter(|story| text(story, "id").trim() == id) {
             story.insert("passes".to_owned(), Value::Bool(passes));
         }
@@ -61,6 +62,7 @@ impl Prd {
     pub fn add(&mut self, task: &Task) -> Result<(), TaskFault> {
         let task = &Task { id: checked_id(&task.id, "the new story")?, ..task.clone() };
         self.push(task);
+        // A criterion is a sentence, so that a test or a command in it has to be read back as it was meant.
         is_read_again(&Self::read(&self.write())?.tasks()?, task, FORM)
     }
 
@@ -68,6 +70,7 @@ impl Prd {
         let Some(Value::Array(stories)) = self.document.get_mut(STORIES) else { return };
         let tests = task.proof.tests().iter().map(|test| format!("the test {test} passes"));
         let command = task.proof.command().map(|command| format!("`{command}` passes"));
+        // The form has no field for a proof, so that it is written as its criteria.
         let criteria: Vec<String> = tests.chain(command).collect();
         stories.push(serde_json::json!({
             "id": task.id,
@@ -83,6 +86,7 @@ impl Prd {
     /// The text, indented by two, with an end of line.
     #[must_use]
     pub fn write(&self) -> String {
+        // The document as it was, so that keys of other tools stay.
         let text = serde_json::to_string_pretty(&self.document).unwrap_or_default();
         format!("{text}\n")
     }
@@ -152,9 +156,12 @@ const RUNNERS: [&str; 27] = [
 /// The command of a criterion in the manner of ralph-tui's own documentation: "pnpm lint passes", with a program that is known and plain
 /// words alone.
 fn bare_command(criterion: &str) -> Option<&str> {
+    // Only the whole sentence: "npm test passes on Windows" asks for more than the command.
     let command = criterion.trim().strip_suffix(" passes")?;
+    // A sign of the shell makes the rest of the sentence a part of a command that nobody wrote.
     let plain = |letter: char| letter.is_ascii_alphanumeric() || " ._/:@=+-".contains(letter);
     let first = command.split(' ').next().unwrap_or_default();
+    // "Login passes" has no command, though it has the form.
     (RUNNERS.contains(&first) && command.chars().all(plain)).then_some(command)
 }
 

@@ -42,6 +42,7 @@ impl FromStr for Source {
             other if other.strip_prefix(ISSUES).is_some_and(|label| !label.trim().is_empty()) => {
                 Ok(Self::Issues(other.trim_start_matches(ISSUES).trim().to_owned()))
             }
+            // The ending alone decides: the file need not exist yet, when its first task is added.
             path if ends(&[".json"]) => Ok(Self::Prd(PathBuf::from(path))),
             path if ends(&[".yml", ".yaml"]) => Ok(Self::List(PathBuf::from(path))),
             other => Err(TaskFault::new(

@@ -142,6 +142,7 @@ impl Task {
 /// # Errors
 /// The fault, with the way to add it by hand.
 pub(super) fn is_read_again(read: &[Task], task: &Task, form: &str) -> Result<(), TaskFault> {
+    // The description is left out: it holds the criteria in one form and nothing in the other.
     let parts = |task: &Task| (task.id.clone(), one_line(&task.title), task.priority, task.depends_on.clone());
     match read.last() {
         Some(last) if parts(last) == parts(task) && last.proof == task.proof => Ok(()),
@@ -178,6 +179,7 @@ pub(super) fn test_in(line: &str) -> Option<&str> {
     let line = line.trim();
     let lower = line.to_ascii_lowercase();
     let named = if lower.starts_with("failing test:") {
+        // Lower case by ASCII keeps the lengths, so the places fit the line as it was written.
         line.get("failing test:".len()..)?
     } else if lower.starts_with("the test ") && lower.ends_with(" passes") {
         line.get("the test ".len()..line.len() - " passes".len())?
@@ -193,7 +195,10 @@ pub(super) fn command_in(criterion: &str) -> Option<&str> {
     let mut parts = criterion.split('`');
     let (before, command, after) = (parts.next()?, parts.next()?.trim(), parts.next()?.trim_start().to_lowercase());
     let promises = ["pass", "succeed", "exits 0", "exits with 0", "is green"];
+    // "`make lint` passed before" tells of the past, and promises nothing.
     let promised = promises.iter().any(|word| after.starts_with(word)) && !after.starts_with("passed");
+    // "it must not be that `make` passes" asks for the opposite.
     let denied = before.to_lowercase().split_whitespace().any(|word| matches!(word, "not" | "never" | "no"));
+    // Two commands in one sentence: which of them is meant cannot be told.
     (parts.next().is_none() && promised && !denied && !command.is_empty()).then_some(command)
 }

@@ -14,6 +14,7 @@ use crate::test_run;
 /// green with them. Returns the reason in that case.
 pub async fn put_back(bench: &Bench<'_>, judged: &mut Judged) -> Result<Option<String>, TrialError> {
     let added = std::mem::take(&mut judged.added);
+    // A refused change is taken back, and the tests that it adds with it.
     let tampered = matches!(judged.judgement.verdict, Verdict::Tampered { .. });
     let Some(from) = added.tree.as_ref().filter(|_| !added.files.is_empty() && !tampered) else { return Ok(None) };
     let without = judged.candidate.tree.clone();
@@ -35,6 +36,7 @@ pub async fn put_back(bench: &Bench<'_>, judged: &mut Judged) -> Result<Option<S
             let names: Vec<&str> = added.files.iter().map(String::as_str).collect();
             return Ok(Some(format!("the tests added in {} were left out of the change: {reason}", names.join(", "))));
         }
+        // `restore_tests` has made everything the tree without them, so they are put there once more.
         bench.workspace.restore_paths(from, &added.paths()).await?;
     }
     let remark = |file: &String| Remark { kind: RemarkKind::AddsTests, file: file.clone(), lines: None, said: None };

@@ -77,6 +77,7 @@ fn compared(base: &Baseline, head: &Baseline) -> BaseTests {
         } else if head.skipped.contains(name) {
             found.skipped.push(name.clone());
         } else if !head.failing.contains(name) {
+            // One that fails at the head is still there, and is told as a failure.
             found.gone.push(name.clone());
         }
     }

@@ -63,6 +63,7 @@ pub(super) fn examples_in(bench: &Bench<'_>, start: &TreeId, change: &Change) ->
 /// Whether the command is one call of a runner, so that no other program runs examples beside it.
 fn names_its_runner(bench: &Bench<'_>) -> bool {
     let command = &bench.tests.command;
+    // Behind any of these signs a shell may start another program.
     !command.contains([';', '|', '&', '\n', '`', '$']) && calls::called(command).is_some()
 }
 
@@ -70,6 +71,7 @@ fn names_its_runner(bench: &Bench<'_>) -> bool {
 fn may_have_run(baseline: &Baseline, path: &str) -> bool {
     let baseline = baseline.filed.as_deref().unwrap_or(baseline);
     let listed = baseline.passing.values().copied().map(u64::from).sum::<u64>();
+    // A runner that counts more passes than it names has left some without a name.
     let names_all = !baseline.unreadable && baseline.passed.is_some_and(|passed| passed <= listed);
     let module = path.trim_end_matches(".pyi").trim_end_matches(".py").replace('/', ".");
     let module = module.trim_end_matches(".__init__");
@@ -106,6 +108,7 @@ fn is_test_module(bench: &Bench<'_>, start: &TreeId, path: &str) -> Result<bool,
         let Some(stem) = path.strip_suffix(".rs") else { continue };
         let (folder, name) = stem.rsplit_once('/').unwrap_or(("", stem));
         let (folder, name) =
+            // `cart/mod.rs` is the module `cart`.
             if name == "mod" { folder.rsplit_once('/').unwrap_or(("", folder)) } else { (folder, name) };
         let at = |file: &str| if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") };
         let usual = [at("lib.rs"), at("main.rs"), at("mod.rs"), format!("{folder}.rs")];

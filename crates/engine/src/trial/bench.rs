@@ -68,6 +68,7 @@ impl Bench<'_> {
     pub(super) fn is_named(&self, path: &str) -> bool {
         let Some(baseline) = self.baseline else { return false };
         let names = |printed: &str| printed_path::may_be_same(printed, path);
+        // The names of pytest begin with the file: `tests/test_cart.py::test_total`.
         baseline.failed_at.values().any(|(printed, _)| names(printed))
             || baseline.failing.iter().any(|name| name.split("::").next().is_some_and(names))
     }

@@ -43,12 +43,14 @@ pub(super) async fn still_red(bench: &Bench<'_>, baseline: &Baseline) -> Result<
 
 /// Red, if the run shows it. `best` is how many of the failing tests the best tree has seen passing.
 fn judge(baseline: &Baseline, best: usize, run: &TestRun) -> Option<Judgement> {
+    // Green is for the whole suite to say.
     if run.stopped.is_some() || run.exit.is_success() {
         return None;
     }
     let failing: BTreeSet<&str> = run.report.failing().map(|test| test.name.as_str()).collect();
     let still = baseline.failing.iter().filter(|name| failing.contains(name.as_str())).count();
     let others = baseline.failing.len() - still;
+    // More than the best tree has would be progress, which only the whole suite grants.
     if still == 0 || others > best {
         return None;
     }

@@ -33,6 +33,7 @@ impl Foresight {
         let changed = self.workspace.changed_since(&self.start).await?;
         let changed: BTreeSet<String> = changed.into_iter().filter(|path| !self.by_products.contains(path)).collect();
         let tree = self.workspace.snapshot_paths(&self.start, &changed).await?;
+        // Files to which tests are only added are set aside before a run that judges, so nothing in them is to be objected to.
         let judged = |change: &Change| {
             let after = change.after.as_deref().unwrap_or_default();
             change.may_edit_tests || !self.workspace.adds_tests(&change.path, change.before.as_deref(), after)

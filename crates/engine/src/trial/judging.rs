@@ -57,10 +57,12 @@ pub(super) async fn run(bench: &Bench<'_>, tree: TreeId) -> Result<Judged, Trial
         Look::Red(red) => (Watched { run: red.0, stirred: None }, red.1),
         Look::NotTaken => whole_suite(bench, &baseline, &settled.tree, &mut fresh).await?,
         Look::Undecided => {
+            // The look has run code of the change: its traces must not meet the suite.
             fresh.add(fresh::freshen(bench, &settled.tree).await?);
             whole_suite(bench, &baseline, &settled.tree, &mut fresh).await?
         }
     };
+    // All was in order before the run, so whatever differs now was rewritten by the code under test.
     let watches = bench.guards.has(Guard::Rewriting);
     let forged = if watches { fresh::restore_tests(bench, &settled.tree).await? } else { Vec::new() };
     let forged = (!forged.is_empty())
@@ -119,6 +121,7 @@ impl Judged {
             StopCause::TimeUp => "the run's time was up while they ran".to_owned(),
             StopCause::OwnTime(seconds) => format!("their {seconds} s were over"),
         };
+        // A compiler that was killed would be told as the code's fault otherwise.
         self.run.report.kind = RunKind::Tests;
         self.refuse(Verdict::Red { reason: Some(reason) }, root);
     }
@@ -168,6 +171,7 @@ async fn whole_suite(
     if only_new_failures(&judgement, &baseline.failing, &first.run) {
         fresh.add(fresh::freshen(bench, tree).await?);
         let again = watched(bench).await?;
+        // A second run that is cut short acquits nobody.
         if again.run.stopped.is_none() {
             let judgement = judged(baseline, &again.run);
             return Ok((again, judgement));
@@ -270,6 +274,7 @@ pub fn leave_out(report: &mut TestReport, aside: &[String]) {
         return;
     }
     report.tests.retain(|test| !is_aside(test));
+    // Runners count failures and errors apart: what the one count does not hold is taken from the other.
     let from_failed = gone.min(report.failed.unwrap_or(0));
     report.failed = report.failed.map(|failed| failed - from_failed);
     report.errors = report.errors.map(|errors| errors.saturating_sub(gone - from_failed));
@@ -298,6 +303,7 @@ pub fn failed(report: &TestReport) -> u64 {
 #[must_use]
 pub fn signature(report: &TestReport, verdict: &Verdict) -> String {
     let mut parts: Vec<String> = report.failing().map(|test| format!("{} {}", test.name, test.message)).collect();
+    // Runners that work in parallel report the same failures in another order each time.
     parts.sort();
     parts.extend(report.problems.iter().map(|problem| problem.message.clone()));
     if parts.is_empty() || report.kind != RunKind::Tests {

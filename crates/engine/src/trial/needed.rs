@@ -99,6 +99,7 @@ async fn search(bench: &Bench<'_>, hunks: &Hunks, one_run_ms: u64) -> Result<Fou
     let elapsed = |bench: &Bench<'_>| bench.clock.monotonic_ms().saturating_sub(began);
     let mut found = Found { smaller: None, kept: Vec::new(), runs: 0, duration_ms: 0, on_disk: None };
     while let Some(keep) = search.next() {
+        // A run that could not end in time is not begun.
         let late = elapsed(bench) + one_run_ms > allowed;
         if found.runs >= MAX_RUNS || late || bench.stop.raised().is_some() {
             break;
@@ -108,6 +109,7 @@ async fn search(bench: &Bench<'_>, hunks: &Hunks, one_run_ms: u64) -> Result<Fou
         put(bench, &tree).await?;
         let tried = judging::run(bench, tree.clone()).await?;
         found.on_disk = Some(tree);
+        // Cut short, it says nothing of its hunks, which stay.
         if tried.run.stopped.is_some() {
             break;
         }

@@ -47,6 +47,7 @@ pub async fn over_base(
             continue;
         }
         if is_test_path(Path::new(path)) || is_of_tests(bench, head, path)? {
+            // Taken as a test for now: only where nothing fails so is it tried as a part of the product.
             doubtful.extend(may_be_product(&change).then(|| path.to_owned()));
             whole.insert(path.to_owned());
         } else if workspace.protected(Path::new(path)).is_some() || is_manifest(path) {

@@ -39,6 +39,7 @@ pub(super) async fn set_aside(
     changes: &[Change],
 ) -> Result<(Added, TreeId), TrialError> {
     let mut added = Added { tree: Some(tree.clone()), files: BTreeSet::new() };
+    // Without that guard the change's own tests may judge.
     if !bench.guards.has(Guard::TestPaths) {
         return Ok((added, tree));
     }

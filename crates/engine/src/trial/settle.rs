@@ -43,6 +43,7 @@ pub(super) async fn settle(bench: &Bench<'_>, tree: TreeId) -> Result<Settled, T
     let changes = workspace.changes(start, &tree).await?;
     let (added, tree) = set_aside::set_aside(bench, start, tree, &changes).await?;
     let mut settled = Settled { tree, put_back: Vec::new(), remarks: Vec::new(), objection: None, added };
+    // Without the added tests: the rules are about what judges and what is judged.
     let mut changes = workspace.changes(start, &settled.tree).await?;
     let set_aside = settled.added.files.len();
     if bench.guards.has(Guard::TestRegions) {
@@ -77,6 +78,7 @@ fn stand_ins(bench: &Bench<'_>, start: &TreeId, changes: &[Change]) -> Result<Ve
     for change in changes.iter().filter(|change| change.before.is_none() && change.after.is_some()) {
         let Some(package) = change.path.strip_suffix("/__init__.py") else { continue };
         let module = format!("{package}.py");
+        // A module that becomes a package is gone itself: that is a move, and hides nothing.
         let stays = changes.iter().all(|other| other.path != module || other.after.is_some());
         if stays && bench.workspace.text_at(start, &module)?.is_some() {
             let (kind, said) = (RemarkKind::StandsInFor, Some(format!("`{module}`")));
@@ -92,8 +94,10 @@ fn taken_secret(bench: &Bench<'_>, start: &TreeId, changes: &[Change]) -> Result
     let redactor = bench.redactor;
     for change in changes.iter().filter(|change| change.after.is_some() && bench.guards.has(Guard::TakenSecrets)) {
         let known = |text: Option<&str>| text.map(|text| redactor.known(text)).unwrap_or_default();
+        // The name of an old file stands in the repository already.
         let name = change.before.is_none().then_some(change.path.as_str());
         let now = &known(change.after.as_deref()) | &known(name);
+        // The file itself may have held it before.
         let new = &now - &known(change.before.as_deref());
         if new.is_empty() {
             continue;
@@ -147,10 +151,12 @@ async fn put_back_regions(
                     Ok(()) => settled.put_back.push(format!(
                         "tests inside {path} were changed and put back before judging: {regions}. Change the code, not its tests"
                     )),
+                    // Tests that cannot be put back cannot judge.
                     Err(_) => settled.objection = Some(lost(&regions)),
                 }
             }
         },
+        // A file that held no tests may go.
         (Some(_) | None, None) => {}
     }
     Ok(())

@@ -20,6 +20,7 @@ fn of_file(change: &Change) -> Vec<Weakened> {
         let mut gone = expected(&before, test);
         gone.retain(|literal| match kept.iter().position(|other| other == literal) {
             Some(at) => {
+                // Each literal answers for one: where a test expects `1` twice and then once, one of them is gone.
                 kept.swap_remove(at);
                 false
             }

@@ -30,6 +30,7 @@ fn is_as_told(root: &Beneath, path: &RelPath, wanted: Option<&FileVersion>) -> R
         Err(error @ (TouchError::Link { .. } | TouchError::Io { .. })) => return Err(error),
     };
     let (Some(found), Some(wanted)) = (&found, wanted) else { return Ok(found.is_none() && wanted.is_none()) };
+    // Of permissions git keeps only this, and the log may be of another machine.
     let is_executable = |permissions: u32| permissions & 0o100 != 0;
     match (found.kind, wanted.form) {
         (Kind::File, FileForm::File) => Ok(Digest::of(&root.read(path)?).hex() == wanted.content

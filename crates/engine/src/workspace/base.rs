@@ -43,6 +43,7 @@ impl BaseTree {
     pub fn before(mut self, commit: CommitSha, pushed: &RecordedTree) -> Self {
         for file in &pushed.patch.files {
             let Ok(path) = RelPath::from_path(Path::new(&file.path)) else { continue };
+            // The checkout has the version that was pushed, which tells nothing of the one before.
             self.changed.insert(path.as_path().to_owned());
             let Some(before) = &file.before else {
                 self.files.remove(&path);
@@ -70,6 +71,7 @@ impl Revisions<'_> {
         let commit = self.commit(revision).await?;
         let listed = self.ask_whole(&["ls-tree", "-r", "-z", "--full-tree", &commit.0]).await?;
         let files = listed.split(|byte| *byte == 0).filter_map(listed_file).collect();
+        // Without refreshing git's index first, which would write it: a file that was only touched counts as changed.
         let changed = self.ask_whole(&["diff-index", "--name-only", "--no-renames", "-z", &commit.0, "--"]).await?;
         let changed = changed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
         let changed = changed.map(|name| name.to_path_lossy().into_owned()).collect();
@@ -92,6 +94,7 @@ fn listed_file(line: &[u8]) -> Option<(RelPath, CommitFile)> {
     let (about, path) = line.split_once_str(b"\t")?;
     let mut words = about.fields();
     let (mode, sort) = (words.next()?, words.next()?);
+    // A submodule stands there as a `commit`.
     if sort != b"blob" {
         return None;
     }

@@ -107,6 +107,7 @@ impl Beneath {
         let place = self.place(path, MakeFolders::Yes)?;
         self.put(path, &place, |temporary| {
             let mut file = place.folder.create(temporary, NEW_FILE)?;
+            // While it is still empty: nobody reads the content meanwhile who may not.
             if let Some(permissions) = permissions {
                 files::set_permissions(&file, permissions)?;
             }
@@ -145,6 +146,7 @@ impl Beneath {
         for parent in path.as_path().ancestors().skip(1) {
             let Ok(parent) = RelPath::from_path(parent) else { return };
             let Ok(place) = self.place(&parent, MakeFolders::No) else { return };
+            // One that still holds something refuses, which is the end of the way up.
             if place.folder.remove_folder(&place.name).is_err() {
                 return;
             }
@@ -153,6 +155,7 @@ impl Beneath {
 
     /// Clears the way for a recorded file: a folder in its place goes with all it holds, a file or link in its folders' place too.
     pub(super) fn clear_way(&self, path: &RelPath) -> Result<(), TouchError> {
+        // From the top, since nothing may be looked at behind a link.
         for ancestor in path.as_path().ancestors().skip(1).collect::<Vec<_>>().into_iter().rev() {
             let Ok(ancestor) = RelPath::from_path(ancestor) else { continue };
             match self.stat(&ancestor)?.map(|found| found.kind) {
@@ -194,6 +197,7 @@ impl Beneath {
             let place = Place { folder, name: part.to_owned() };
             let opened = match place.folder.folder(part) {
                 Err(Refusal::Missing) if make == MakeFolders::Yes => match place.folder.make_folder(part, NEW_FOLDER) {
+                    // Somebody may have made it meanwhile. It is opened like any other then.
                     Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(Refusal::Io(error)),
                     Ok(()) | Err(_) => place.folder.folder(part),
                 },
@@ -209,6 +213,7 @@ impl Beneath {
 fn explain(path: &RelPath, walked: &Path, place: &Place, refusal: Refusal) -> TouchError {
     match refusal {
         Refusal::Missing => TouchError::Missing(path.clone()),
+        // The target is read for the message alone: the refusal stands in either case.
         Refusal::Astray => match place.folder.read_link(&place.name) {
             Ok(target) => TouchError::Link {
                 path: path.clone(),

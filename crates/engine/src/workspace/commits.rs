@@ -25,6 +25,7 @@ impl Revisions<'_> {
     /// When git cannot be asked.
     pub async fn commit_with(&self, line: &str) -> Result<Option<CommitSha>, RevisionError> {
         // The whole line: an id that begins like another one is another one.
+        // A dot matches the letter that it stands for, so that nothing has to be escaped.
         let plain = |letter: char| if letter.is_ascii_alphanumeric() || ": -".contains(letter) { letter } else { '.' };
         let pattern = format!("--grep=^{}$", line.chars().map(plain).collect::<String>());
         let out = self.ask(&["log", "-1", "--format=%H", "--basic-regexp", &pattern, "HEAD"]).await?;
@@ -94,6 +95,7 @@ impl Revisions<'_> {
         let said = self.ask(&words).await?;
         let said = String::from_utf8_lossy(&said).into_owned();
         let mut words = said.split('\0');
+        // A path, an attribute and its value, with a NUL behind each.
         while let (Some(path), Some(_), Some(filter)) = (words.next(), words.next(), words.next()) {
             if !matches!(filter, "unspecified" | "unset") {
                 return Err(RevisionError::Filtered { path: path.to_owned(), filter: filter.to_owned() });
@@ -114,6 +116,7 @@ impl Revisions<'_> {
         message: &str,
         author: &Author,
     ) -> Result<CommitSha, RevisionError> {
+        // Only a stop that is here already is heeded at once: later ones wait until the commit is whole.
         if self.is_stopped() {
             return Err(RevisionError::Stopped);
         }
@@ -127,6 +130,7 @@ impl Revisions<'_> {
             never = self.pass_on_late(&raises) => match never {},
         };
         let Err(error) = tried else { return tried };
+        // Git may have been ended after it made the commit, before it could say so.
         let is_made = match apart.commit("HEAD").await {
             Ok(now) if now != before && apart.is_ours((&now, &before), message).await? => Some(now),
             Ok(_) | Err(_) => None,
@@ -163,7 +167,9 @@ impl Revisions<'_> {
         self.act(&["add", "--all", "--force", "--"].map(str::to_owned), &names).await?;
         let message = format!("--message={message}");
         let mut words: Vec<String> =
+            // Verbatim, since a line that begins with `#` would be left out, and the message is what the commit is found by.
             ["commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim"].map(str::to_owned).to_vec();
+        // Only these, whatever else the user has staged.
         words.extend([message, "--only".to_owned(), "--".to_owned()]);
         self.as_author(&author.name, &author.email).act(&words, &names).await?;
         self.commit("HEAD").await
@@ -181,6 +187,7 @@ impl Revisions<'_> {
     /// # Errors
     /// When git refuses: a lock of another git.
     pub async fn unstage(&self, files: &[PathBuf]) -> Result<(), RevisionError> {
+        // Also after a stop: an index half done is worse than a moment more.
         let never = Stop::never();
         let words = ["reset", "--quiet", "HEAD", "--"].map(str::to_owned);
         self.heeding(&never).act(&words, &names_of(files)).await
@@ -205,6 +212,7 @@ impl Revisions<'_> {
         match tried {
             Ok(_) => self.heeding(&never).commit("HEAD").await,
             Err(error) => {
+                // It fails where the revert never began, and then there is nothing to be undone.
                 drop(self.heeding(&never).ask(&["revert", "--abort"]).await);
                 Err(error)
             }
@@ -240,6 +248,7 @@ impl Revisions<'_> {
         for key in ["user.name", "user.email"] {
             match self.with_own_settings(environment).ask(&["config", "--get", key]).await {
                 Ok(out) => settled.push(String::from_utf8_lossy(&out).trim().to_owned()),
+                // Git ends with an error where a key is not set.
                 Err(RevisionError::Git { .. }) => return Ok(None),
                 Err(other) => return Err(other),
             }

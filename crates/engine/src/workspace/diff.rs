@@ -112,6 +112,7 @@ pub(super) fn is_binary(bytes: &[u8]) -> bool {
 /// A path as git writes it: in quotes if it holds anything unusual.
 fn quoted(prefix: &str, path: &RelPath) -> String {
     let bytes = path.as_path().as_os_str().as_encoded_bytes();
+    // As git quotes by default: beyond ASCII each byte stands as three octal digits.
     let plain = |byte: &u8| (b' '..0x7f).contains(byte) && !matches!(byte, b'"' | b'\\');
     if bytes.iter().all(plain) {
         return format!("{prefix}{path}");
@@ -136,6 +137,7 @@ pub fn patch_hash(diff: &Diff) -> String {
     let mut hasher = Sha256::new();
     for line in diff.text.lines() {
         let counts = match line.as_bytes().first() {
+            // `Binary files a/x and b/x differ` begins with the last one.
             Some(b'+' | b'-' | b'B') => true,
             _ => {
                 line.starts_with("diff ")

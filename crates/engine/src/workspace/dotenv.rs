@@ -23,6 +23,7 @@ const MAX_ENTRIES: usize = 200_000;
 #[must_use]
 pub fn dotenv_secrets(checkout: &Path) -> Vec<SecretString> {
     let entries = WalkBuilder::new(checkout)
+        // Nearly every repository ignores its `.env`.
         .standard_filters(false)
         .follow_links(false)
         .filter_entry(|entry| {

@@ -72,6 +72,7 @@ pub(super) fn git_folder(top: &Path) -> Option<PathBuf> {
         return None;
     }
     let pointer = std::fs::read_to_string(git).ok()?;
+    // From the folder of the file. An absolute path replaces that.
     Some(top.join(pointer.strip_prefix("gitdir:")?.trim()))
 }
 
@@ -89,6 +90,7 @@ fn parse(bytes: &[u8]) -> Option<Vec<PathBuf>> {
         let mode = number(bytes, at + MODE_AT)?;
         let flags = u16::from_be_bytes(bytes.get(at + FIXED..at + FIXED + FLAGS)?.try_into().ok()?);
         at += FIXED + FLAGS + if flags & EXTENDED == 0 { 0 } else { FLAGS };
+        // Version 4 leaves out what a name shares with the one before, and counts the bytes to be dropped from the end of that.
         let kept = if version == 4 { previous.len().checked_sub(varint(bytes, &mut at)?)? } else { 0 };
         previous.truncate(kept);
         let rest = bytes.get(at..)?;
@@ -122,6 +124,7 @@ fn varint(bytes: &[u8], at: &mut usize) -> Option<usize> {
         if byte & 0x80 == 0 {
             return Some(value);
         }
+        // So that no number can be written in two ways.
         value = value.checked_add(1)?.checked_mul(128)?;
     }
 }

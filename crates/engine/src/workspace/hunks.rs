@@ -98,6 +98,7 @@ impl Hunks {
             let numbers = number..number + file.count();
             number = numbers.end;
             let kept: Vec<bool> = numbers.map(|number| keep.contains(&number)).collect();
+            // Taken whole, so that the file is the recorded one to the byte, whatever its form.
             if kept.iter().all(|kept| *kept) {
                 match file.new {
                     Some(entry) => manifest.insert(file.path.clone(), entry),
@@ -142,6 +143,7 @@ fn join(old: &[u8], new: &[u8], stretches: &[Stretch], kept: &[bool]) -> Vec<u8>
     let mut at = 0;
     for (Stretch { before, after, .. }, kept) in stretches.iter().zip(kept) {
         joined.extend(old.get(at..before.start).unwrap_or_default().concat());
+        // The lines around a change are the same on both sides, so that either may give them.
         let stretch = if *kept { new.get(after.clone()) } else { old.get(before.clone()) };
         joined.extend(stretch.unwrap_or_default().concat());
         at = before.end;

@@ -46,6 +46,7 @@ fn compare(states: &States, root: &Beneath) -> Result<Option<LeftBehind>, Worksp
     let (mut written, mut meanwhile, mut mixed, mut later) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for path in start.keys().chain(now.keys()).filter(differs).collect::<BTreeSet<_>>() {
         let name = path.to_string();
+        // The surest sign first: a content that the run noted, then a time at which it lived, then that it had changed the file before.
         if note.is_as_written(&now, path) {
             written.push(name);
         } else if changed(root, path).is_some_and(|when| note.lived(when)) {
@@ -71,6 +72,7 @@ fn changed(root: &Beneath, path: &RelPath) -> Option<i64> {
 /// # Errors
 /// When the checkout or the private folder cannot be read.
 pub fn look_for_left_behind(root: &Path, shadow: &Path) -> Result<Option<LeftBehind>, WorkspaceError> {
+    // Without a note there is nothing to compare, and the checkout need not be opened.
     let Some(store) = Store::peek(shadow).filter(|store| store.kept_changed(NOTE).is_ok()) else { return Ok(None) };
     let root = Beneath::open(root).map_err(|source| WorkspaceError::Root { path: root.to_owned(), source })?;
     compare(&States::new(store, root.path(), |_| true), &root)

@@ -35,6 +35,7 @@ fn resolved(link: &Path, target: &Path) -> Option<PathBuf> {
     for part in target.components() {
         match part {
             Component::Normal(name) => path.push(name),
+            // Above the root there is nothing of this checkout.
             Component::ParentDir => path.pop().then_some(())?,
             Component::CurDir => {}
             Component::RootDir | Component::Prefix(_) => return None,

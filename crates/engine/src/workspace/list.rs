@@ -37,15 +37,18 @@ impl Workspace {
         let unreadable = |source| WorkspaceError::Store { path: LIST.into(), source };
         let Some(trusted) = store.kept(LIST).map_err(unreadable)? else { return Ok(None) };
         let here = self.root.stat(&path)?.map(|_| self.root.read(&path)).transpose();
+        // One that cannot be read, or is a link by now, is as one that is gone.
         let here = here.unwrap_or(None);
         if here.as_ref() == Some(&trusted) {
             return Ok(None);
         }
         let (theirs, written) = (self.states.theirs(), self.states.written());
+        // A person wrote it while none of our programs ran: from now on this text is the trusted one.
         if let (Some(here), Some(_)) = (&here, theirs.look(&self.root, &path, written)) {
             store.keep(LIST, here).map_err(unreadable)?;
             return Ok(None);
         }
+        // Kept before it is overwritten, as it may be a person's after all.
         theirs.add(&path, here);
         self.root.clear_way(&path)?;
         let permissions = self.root.stat(&path)?.map(|stat| stat.permissions);

@@ -94,6 +94,7 @@ impl Workspace {
         (path, file, now): (&RelPath, &PatchedFile, Option<Entry>),
         contents: &BTreeMap<String, Vec<u8>>,
     ) -> Result<Option<Option<Entry>>, RebuildError> {
+        // Permissions say nothing here: they differ from machine to machine.
         let is = |version: Option<&FileVersion>| match (version, now) {
             (None, None) => true,
             (Some(version), Some(now)) => version.content == now.content.hex() && form(version) == now.form,
@@ -103,6 +104,7 @@ impl Workspace {
             None => None,
             Some(version) => Some(self.taken_over(path, version, contents, now)?),
         };
+        // Either nobody changed it here, or the same change is in already.
         if is(file.before.as_ref()) || is(file.after.as_ref()) {
             return Ok(Some(after));
         }
@@ -155,6 +157,7 @@ impl Workspace {
         }
         let failed = |source| WorkspaceError::Store { path: path.as_path().to_owned(), source };
         let wanted = entry(path, version, self.states.store().take_bytes(bytes).map_err(failed)?)?;
+        // The other bits differ between machines.
         let executable = |permissions: u32| permissions & 0o100 != 0;
         let alike =
             now.filter(|now| now.form == wanted.form && executable(now.permissions) == executable(wanted.permissions));
@@ -168,6 +171,7 @@ impl Workspace {
         }
         let place = self.states.store().folder().to_owned();
         let failed = |source| WorkspaceError::Store { path: place.clone(), source };
+        // In the private folder, where no program of the repository comes.
         let folder = tempfile::tempdir_in(&place).map_err(failed)?;
         let mut names = Vec::new();
         for (name, text) in ["ours", "base", "theirs"].into_iter().zip(texts) {
@@ -178,6 +182,7 @@ impl Workspace {
         let words: Vec<&str> = ["merge-file", "-p", "--"].into_iter().chain(names.iter().map(String::as_str)).collect();
         match revisions.ask_whole(&words).await {
             Ok(text) => Ok(Some(text)),
+            // It ends with the number of conflicts.
             Err(RevisionError::Git { .. }) => Ok(None),
             Err(other) => Err(other.into()),
         }
@@ -240,6 +245,7 @@ impl Workspace {
         let Some(from) = kept.and_then(|bytes| String::from_utf8(bytes).ok()).map(CommitSha) else {
             return Ok(WayBack::Went);
         };
+        // Commits that the merge had made by then stay, and their files are taken from them.
         let paths = revisions.changed_between(&from, &here).await?;
         if !paths.is_empty() {
             let tree = self.as_in_commit(&self.snapshot().await?, revisions, &here, &paths).await?;

@@ -27,6 +27,7 @@ pub(super) fn explain(content: &str, old: &str, new: &str) -> String {
             );
         }
     }
+    // A text as short as `}` is nearly everywhere.
     if new.trim().len() > 2 && content.contains(new) {
         let line = content.split(new).next().unwrap_or_default().matches('\n').count() + 1;
         return format!("old_text is not there, but new_text is, at line {line}: the edit seems to be done already");
@@ -51,6 +52,7 @@ const SAMENESS: [(Same, &str); 4] = [
 fn mistaken_form(content: &str, old: &str) -> Option<String> {
     let without_numbers: Option<Vec<&str>> = old
         .lines()
+        // `12⇥fn main`, `12|fn main` or `12: fn main`, as tools print lines.
         .map(|line| {
             let (number, rest) = line.trim_start().split_once(['\t', '|', ':'])?;
             (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(rest)
@@ -90,6 +92,7 @@ fn find_lines(lines: &[&str], old: &str, same: Same) -> Option<usize> {
 /// Where the lines begin that share most with `old`.
 fn nearest(lines: &[&str], old: &str) -> Option<usize> {
     let wanted: Vec<&str> = old.lines().map(str::trim).collect();
+    // The longest line says most about the place.
     let (offset, key) = wanted.iter().enumerate().max_by_key(|(_, line)| line.len())?;
     let score = |at: usize| -> usize {
         let around = wanted.iter().enumerate().filter(|(index, line)| {

@@ -289,6 +289,8 @@ impl Workspace {
         if String::from_utf8(self.root.read(&path)?).is_err() {
             return Err(WorkspaceError::File { reason: format!("`{path}` is not UTF-8 text") });
         }
+        // Noted before it is written: after a kill a note without its write does no harm, and a write without its note passes for a
+        // person's.
         self.states.written().add(&path, Some(&store::Digest::of(text.as_bytes())));
         Ok(self.root.write(&path, text.as_bytes(), Some(stat.permissions))?)
     }

@@ -98,6 +98,7 @@ impl Usual {
                     *counts.entry(entry.permissions).or_default() += 1;
                 }
             }
+            // By the majority, since a umask has applied to all files of the checkout alike.
             counts.into_iter().max_by_key(|(_, count)| *count).map(|(permissions, _)| permissions)
         };
         Self { plain: most(false).unwrap_or(PLAIN), executable: most(true).unwrap_or(EXECUTABLE) }
@@ -154,6 +155,7 @@ impl<'w> Patch<'w> {
 
     fn take(&mut self, path: &RelPath, entry: &Entry) -> Result<(), Unportable> {
         let name = entry.content.hex();
+        // Several paths may have one content.
         if self.contents.contains_key(&name) {
             return Ok(());
         }
@@ -189,6 +191,7 @@ pub fn too_many_bytes() -> String {
 }
 
 fn content_up_to(store: &Store, entry: &Entry, path: &RelPath) -> Result<Vec<u8>, Unportable> {
+    // Asked before it is read, as it may be many times that.
     if store.size(&entry.content)? > MAX_FILE_BYTES {
         return Err(refused(path, "is larger than 1 MiB"));
     }

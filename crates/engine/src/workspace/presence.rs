@@ -45,6 +45,7 @@ impl Revisions<'_> {
     /// The change of a commit as a patch. `None` where the commit is not here, changed nothing, or too much.
     async fn change_of(&self, commit: &CommitSha) -> Result<Option<Vec<u8>>, RevisionError> {
         let words =
+            // External and textual differences would be programs of the repository.
             ["diff-tree", "-p", "--root", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv"];
         let words: Vec<&str> = words.into_iter().chain(["--no-commit-id", &commit.0, "--"]).collect();
         match self.ask_whole(&words).await {
@@ -61,6 +62,7 @@ impl Revisions<'_> {
         file.write_all(change).map_err(failed)?;
         let path = file.path().to_string_lossy().into_owned();
         let way: &[&str] = if reverse { &["--reverse"] } else { &[] };
+        // Against git's index, so that changes in the checkout that nobody committed do not count.
         let words = ["apply", "--check", "--cached", "--whitespace=nowarn"].iter().chain(way).copied();
         let words: Vec<&str> = words.chain(["--", path.as_str()]).collect();
         self.succeeds(&words).await
@@ -72,6 +74,7 @@ impl Revisions<'_> {
 
     /// Whether a later commit says that it reverts one, in git's words.
     async fn is_taken_back(&self, commit: &CommitSha) -> Result<bool, RevisionError> {
+        // `git revert` writes this line into its message.
         let (range, said) = (format!("{}..HEAD", commit.0), format!("--grep=This reverts commit {}", commit.0));
         let out = self.ask(&["log", "-1", "--format=%H", "--fixed-strings", &said, &range]).await?;
         Ok(!out.is_empty())

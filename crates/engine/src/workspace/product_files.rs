@@ -34,6 +34,7 @@ impl Workspace {
             let owned = match suspect {
                 Suspect::Code => {
                     !holds_tests(path, text)
+                        // A configuration that names it may have a runner collect it.
                         && !others().any(|(other, text)| configures(Path::new(other)) && says(text, stem))
                 }
                 Suspect::Data { folder } => {
@@ -61,6 +62,7 @@ fn judges(path: &str) -> bool {
 fn holds_tests(path: &str, text: &str) -> bool {
     let is_python = path.ends_with(".py");
     let is_test = |names: &[String]| !is_python || names.iter().any(|name| name.to_lowercase().starts_with("test"));
+    // A text that cannot be read as a tree may well hold tests.
     let Some(source) = Source::read(path, text).filter(|_| has_grammar(path)) else { return true };
     source.tests().iter().any(|test| is_test(&test.names)) || WORDS_OF_TESTS.iter().any(|word| text.contains(word))
 }
@@ -83,6 +85,7 @@ fn names_data(judge: &str, text: &str, path: &str, is_module: bool) -> bool {
 /// Whether a line brings a module in.
 fn imports(line: &str) -> bool {
     let line = line.trim_start();
+    // The last two are of JavaScript: `export { a } from "./a"`, `const a = require("./a")`.
     line.starts_with("import ") || line.starts_with("from ") || line.contains(" from ") || line.contains("require(")
 }
 

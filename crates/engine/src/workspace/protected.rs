@@ -55,6 +55,7 @@ impl Protection {
     pub(super) fn reason(&self, path: &Path) -> Option<String> {
         let parts = folded(path);
         let shown = path.display();
+        // First, so that no task can allow what runs with the rights of the job.
         if let Some(reason) = self.never(path, &parts) {
             return Some(reason);
         }
@@ -106,6 +107,7 @@ impl Protection {
                 "`{shown}` is run or obeyed by git, shells, editors or coding agents and can never be changed; change the code instead"
             ));
         }
+        // In the folded spelling too, since a disk may take both for the same file.
         (self.configured.is_match(path) || self.configured.is_match(parts.join("/")))
             .then(|| format!("`{shown}` is protected by this repository's configuration; change other files instead"))
     }

@@ -94,6 +94,7 @@ impl Workspace {
         let patched = checked(&recorded.patch)?;
         let mut manifest = Manifest::new();
         for (path, file) in base.files.iter().filter(|(path, _)| !patched.contains_key(path)) {
+            // From the checkout where git knows that it is the same, as a question to git is a process.
             let content = match here.get(path).filter(|entry| entry.form == file.form && base.is_clean(path)) {
                 Some(entry) => entry.content,
                 None => self.committed(revisions, base, path).await?,
@@ -177,6 +178,7 @@ impl Workspace {
             return Err(refused(path, "is below a file or a link"));
         }
         let tree = self.states.store().save(manifest)?;
+        // The name is the digest of all paths and contents, so that nothing in the log has to be believed.
         if tree == patch.tree { Ok(tree) } else { Err(RebuildError::Mismatch(patch.tree.clone())) }
     }
 
@@ -217,6 +219,7 @@ impl Workspace {
                 // Somebody's own, of which the run knows nothing.
                 (Some(_), None) if !is_tracked => continue,
                 (None, Some(_)) if !is_tracked => {}
+                // Git can give it back.
                 (_, _) if is_tracked && head.is_clean(path) => {}
                 (_, _) => {
                     in_the_way.push(path.to_string());
@@ -233,6 +236,7 @@ impl Workspace {
         if !in_the_way.is_empty() {
             return Err(RebuildError::InTheWay(in_the_way));
         }
+        // Only now, when nothing is in the way, is anything written.
         for (path, entry) in &puts {
             self.states.put_or_remove(&self.root, path, entry.as_ref())?;
         }
@@ -259,6 +263,7 @@ pub(super) fn checked(patch: &TreePatch) -> Result<BTreeMap<RelPath, &PatchedFil
             path: file.path.clone(),
             why: format!("is not a path of a checkout: {error}"),
         })?;
+        // `a/./b` and `a/b` would be two entries for one file.
         if path.to_string() != file.path || files.insert(path.clone(), file).is_some() {
             return Err(refused(&path, "is named in another way than it is written"));
         }
@@ -307,6 +312,7 @@ pub(super) fn refused(path: &RelPath, why: &str) -> RebuildError {
 /// Whether a link leads out of the checkout, or where no name tells.
 pub(super) fn leads_out(path: &RelPath, target: &[u8]) -> bool {
     let Ok(target) = std::str::from_utf8(target) else { return true };
+    // Each folder above the link may be left once by `..`.
     let mut depth = path.as_path().components().count().saturating_sub(1);
     for component in Path::new(target).components() {
         match component {
@@ -324,6 +330,7 @@ pub(super) fn entry(path: &RelPath, version: &FileVersion, content: Digest) -> R
     if version.content != content.hex() {
         return Err(RebuildError::Missing(path.to_string()));
     }
+    // Such as the bit that lets a program run as its owner.
     if version.permissions & !0o777 != 0 {
         return Err(refused(path, "would have permissions that no file of a checkout has"));
     }

@@ -51,6 +51,7 @@ impl RelPath {
         if text.len() > MAX_BYTES {
             return Err(PathError::TooLong);
         }
+        // On Windows a backslash parts folders, and elsewhere it is a letter: no path may mean two files.
         if text.chars().any(|c| c == '\\' || c.is_control()) {
             return Err(PathError::Character(text.escape_debug().to_string()));
         }

@@ -93,7 +93,9 @@ impl<'a> Revisions<'a> {
             ("GIT_CONFIG_NOSYSTEM", "1"),
             ("GIT_CONFIG_GLOBAL", "/dev/null"),
             ("GIT_ATTR_NOSYSTEM", "1"),
+            // `git status` would write the index, whose lock others may want.
             ("GIT_OPTIONAL_LOCKS", "0"),
+            // In a partial clone a question would go over the network, with whatever credential is found.
             ("GIT_NO_LAZY_FETCH", "1"),
             ("GIT_TERMINAL_PROMPT", "0"),
             ("GIT_PAGER", "cat"),
@@ -131,6 +133,7 @@ impl<'a> Revisions<'a> {
 
     /// The repository's own settings that name a program for some of its files, each with the value that runs none.
     async fn programs(&self) -> Result<Vec<(String, &'static str)>, RevisionError> {
+        // `filter.lfs.clean` and `merge.ours.driver` are such keys.
         let found = match self.ask(&["config", "--null", "--name-only", "--get-regexp", r"^(filter|merge)\..*\."]).await
         {
             Ok(found) => String::from_utf8_lossy(&found).into_owned(),
@@ -184,6 +187,7 @@ impl<'a> Revisions<'a> {
     /// # Errors
     /// When there is none.
     pub async fn commit(&self, revision: &str) -> Result<CommitSha, RevisionError> {
+        // Through a tag to its commit.
         let named = format!("{revision}^{{commit}}");
         match self.ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &named]).await {
             Ok(out) => Ok(CommitSha(String::from_utf8_lossy(&out).trim().to_owned())),
@@ -286,6 +290,7 @@ impl<'a> Revisions<'a> {
         let listed = self.ask(&["ls-tree", "-z", "--full-tree", &commit.0, "--", &name]).await?;
         let listed = String::from_utf8_lossy(&listed).into_owned();
         let Some((about, _)) = listed.split_once('\t') else { return Ok(None) };
+        // The mode, the kind and the object's name.
         let mut words = about.split(' ');
         let (mode, Some("blob"), Some(object)) = (words.next().unwrap_or_default(), words.next(), words.next()) else {
             return Ok(None);
@@ -335,6 +340,7 @@ impl<'a> Revisions<'a> {
     }
 
     async fn finished(&self, arguments: &[&str]) -> Result<Finished, RevisionError> {
+        // Literal, since a file may well be called `:(top)*`.
         let words = ["git", "--no-pager", "--literal-pathspecs"].iter().chain(arguments).map(OsString::from).collect();
         let spec = Spec {
             program: Program::Argv(words),
@@ -384,6 +390,7 @@ impl Workspace {
             };
             let failed = |source| WorkspaceError::Store { path: name.clone(), source };
             let content = store.take_bytes(&blob.bytes).map_err(failed)?;
+            // Git keeps one bit of the permissions: the others stay as they are here.
             let before = manifest.get(&path).filter(|entry| entry.form == blob.form).map(|entry| entry.permissions);
             let usual = if blob.executable { EXECUTABLE } else { PLAIN };
             let is_executable = |permissions: &u32| permissions & 0o100 != 0;
@@ -453,6 +460,7 @@ impl Workspace {
         let kept = kept.map_err(|source| WorkspaceError::Store { path: PathBuf::from(WAY_BACK), source })?;
         let Some(tree) = kept.and_then(|bytes| String::from_utf8(bytes).ok()).map(TreeId) else { return Ok(false) };
         self.restore(&tree).await?;
+        // Only when all files are back.
         self.states.store().drop_kept(WAY_BACK);
         self.states.store().drop_kept(JUDGED_AT);
         Ok(true)

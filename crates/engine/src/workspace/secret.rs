@@ -43,6 +43,7 @@ pub fn looks_secret(path: &Path) -> bool {
     let parts: Vec<String> = path.iter().map(|part| fold(&part.to_string_lossy())).collect();
     let Some((name, folders)) = parts.split_last() else { return false };
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    // `.env.example` is there to be read.
     if is_example(name) {
         return false;
     }

@@ -195,6 +195,7 @@ impl Store {
             };
             bytes.extend_from_slice(format!("{form} {:o} {} ", entry.permissions, entry.content.hex()).as_bytes());
             bytes.extend_from_slice(path.as_path().as_os_str().as_encoded_bytes());
+            // The one byte that no path holds.
             bytes.push(0);
         }
         let name = Digest(Sha256::digest(&bytes).into()).hex();
@@ -271,6 +272,7 @@ impl Store {
     }
 
     fn write_once(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        // The name is the digest of the content, so that whatever is there is the same.
         if path.try_exists()? {
             return Ok(());
         }
@@ -280,6 +282,7 @@ impl Store {
     }
 
     fn temporary(&self) -> io::Result<Temporary> {
+        // Beside the place that it is for, since a rename does not cross file systems.
         let path = self.folder.join(format!("new-{}", uuid::Uuid::new_v4().simple()));
         let file = files::private(File::options().write(true).create_new(true)).open(&path)?;
         Ok(Temporary { file, path })
@@ -321,6 +324,7 @@ fn fill(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
 }
 
 fn parse_line(line: &[u8]) -> Option<(RelPath, Entry)> {
+    // The path comes last, as it may hold blanks.
     let mut parts = line.splitn(4, |&byte| byte == b' ');
     let form = match parts.next()? {
         b"f" => Form::File,

@@ -68,6 +68,7 @@ impl Text {
             Ok(content) => Ok(Self { content, encoding: Encoding::Utf8 }),
             Err(error) => {
                 let bytes = error.into_bytes();
+                // ISO 8859-1 has a letter for every byte, so that the control characters have to tell text from data.
                 let printable =
                     |byte: &u8| !byte.is_ascii_control() || matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c | 0x1b);
                 if !bytes.iter().all(printable) {
@@ -91,6 +92,7 @@ impl Text {
                 UTF16_BE_MARK.iter().copied().chain(text.encode_utf16().flat_map(u16::to_be_bytes)).collect()
             }
             Encoding::Latin1 => {
+                // The model may have written a letter that the file cannot hold.
                 text.chars().map(|c| u8::try_from(c).map_err(|_too_large| Unencodable(c))).collect::<Result<_, _>>()?
             }
         })

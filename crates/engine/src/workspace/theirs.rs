@@ -57,6 +57,7 @@ impl Theirs {
     /// The bytes of a file, if it is there and somebody else changed it. `None` inside where they are too many.
     pub(super) fn look(&self, root: &Beneath, path: &RelPath, written: &Written) -> Option<Option<Vec<u8>>> {
         let stat = root.stat(path).ok().flatten().filter(|stat| stat.kind == Kind::File)?;
+        // By the time of the inode's change, which no program can set back.
         if stat.changed < self.since || busy::was_at_work(stat.changed) {
             return None;
         }
@@ -90,6 +91,7 @@ impl Theirs {
     pub(super) fn add(&self, path: &RelPath, bytes: Option<Vec<u8>>) {
         let mut found = self.found();
         let all: usize = found.put_back.values().flatten().map(Vec::len).sum();
+        // Named all the same, so that nothing is lost without a word.
         let bytes = bytes.filter(|bytes| all + bytes.len() <= MOST_BYTES);
         if found.put_back.len() < MOST_FILES {
             found.put_back.insert(path.to_string(), bytes);

@@ -104,6 +104,7 @@ impl Workspace {
     /// The text of an existing file.
     fn text(&self, path: &RelPath) -> Result<Text, ToolError> {
         let (file, stat) = self.root.open_file(path).map_err(|error| self.touch_error(error))?;
+        // The size is asked for first, so that a huge file is never held in memory.
         drop(file);
         if usize::try_from(stat.size).is_ok_and(|size| size > MAX_FILE) {
             return Err(ToolError::ForModel(format!(
@@ -134,11 +135,13 @@ impl Workspace {
     fn write_text(&self, path: &RelPath, text: &Text, permissions: Option<u32>) -> Result<(), ToolError> {
         let bytes = text.encode().map_err(|error| unencodable(path, text.encoding, error))?;
         self.write(path, &bytes, permissions)?;
+        // A tool's file belongs to the change, also where an ignore rule names it.
         self.states.keep(path);
         Ok(())
     }
 
     fn write(&self, path: &RelPath, bytes: &[u8], permissions: Option<u32>) -> Result<(), ToolError> {
+        // Before the write: the note of a write that never came does no harm.
         self.states.written().add(path, Some(&Digest::of(bytes)));
         self.root.write(path, bytes, permissions).map_err(|error| match error {
             TouchError::Missing(path) => {

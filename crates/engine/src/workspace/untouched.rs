@@ -73,6 +73,7 @@ impl Untouched {
         let Measured::Stirred(at_start) = &*measured else { return None };
         let mut stirred: Vec<PathBuf> =
             times.changed_since(root).filter(|path| !at_start.contains(*path)).cloned().collect();
+        // The map has no order, and the same finding is to read the same.
         stirred.sort();
         Some(stirred)
     }

@@ -19,6 +19,7 @@ pub(super) fn walker(from: &Path) -> WalkBuilder {
         .git_ignore(true)
         .git_exclude(true)
         .git_global(false)
+        // A tree without git has ignore rules as well, and is to be seen the same.
         .require_git(false)
         .parents(false)
         .follow_links(false);
@@ -31,6 +32,7 @@ pub(super) fn walker(from: &Path) -> WalkBuilder {
 pub(super) fn files_below(root: &Path, base: &Path, most: usize) -> Vec<(PathBuf, FileType)> {
     let whole = root.join(base);
     let pruned = whole.clone();
+    // From the root, so that the rules above the folder count too.
     let from_root = collect(root, most, move |path| path.starts_with(&pruned) || pruned.starts_with(path));
     if !from_root.is_empty() || base.as_os_str().is_empty() {
         return from_root;

@@ -21,6 +21,7 @@ impl Workspace {
     /// said again whenever another file was put in its place.
     pub fn spare_own(&self, file: &Path) {
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        // The folder alone is resolved: the file itself may not be there yet, or be a link.
         let at = folder.canonicalize().ok().zip(file.file_name()).map(|(folder, name)| folder.join(name));
         let below = at.as_ref().and_then(|at| at.strip_prefix(self.root.path()).ok());
         let path = below.and_then(|path| RelPath::from_path(path).ok());
@@ -52,6 +53,7 @@ impl Workspace {
     /// where that is not known: before the tests ran, and where programs can set a file's time of change.
     #[must_use]
     pub fn stirred_since(&self, times: &Times) -> Option<Vec<String>> {
+        // There a program can set the time of change.
         if cfg!(windows) {
             return None;
         }

@@ -84,6 +84,7 @@ impl Written {
         let now = store.kept_changed(NOW)?;
         store.drop_kept(NOW);
         let mut file = store.open_kept(NOTE)?;
+        // Behind a NUL of its own, since a kill may have cut the last line short.
         file.write_all(format!("\0{GAP} {} {now}\0", before.last).as_bytes())?;
         *note = Some(file);
         Ok(before.writer.open)
@@ -93,6 +94,7 @@ impl Written {
     pub(super) fn beat(&self) {
         if let Some(file) = self.note.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
             // As for lines: without it less is known.
+            // An empty line, which says nothing but changes the time of the file.
             file.write_all(b"\0").unwrap_or_default();
         }
     }
@@ -149,6 +151,7 @@ fn parse_gap(line: &[u8]) -> Option<(i64, i64)> {
 }
 
 fn parse_line(line: &[u8]) -> Option<(RelPath, Option<Digest>)> {
+    // A line goes `<digest> <path>`, or `- <path>` where the file was removed.
     let mut parts = line.splitn(2, |&byte| byte == b' ');
     let content = std::str::from_utf8(parts.next()?).ok()?;
     let content = if content == REMOVED { None } else { Some(Digest::from_hex(content)?) };

@@ -23,12 +23,14 @@ impl JsonDocument {
         if level.depth != self.depth || level.full || self.skips {
             return at;
         }
+        // Near the limit of an object the slow way has to decide what is left out.
         let most = LONGEST_OBJECT.saturating_sub(here.saturating_sub(level.start)).min(LONGEST_VALUE);
         let plain = Plain::new(line, at, most, self.lists);
         let mut passed = at;
         while let Some(value) = plain.unlisted(passed)
             && let Some(end) = plain.value(value)
         {
+            // As the slow way would leave it, so that it can go on from any place.
             level.value = here + (value - at);
             self.wants_key = false;
             self.named = None;
@@ -132,6 +134,7 @@ impl<'a> Plain<'a> {
     /// members may be a list that is taken apart.
     #[inline]
     fn object<const N: usize>(&self, at: usize, names: [&str; N]) -> Option<(usize, Option<Places<N>>)> {
+        // Deeper down no list is taken apart.
         let inner = Self { lists: &[], ..*self };
         let (mut found, mut is_plain) = ([None; N], true);
         let mut at = at + 1;
@@ -183,6 +186,7 @@ impl<'a> Plain<'a> {
             match self.byte(at)? {
                 b'"' => at = self.text(at)?,
                 byte @ (b'{' | b'[') => {
+                    // The mark has reached the top: what is nested deeper is read the slow way.
                     if open.leading_zeros() == 0 {
                         return None;
                     }
@@ -246,6 +250,7 @@ impl<'a> Plain<'a> {
                 _ => end = self.escape(end + 1)?,
             }
         }
+        // A longer text has to be cut, which is not done here.
         (end - at <= LONGEST_TEXT).then_some(end + 1)
     }
 

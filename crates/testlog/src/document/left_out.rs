@@ -26,11 +26,13 @@ impl LeftOut {
         if !std::mem::take(&mut self.next) {
             return;
         }
+        // Only the tests that came of this element, of which there may be none.
         match before..cases.len() {
             named if named.is_empty() => self.unnamed += 1,
             named => {
                 for at in named {
                     let fails = |test: &TestCase| matches!(test.status, TestStatus::Failed | TestStatus::Error);
+                    // A passing test has nothing to explain.
                     let at = cases.get(at).is_some_and(fails).then_some(at);
                     cases.explain(
                         at,

@@ -27,6 +27,7 @@ impl JsonDocument {
         let start = self.here(at);
         let rest = line.as_bytes().get(at + 1..).unwrap_or_default();
         let length = plain_length(rest);
+        // Not whole in this line, or with an escape: piece by piece from here on.
         if length > LONGEST_TEXT || rest.get(length) != Some(&b'"') {
             self.string = Some(Text { start, ..Text::default() });
             return at + 1;
@@ -63,6 +64,7 @@ impl JsonDocument {
         let end = at + length;
         let room = LONGEST_TEXT.saturating_sub(text.kept);
         text.kept += length;
+        // Cut at the boundary of a letter, and read on to its end without being kept.
         if room < length && !text.cut {
             self.flush(line, at + rest.floor_char_boundary(room));
             text.cut = true;
@@ -97,6 +99,7 @@ impl JsonDocument {
     /// The list that the key which began at `start` and ends at `end` of the line names, where it is one's that is taken apart.
     fn list_named(&mut self, line: &str, end: usize, start: usize) -> Option<&'static str> {
         self.levels.last().filter(|level| level.depth == self.depth && !self.skips)?;
+        // The key stands in this line, or its beginning was kept from an earlier one.
         let key = if let Some(offset) = start.checked_sub(self.text.len()) {
             line.get(self.from + offset..end)?
         } else {
@@ -145,6 +148,7 @@ pub(super) fn plain_length(bytes: &[u8]) -> usize {
         }
         at += WORD;
     }
+    // Long texts are worth a search.
     let rest = bytes.get(at..).unwrap_or_default();
     at + memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len())
 }

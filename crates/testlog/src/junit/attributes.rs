@@ -34,6 +34,7 @@ impl<'a> Attributes<'a> {
     /// The value of the first of that name, its references resolved where they can be.
     pub(super) fn get(&self, name: &str) -> Option<Cow<'a, str>> {
         let raw = self.list.iter().take(self.count).find(|(key, _)| *key == name).map(|(_, raw)| *raw)?;
+        // Most values hold no reference, and are borrowed as they stand.
         if memchr::memchr(b'&', raw.as_bytes()).is_none() {
             return Some(Cow::Borrowed(raw));
         }
@@ -46,6 +47,7 @@ fn next(text: &str) -> Option<((&str, &str), &str)> {
     let equals = memchr::memchr(b'=', text.as_bytes())?;
     let (key, value) = text.split_at_checked(equals)?;
     let key = key.trim_ascii();
+    // The sign that was found lies behind the end of the tag.
     if memchr::memchr3(b'>', b'<', b'"', key.as_bytes()).is_some() {
         return None;
     }

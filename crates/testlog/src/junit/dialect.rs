@@ -40,6 +40,7 @@ const NAMES: &[(&str, &str)] = &[
 
 impl Dialect {
     fn certain(&mut self, framework: &'static str) {
+        // The first stays: a later suite may be called like anything.
         self.certain = self.certain.or(Some(framework));
     }
 
@@ -59,8 +60,10 @@ impl Dialect {
         } else if has("doctest_version") {
             self.certain("doctest-cpp");
         } else if has("skip") {
+            // The others write `skipped`.
             self.certain("busted");
         } else if name == "test" && attribute("package").as_deref() == Some("test") {
+            // libtest gives its only suite these names.
             self.certain("cargo-test");
         } else if has("assertions") && (has("warnings") || has("file")) {
             self.certain("phpunit");
@@ -74,6 +77,7 @@ impl Dialect {
             && !has("hostname")
             && !has("package")
         {
+            // Boost has no attribute of its own, and lacks those of others.
             self.likely("boost-test");
         } else if depth <= 1
             && name.is_empty()
@@ -92,12 +96,14 @@ impl Dialect {
         {
             self.likely("node-test");
         }
+        // The root of Node's report has no attributes.
         self.suites_root |= depth <= 1 && name.is_empty() && !has("tests") && !has("time");
     }
 
     /// Looks at a test case's attributes.
     pub(super) fn case(&mut self, depth: usize, name: &str, attribute: &dyn Fn(&str) -> Option<String>) {
         self.cases += 1;
+        // Attributes are searched one by one, so the first cases have to do.
         if self.cases > LOOKED_AT && attribute("failure").is_none() && attribute("status").is_none() {
             return;
         }
@@ -168,6 +174,7 @@ impl Dialect {
     /// Leaves out the numbers that the writer does not have.
     pub(super) fn adapt(&self, counts: &mut Counts) {
         if self.framework() == "cargo-test" {
+            // libtest knows failures alone.
             counts.errors = None;
         }
     }
@@ -178,6 +185,7 @@ impl Dialect {
             return;
         }
         for test in tests {
+            // Node escapes names twice.
             if let Ok(name) = quick_xml::escape::unescape(&test.name) {
                 test.name = name.into_owned();
             }

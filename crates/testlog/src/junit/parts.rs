@@ -19,6 +19,7 @@ pub(super) struct Parts {
 impl Parts {
     /// Adds one.
     pub(super) fn skip(&mut self, reason: &str) {
+        // Beyond the limits none is kept, since a part of them would look like all.
         self.too_many |= self.reasons.len() >= MOST_PARTS || reason.len() > LONGEST_REASON;
         if !self.too_many {
             self.reasons.push(reason.to_owned());

@@ -22,6 +22,7 @@ impl SuiteErrors {
             return;
         }
         self.count += 1;
+        // Counted all the same.
         self.open = self.count <= MOST_SHOWN;
         if self.open
             && let Some(message) = message
@@ -52,6 +53,7 @@ impl SuiteErrors {
             return;
         }
         let cases_fail = findings.counts.failed.unwrap_or(0) + findings.counts.errors.unwrap_or(0) > 0;
+        // Where a test fails the run is red by that.
         findings.status = (!cases_fail).then_some(RunStatus::Error);
         if counted {
             findings.counts.add(&Counts { errors: Some(self.count), ..Counts::default() });

@@ -17,6 +17,7 @@ pub(super) struct Controls {
 impl Controls {
     /// Without a branch on a byte, so that it is done many bytes at a time.
     pub(super) fn of(whole: &[u8]) -> Self {
+        // Without an early end, so that it can be compiled into wide steps.
         let any = |of: fn(u8) -> bool| whole.iter().fold(false, |found, &byte| found | of(byte));
         if !any(|byte| is_control(byte) & (byte != b'\n')) {
             return Self { any: false, rare: false };
@@ -68,6 +69,7 @@ fn clean_common(whole: &[u8], clean: &mut Vec<u8>) {
     while let Some((rest, found)) = whole.get(at..).and_then(|rest| Some((rest, memchr::memchr2(0x1b, b'\r', rest)?))) {
         let (text, tail) = rest.split_at_checked(found).unwrap_or((rest, &[]));
         let overwrites = match tail {
+            // As lines end on Windows.
             [b'\r', b'\n', ..] | [b'\r'] => false,
             [b'\r', ..] => true,
             // What a string holds may be anything: a line ends it all the same.
@@ -105,6 +107,7 @@ fn clean_into(line: &[u8], controls: Controls, out: &mut Vec<u8>) {
         let skip = match tail.first() {
             Some(0x1b) => escape_length(tail),
             Some(b'\r') => {
+                // A second carriage return in a row draws nothing.
                 if out.len() > drawn {
                     out.drain(begin..drawn);
                     drawn = out.len();
@@ -133,13 +136,16 @@ fn escape_length(bytes: &[u8]) -> usize {
         }
         Some(b']' | b'P' | b'X' | b'^' | b'_') => {
             let body = bytes.get(2..).unwrap_or_default();
+            // A bell ends such a string, or an escape with a backslash.
             match body.iter().position(|&byte| byte == 0x07 || byte == 0x1b) {
                 Some(end) if body.get(end) == Some(&0x07) => end + 3,
                 Some(end) if body.get(end + 1) == Some(&b'\\') => end + 4,
                 Some(end) => end + 2,
+                // Without an end only its beginning goes, or the rest of the line would be lost.
                 None => 2,
             }
         }
+        // One byte follows, such as the name of a character set.
         Some(b'(' | b')' | b'*' | b'+' | b'#' | b'%') => 3.min(bytes.len()),
         Some(0x20..0x7F) => 2,
         Some(_) => 1,

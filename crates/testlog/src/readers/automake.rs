@@ -119,6 +119,7 @@ impl Reader {
     fn tested(&mut self, status: TestStatus, name: &str, title: &str) {
         let case = self.cases.push(name, status);
         let before = self.block.take();
+        // The log holds parts of all tests but those that pass.
         let is_kept = !title.starts_with("PASS") && self.unsettled.len() < MOST_EXPLAINED;
         if is_kept && self.budget.take(title.len() + before.len()) {
             self.unsettled.push_back(Unsettled { title: title.to_owned(), case, before });
@@ -128,6 +129,7 @@ impl Reader {
     /// A line of what failing tests printed: sections in the order of the results, and behind the last one the numbers.
     fn log_line(&mut self, line: &str, ruled: bool) {
         if let Some((_, end)) = &self.section {
+            // A part ends with a line like `FAIL add.sh (exit status: 1)`.
             if !line.starts_with(end.as_str()) {
                 self.block.push(line);
                 return;
@@ -145,6 +147,7 @@ impl Reader {
 
     /// `# TOTAL: 7` … up to a rule.
     fn number(&mut self, line: &str) {
+        // The rule below the numbers, not the one above them.
         if self.ruled && self.numbered {
             self.folder_ends();
         }
@@ -176,6 +179,7 @@ impl Reader {
     fn serial_ends(&mut self, counts: &Counts) {
         // Make splits the list of tests at spaces.
         let is_name = |name: &str| !name.contains(' ');
+        // With a space in the name a test printed it.
         self.cases.retain_from(self.first, |test| is_name(&test.name));
         let mut before = String::new();
         for one in std::mem::take(&mut self.unsettled) {
@@ -184,10 +188,12 @@ impl Reader {
                 let case = self.cases.find(name);
                 self.explain(case, &std::mem::take(&mut before));
             } else {
+                // A line that was printed belongs to the words of the next test.
                 before = format!("{before}\n{}\n", one.title);
             }
         }
         self.counts.add(counts);
+        // Zero, unless the line below the banner says how many were not run.
         self.counts.add(&Counts { skipped: Some(0), errors: Some(0), ..Counts::default() });
         self.part = Part::Banner;
     }
@@ -218,6 +224,7 @@ impl Reader {
         self.unsettled.clear();
         self.block.clear();
         self.before = std::mem::replace(&mut self.first, self.cases.len());
+        // Until the next folder's `make check-TESTS`.
         self.unfinished = false;
     }
 

@@ -54,6 +54,7 @@ impl Reader {
         if !self.evident || self.rules > 0 || self.uncaught {
             return false;
         }
+        // `✔ [expected fail] ` comes with a word in brackets.
         let Some(name) = line.strip_prefix("  ✔ ").filter(|name| !name.starts_with('[')) else { return false };
         self.blank = 0;
         self.cases.push(without_time(name), TestStatus::Passed);
@@ -78,6 +79,7 @@ impl Reader {
         if text.strip_prefix('─').is_some_and(|rest| rest.trim_ascii_end().is_empty()) {
             self.settle();
             self.rules += 1;
+            // Behind a rule a title may come at once.
             self.blank = 2;
             return;
         }
@@ -88,6 +90,7 @@ impl Reader {
         if self.total(text) {
             return;
         }
+        // A title stands below two empty lines, which tells it from text inside a block.
         if blank >= 2
             && let Some(at) = self.failing.iter().position(|failure| is_title(failure, text))
         {
@@ -112,6 +115,7 @@ impl Reader {
             self.block.push(text);
             return;
         }
+        // Until the next result all is the error's.
         if self.uncaught && !text.starts_with(['✔', '✘', '-']) {
             self.block.push(text);
             return;
@@ -191,6 +195,7 @@ impl Reader {
             let zero = Some(0);
             let passed = self.counts.passed;
             findings.counts = self.counts;
+            // Numbers that are zero are not printed.
             findings.counts.add(&Counts { failed: zero, skipped: zero, ..Counts::default() });
             if let Some(passed) = passed {
                 let rest = findings.counts.failed.unwrap_or(0) + findings.counts.skipped.unwrap_or(0);

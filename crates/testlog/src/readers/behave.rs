@@ -128,6 +128,7 @@ impl Reader {
         let Some((at, name)) = text.cut("  ") else { return };
         let Some(found) = place::find(at) else { return };
         let case = self.cases.push(name, status);
+        // Without places in the headings the texts are kept by name.
         let text = [at, name].into_iter().find_map(|key| self.texts.get_mut(key)?.pop_front());
         let message = text.unwrap_or_default();
         self.cases.explain(case, &message, Some(found));
@@ -153,6 +154,7 @@ impl Reader {
         if !(rest.starts_with("s passed") || rest.starts_with(" passed")) {
             return false;
         }
+        // Such as `1 scenario passed, 2 failed, 1 error, 0 skipped`.
         let number = |word: &str| rest.split(", ").find_map(|part| part.strip_suffix(word)?.trim().parse::<u64>().ok());
         let failed = number("failed").unwrap_or(0);
         let errors = number("error").or(number("errors")).unwrap_or(0);

@@ -50,6 +50,7 @@ impl Reader {
     pub(super) fn line(&mut self, line: &str) {
         if let Some(rest) = line.strip_prefix("Running ") {
             if rest.ends_with(" test cases...") || rest.ends_with(" test case...") {
+                // Several programs may run one behind the other.
                 self.running = place::leading_number::<u64>(rest).map(|count| count + self.running.unwrap_or(0));
             }
             return;
@@ -98,6 +99,7 @@ impl Reader {
     /// Takes the lines after an error: its context, and the last checkpoint.
     fn explain(&mut self, line: &str) {
         let Some(at) = self.open else { return };
+        // Behind a fatal error or a time-out the checkpoint is all that tells the place.
         if let Some((head, _)) = line.cut("): last checkpoint: ") {
             self.cases.explain(Some(at), line, in_parentheses(&format!("{head})")));
         } else if line.holds(" Entering ") || line.holds(" Leaving ") || line.is_empty() {
@@ -127,6 +129,7 @@ impl Reader {
         }
         let number = place::leading_number::<u64>(text);
         let total = text.cut(" out of ").and_then(|(_, rest)| place::leading_number::<u64>(rest));
+        // Numbers of assertions are printed like those of tests.
         if text.holds(" assertion") {
             return true;
         }
@@ -150,6 +153,7 @@ impl Reader {
         findings.finished = self.ended;
         findings.counts = self.counts;
         if self.counts.total.is_some() {
+            // Numbers that are zero are left out of the report.
             let zero = Counts { passed: Some(0), failed: Some(0), skipped: Some(0), ..Counts::default() };
             findings.counts.add(&zero);
         } else if let Some(total) = self.running.filter(|_| self.ended) {

@@ -57,6 +57,7 @@ impl Reader {
             self.result(status, name);
             return;
         }
+        // Such as `  ^ this test timed out after 100ms`.
         if let Some(text) = line.strip_prefix("  ^ ")
             && self.last.is_some()
         {
@@ -110,6 +111,7 @@ impl Reader {
             "fail" => of(None, number, None, None),
             "skip" | "todo" => of(None, None, number, None),
             "error" | "errors" => of(None, None, None, number),
+            // Numbers of assertions stand among those of tests.
             _ => return what.starts_with("expect() call"),
         };
         self.settle_unhandled();
@@ -122,6 +124,7 @@ impl Reader {
             return;
         }
         let text = self.block.take();
+        // The error stands between rules.
         let text = text.trim_matches(['-', '\n', ' ']);
         let kind = if text.holds("Cannot find module") || text.holds("Cannot find package") {
             RunKind::ImportError
@@ -148,6 +151,7 @@ impl Reader {
         } else if self.finished {
             let zero = Some(0);
             findings.counts = self.counts;
+            // Numbers that are zero may be left out.
             findings.counts.add(&Counts { total: None, passed: zero, failed: zero, skipped: zero, errors: zero });
             let counts = findings.counts;
             findings.counts.total =

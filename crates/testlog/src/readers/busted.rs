@@ -52,6 +52,7 @@ impl Reader {
         if line.as_bytes().first().is_some_and(u8::is_ascii_digit) && self.numbers(line) {
             return;
         }
+        // Reasons stand below the numbers.
         if !self.finished {
             return;
         }
@@ -60,6 +61,7 @@ impl Reader {
             self.open = Open::Head(status);
             return;
         }
+        // Behind an empty line, as a message may hold such a line too.
         if let Some(message) = placeless(line).filter(|_| gap) {
             self.settle();
             self.block.push(message);
@@ -69,6 +71,7 @@ impl Reader {
         match self.open {
             Open::Head(status) => {
                 self.open = match status {
+                    // An error outside of tests is named by its suite.
                     Some(TestStatus::Error) if line.starts_with("suite ") => {
                         self.block.push(line);
                         Open::Suite

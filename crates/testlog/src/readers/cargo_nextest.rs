@@ -58,6 +58,7 @@ impl Reader {
         let Some(name) = line.strip_prefix("        PASS [").and_then(behind_time).and_then(test_name) else {
             return false;
         };
+        // The output of a failing test ends with the next result.
         if self.open.is_some() {
             self.text_ends();
         }
@@ -121,6 +122,7 @@ impl Reader {
             self.summary(rest);
             return;
         }
+        // With retries: `TRY 2 FAIL`.
         let word = words.strip_prefix("TRY ").and_then(|rest| rest.cut_word()).map_or(words, |(_, word)| word);
         let status = match word {
             "PASS" | "LEAK" => TestStatus::Passed,
@@ -136,6 +138,7 @@ impl Reader {
         self.cases.set(name, status);
         if status == TestStatus::Failed {
             self.open = Some(name.to_owned());
+            // A test that was killed may have printed nothing.
             if !matches!(word, "FAIL") {
                 self.text.push(&format!("{word} {name}"));
             }
@@ -148,6 +151,7 @@ impl Reader {
         let Some(at) = self.cases.find(&name) else { return };
         let test = name.cut_word().map_or(name.as_str(), |(_, test)| test);
         let text = without_frame(&text, test);
+        // A test is shown where it fails and again at the end, where less may be shown of it.
         let known = self.cases.get(at).map_or(0, |test| test.message.len());
         if known > 0 && known >= text.len() {
             return;
@@ -162,6 +166,7 @@ impl Reader {
     fn summary(&mut self, rest: &str) {
         let Some((_, parts)) = rest.cut(" run: ") else { return };
         let mut counts = Counts { passed: Some(0), failed: Some(0), skipped: Some(0), errors: Some(0), total: None };
+        // `15 passed (1 slow, 2 flaky)`: the words in parentheses are counted already.
         let mut depth = 0;
         let flat: String = parts
             .chars()

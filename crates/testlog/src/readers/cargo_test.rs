@@ -197,6 +197,7 @@ impl Reader {
                 if !(rest.ends_with(" test") || rest.ends_with(" tests")) || announced.is_none() {
                     return false;
                 }
+                // The test that runs printed it.
                 if self.part == Part::Results && self.pending.is_some() {
                     return false;
                 }

@@ -75,6 +75,7 @@ impl Reader {
             return;
         }
         if is_rule(line, b'-') {
+            // The line below the names ends the head, any other one begins the next.
             if self.part == Part::Head && !self.name.is_empty() {
                 self.part = Part::Body;
             } else {
@@ -100,6 +101,7 @@ impl Reader {
             }
             Part::Body => {
                 self.failed |= line.trim_end().ends_with(": FAILED:");
+                // Dots stand below the place of the section.
                 if !is_rule(line, b'.') {
                     self.block.push(line);
                 }
@@ -156,6 +158,7 @@ impl Reader {
 
     fn settle(&mut self) {
         let text = self.block.take();
+        // A section is shown for a warning as well.
         if std::mem::take(&mut self.failed) && self.part == Part::Body {
             let at = self.cases.set(&self.name, TestStatus::Failed);
             // The first line says where the section is, not where it failed.

@@ -80,6 +80,7 @@ impl Reader {
         if self.foreign || self.running.is_empty() && self.below_list(line) {
             return;
         }
+        // Between the first words and the place: the two values that were compared.
         if self.last.is_some() && !line.starts_with("Could not run test: ") {
             self.detached.explain(self.last, line, None);
             return;
@@ -89,6 +90,7 @@ impl Reader {
 
     /// `Running 6 test(s).` and `6 test(s) run.`, in newer versions behind the group's name.
     fn frame(&mut self, rest: &str) {
+        // The name of the group may stand before: `[==========] cart: Running 2 test(s)`.
         let words = rest.cut_last(": ").map_or(rest, |(_, words)| words);
         if let Some(number) = words.strip_prefix("Running ").and_then(tests) {
             self.foreign = false;
@@ -117,6 +119,7 @@ impl Reader {
 
     /// A line with one of the other marks in brackets.
     fn marked(&mut self, mark: &str, rest: &str) -> bool {
+        // `[  ERROR   ] --- 3 != 4` explains, `[  ERROR   ] sells` is a result.
         let is_words = matches!(mark, "ERROR" | "LINE") && rest.starts_with("--- ");
         if !is_words {
             self.last = None;
@@ -152,10 +155,12 @@ impl Reader {
         self.recognised = true;
         let place = text.strip_suffix(": error: Failure!").filter(|_| mark == "LINE").and_then(place::find);
         if self.announced.is_some() {
+            // The first place is that of the failure.
             self.place = self.place.take().or(place);
             self.block.push(text);
             return;
         }
+        // No test's group is open: these are words of the other stream.
         if mark == "ERROR" {
             self.last = self.detached.push("", TestStatus::Failed);
         }
@@ -171,6 +176,7 @@ impl Reader {
             // A test printed a line that looks like a result.
             return false;
         }
+        // The list at the end repeats results.
         if self.listed.0 > 0 && self.running.is_empty() && self.listed.1 == status {
             self.listed.0 -= 1;
             if self.started == 0 {
@@ -277,6 +283,7 @@ fn tests(text: &str) -> Option<u64> {
 fn attach(cases: &mut Cases, detached: &Cases) {
     let is_open = |test: &TestCase| test.status == TestStatus::Failed && test.file.is_none();
     let open: Vec<usize> = (0..cases.len()).filter(|at| cases.get(*at).is_some_and(is_open)).collect();
+    // With another number nobody can say which words are whose.
     if open.len() == detached.len() {
         for (at, words) in open.into_iter().zip(detached.iter()) {
             cases.explain(Some(at), &words.message, words.file.clone().zip(words.line));

@@ -76,6 +76,7 @@ impl Reader {
     fn runs(&mut self, name: &str, rest: &str) {
         // A test that was left without its time: the next one shows that it ended.
         self.passes();
+        // An ignored test has its time in the same line.
         if name.starts_with("IGNORE_") && is_time(rest) {
             self.recognised = true;
             self.cases.push(name, TestStatus::Skipped);
@@ -100,11 +101,13 @@ impl Reader {
 
     /// The last test that was named, when it is this one of this program.
     fn current(&self, name: &str) -> Option<usize> {
+        // A test may fail several times, one behind the other.
         let last = self.cases.len().checked_sub(1).filter(|last| *last >= self.first)?;
         self.cases.get(last).filter(|test| test.name == name).map(|_| last)
     }
 
     fn fails(&mut self, place: &str, name: &str) {
+        // Another test's failure was printed by this one.
         if !self.running.is_empty() && self.running != name {
             return;
         }

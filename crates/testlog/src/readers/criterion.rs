@@ -43,6 +43,7 @@ impl Reader {
 
     pub(super) fn line(&mut self, line: &str) {
         let Some((mark, rest)) = mark(line) else {
+            // C's `assert` prints this without a mark, before the signal is reported.
             if line.holds(": Assertion `") {
                 line.clone_into(&mut self.aborted);
             }
@@ -112,6 +113,7 @@ impl Reader {
             return;
         }
         let words = words.trim_end();
+        // A time says nothing, other words tell how the test died.
         if !(words.starts_with('(') && words.ends_with("s)")) {
             self.block.push(words);
         }

@@ -91,6 +91,7 @@ impl Reader {
             self.recognised = true;
             return;
         }
+        // The build before the tests may have failed.
         if !self.recognised {
             self.build_line(line);
         }
@@ -103,6 +104,7 @@ impl Reader {
             self.listed(line, text);
             return;
         }
+        // By the first byte, as most lines are the tests' own.
         let known = match line.as_bytes().first() {
             Some(b'0'..=b'9') => self.verbose_line(line) || self.percentage(line),
             Some(b'N' | b'F' | b'T') => self.summary_line(line),
@@ -123,6 +125,7 @@ impl Reader {
         self.building |= line.holds("CMakeFiles/");
         let is_error = line.holds(" error: ") || line.holds("undefined reference to");
         let is_make = line.starts_with("gmake") || line.starts_with("make") || line.starts_with("ninja: ");
+        // The words of an error go on until the build tool's next line.
         if is_error || (self.error_open && !is_make) {
             self.error_open = true;
             self.errors.push(line);
@@ -153,6 +156,7 @@ impl Reader {
             return;
         }
         let words = self.words.take();
+        // With `--output-on-failure` and repetitions a test is explained more than once.
         let known = at.and_then(|at| self.cases.get(at)).is_some_and(|test| !test.message.is_empty());
         if !known {
             self.block.push(result.detail);
@@ -178,6 +182,7 @@ impl Reader {
         }
         let Some(block) = self.running.get_mut(&number) else { return false };
         block.push(text);
+        // Tests whose result never comes, as when a test prints lines like these.
         if self.running.len() > MOST_RUNNING {
             self.running.clear();
         }

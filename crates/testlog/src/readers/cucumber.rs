@@ -109,6 +109,7 @@ impl Reader {
         };
         self.settle();
         let Some((name, at)) = rest.cut(": ").and_then(|(_, rest)| rest.cut_last(" # ")) else { return };
+        // A later attempt decides.
         if name.ends_with(", retried)") {
             return;
         }
@@ -151,11 +152,13 @@ impl Reader {
             self.scenario = Some((name.trim_end().to_owned(), false));
         } else if let Some((_, at)) = text.cut_last(" # ") {
             self.block.clear();
+            // A step without a definition has its own line in the feature as its place.
             if let Some((_, undefined)) = &mut self.scenario {
                 *undefined |= at.holds(".feature:");
             }
         } else {
             self.block.push(text);
+            // The last line of an error: `features/cart.feature:5:in 'the total is 3'`.
             if text.holds(".feature:") && text.holds(":in ") {
                 self.step_failed(text);
             }
@@ -200,6 +203,7 @@ impl Reader {
         self.counts.add(&Counts {
             total: Some(total),
             passed: Some(number("passed")),
+            // An ambiguous step fails its scenario.
             failed: Some(sum(&[number("failed"), number("ambiguous")])),
             skipped: Some(sum(&[number("skipped"), number("pending")])),
             errors: Some(0),

@@ -125,6 +125,7 @@ impl Reader {
             self.words.clear();
             return;
         }
+        // Errors of types follow the line of the file that is checked.
         if line.starts_with("Check ") {
             self.words.clear();
             return;
@@ -140,6 +141,7 @@ impl Reader {
 
     /// `steps ... second => ./cart_test.ts:7:11`, and the lines below it.
     fn error_line(&mut self, line: &str) {
+        // Such as `adds => ./cart_test.ts:3:6`.
         if let Some((name, at)) = line.cut_last(" => ")
             && !line.starts_with(' ')
             && let Some(found) = place::find(at)
@@ -174,6 +176,7 @@ impl Reader {
     /// `1 passed (1 step) | 2 failed (1 step) | 1 ignored (24ms)`.
     fn numbers(&mut self, rest: &str) -> bool {
         let number = |word: &str| {
+            // Behind it the number of steps may stand in parentheses.
             let part = rest
                 .split(" | ")
                 .find(|part| part.trim_start_matches(|digit: char| digit.is_ascii_digit()).starts_with(word))?;

@@ -54,6 +54,7 @@ impl Reader {
         }
         if self.name.is_some() {
             self.failed |= line.holds(": ERROR: ") || line.holds(": FATAL ERROR: ");
+            // A test that may fail is reported like any other.
             let forgiven = ["Failed as expected so marking it", "Allowed to fail so marking it"];
             if forgiven.iter().any(|start| line.starts_with(start)) {
                 self.failed = false;
@@ -81,6 +82,7 @@ impl Reader {
     fn settle(&mut self) {
         let text = self.block.take();
         let failed = std::mem::take(&mut self.failed);
+        // Messages and warnings have a block too.
         if let Some(name) = self.name.take()
             && failed
         {

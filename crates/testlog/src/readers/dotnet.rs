@@ -84,6 +84,7 @@ impl Reader {
         } else if line.holds(": error ") && self.compiler_line(line) {
             self.recognised = true;
         } else if self.open.is_some() {
+            // `Test Run Failed.` ends the run, and xUnit's own lines come between.
             if line.starts_with("[xUnit.net ") || line.starts_with("Test Run ") {
                 self.block_ends();
             } else {
@@ -100,6 +101,7 @@ impl Reader {
                 .into_iter()
                 .find_map(|(word, status)| Some((text.strip_prefix(word)?, status)));
         let Some((rest, status)) = found else { return false };
+        // A name may hold brackets itself.
         let Some((name, time)) = rest.cut_last(" [") else { return false };
         if !time.ends_with(']') || !time.contains(|one: char| one.is_ascii_digit()) {
             return false;
@@ -174,6 +176,7 @@ impl Reader {
         let file = before.trim();
         let found = file.split_once('(').and_then(|(file, at)| Some((file.to_owned(), place::leading_number(at)?)));
         if let Some(test) = rest.strip_prefix("TESTERROR: ") {
+            // Behind the name stands the time in parentheses.
             let name = test.cut(" (").map_or(test, |(name, _)| name);
             let at = self.cases.push(name, TestStatus::Failed);
             self.cases.explain(at, test, found);
@@ -182,6 +185,7 @@ impl Reader {
         }
         let is_code = ["CS", "FS", "BC", "MSB", "NU", "NETSDK"].iter().any(|start| rest.starts_with(start));
         if is_code {
+            // `MSB1` begins the errors about the command line and the project's file.
             let kind = if rest.starts_with("MSB1") || rest.starts_with("NETSDK") {
                 RunKind::BadCommand
             } else {

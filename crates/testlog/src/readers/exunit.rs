@@ -119,6 +119,7 @@ impl Reader {
         } else if (line.ends_with(".exs]") || line.ends_with(" [nofile]"))
             && let Some((module, _)) = line.cut(" [")
         {
+            // With `--trace` a module begins so: `CartTest [test/cart_test.exs]`.
             module.clone_into(&mut self.module);
         }
     }
@@ -127,6 +128,7 @@ impl Reader {
     fn entry<'a>(&self, line: &'a str) -> Option<&'a str> {
         let text = line.strip_prefix("  ")?.trim_start();
         let (number, name) = text.cut(") ")?;
+        // The words of a failure may look like an entry, but not with the next number.
         (number.parse() == Ok(self.number + 1)).then(|| name.trim_end())
     }
 
@@ -160,6 +162,7 @@ impl Reader {
 
     /// `  * test one (0.7ms) [L#5]`, drawn over its announcement.
     fn traced(&mut self, line: &str) {
+        // The test may have printed something without an end of its line.
         let Some((_, text)) = line.cut_last("  * ") else { return };
         let Some((name, rest)) = text.cut_last(" [L#") else { return };
         if !rest.ends_with(']') {
@@ -226,11 +229,13 @@ impl Reader {
 
     pub(super) fn finish(mut self, _exit: Option<Exit>) -> Option<Findings> {
         self.settle();
+        // `** (RuntimeError)` is how any program in Elixir dies.
         let is_own = |message: &str| message.holds(".ex") || message.holds("(Mix)");
         let recognised = self.finished || self.problems.iter().any(|problem| is_own(&problem.message));
         if !recognised {
             return None;
         }
+        // With whole numbers and no invalid test among them, a test printed the words.
         let borne_out = !self.finished || self.counts.errors.unwrap_or(0) > 0;
         if borne_out {
             self.invalidate();

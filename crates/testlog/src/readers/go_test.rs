@@ -159,6 +159,7 @@ impl Reader {
             }
             _ => false,
         };
+        // A result may stand behind text that was printed without an end of its line.
         let known = known || (line.ends_with("s)") && self.glued_result(line));
         if !known {
             self.other(line);
@@ -220,6 +221,7 @@ impl Reader {
                 self.spare.push(output);
             }
         }
+        // The race detector speaks before the test's result.
         if status == TestStatus::Failed && std::mem::take(&mut self.race) {
             self.block.push(self.words.take().trim_end_matches('\n'));
         }
@@ -241,6 +243,7 @@ impl Reader {
             }
             "CONT" | "NAME" => {}
             "PAUSE" => {
+                // Until the next announcement no line is known to be of any test.
                 self.settle();
                 self.current = None;
                 return true;
@@ -256,6 +259,7 @@ impl Reader {
     fn package_line(&mut self, line: &str) -> bool {
         let mut words = line.split_whitespace();
         let (Some(word), Some(package)) = (words.next(), words.next()) else {
+            // `FAIL` alone stands below a package's tests and at the very end.
             return line == "FAIL" && (self.last.is_some() || self.packages > 0);
         };
         let told = line.contains('\t') || words.next().is_some();
@@ -345,6 +349,7 @@ impl Reader {
             return;
         };
         let indent = line.len() - line.unindented().len();
+        // The output of an example is not indented.
         if indent >= last.indent + LEVEL || line.is_empty() || in_example {
             last.bare = false;
             self.block.push(line);
@@ -418,6 +423,7 @@ impl Reader {
         self.end_package();
         let mut words = self.words.take();
         if died && self.packages == 0 {
+            // The panic of another program shows no test.
             if !(words.holds("_test.go:") || words.holds("testing.tRunner(") || !self.cases.is_empty()) {
                 words.clear();
             }
@@ -450,9 +456,11 @@ impl Reader {
 
     fn counts(&self) -> Counts {
         let of = |status| Some(self.cases.count(status));
+        // Then results are missing, and a sum would be wrong.
         if self.crashed > 0 || self.aborted || self.fuzzing || self.packages == 0 || !self.problems.is_empty() {
             return Counts::default();
         }
+        // Without `-v` only failing tests are named.
         let named = self.cases.iter().any(|test| test.status != TestStatus::Failed);
         if named || self.empty_packages == self.packages {
             let total = u64::try_from(self.cases.len()).ok();

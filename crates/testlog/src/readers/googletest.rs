@@ -174,6 +174,7 @@ impl Reader {
         match mark {
             "==========" => {
                 self.recognised = true;
+                // GoogleTest itself says how many tests it runs.
                 self.busted |= rest.starts_with("Running tests from scanned files");
                 if rest.holds(" ran.") {
                     self.ended = true;
@@ -186,6 +187,7 @@ impl Reader {
             "----------" => self.between(),
             "RUN" => self.runs(rest),
             "OK" => self.result(rest, TestStatus::Passed),
+            // Behind the end they begin lists.
             "FAILED" | "SKIPPED" | "ERROR" if self.ended => {
                 if let Some(number) = listed(rest) {
                     match mark {
@@ -231,6 +233,7 @@ impl Reader {
     fn hook(&mut self, rest: &str) {
         let Some((at, name)) = rest.cut(": ") else { return };
         let name = name.trim_end();
+        // The list repeats tests, and names hooks for the first time.
         if self.cases.find(name).is_some() {
             return;
         }
@@ -246,6 +249,7 @@ impl Reader {
 
     /// `Typed/1.IsSmall, where TypeParam = int (0 ms)`.
     fn result(&mut self, rest: &str, status: TestStatus) {
+        // Such as `Sums/Add.Works/0, where GetParam() = 3 (0 ms)`.
         let name = rest.cut_last(" (").filter(|(_, time)| time.ends_with(" ms)")).map_or(rest, |(name, _)| name);
         let name = name.cut(", where ").map_or(name, |(name, _)| name).trim_end();
         if name.contains(' ') && !self.busted {
@@ -261,6 +265,7 @@ impl Reader {
         self.recognised = true;
         let text = if status == TestStatus::Passed { String::new() } else { self.block.text() };
         self.block.clear();
+        // Busted puts the place before the name: `spec/cart_spec.lua @ 6: cart adds`.
         let name = if self.busted { name.cut(": ").map_or(name, |(_, name)| name) } else { name };
         let at = self.cases.push(name, status);
         if matches!(status, TestStatus::Failed | TestStatus::Error) {
@@ -318,6 +323,7 @@ impl Reader {
             let text = format!("{} did not end\n{}", self.running, self.block.take());
             self.problems.push(RunKind::Crash, &text, stack::place_of(&text));
         }
+        // With repetitions the same tests are counted again.
         if findings.finished
             && !self.repeating
             && let Some(ran) = self.ran

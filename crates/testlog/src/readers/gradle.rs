@@ -90,6 +90,7 @@ impl Reader {
                 .into_iter()
                 .find_map(|(word, status)| Some((line.strip_suffix(word)?, status)));
         let Some((name, status)) = found else { return false };
+        // A task's own line ends in such a word too: `> Task :test FAILED`.
         if !name.holds(" > ") || name.starts_with([' ', '>']) {
             return false;
         }
@@ -144,6 +145,7 @@ impl Reader {
         let Some(mut block) = self.wrong.take() else { return };
         let text = block.take();
         self.recognised = true;
+        // The tests themselves say why.
         if text.holds("There were failing tests") {
             self.tests_failed = true;
             return;
@@ -166,6 +168,7 @@ impl Reader {
         }
         let mut findings = Findings::new("gradle");
         findings.counts = self.counts;
+        // A build that went wrong otherwise may have left out tests.
         findings.finished = self.finished && self.problems.is_empty();
         findings.tests = self.cases.into_list();
         findings.problems = self.problems.into_list();

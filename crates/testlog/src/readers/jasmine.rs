@@ -82,6 +82,7 @@ impl Reader {
     /// `1) cart nested milk costs more`.
     fn entry(&mut self, line: &str) -> bool {
         let Some((number, name)) = line.cut(") ") else { return false };
+        // A message may have numbered lines of its own.
         if self.part == Part::Dots || number.parse() != Ok(self.number + 1) {
             return false;
         }

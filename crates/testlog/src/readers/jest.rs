@@ -120,6 +120,7 @@ impl Reader {
             return;
         }
         if self.printed {
+            // Printed text is indented, and ends with the next line that is not.
             self.printed = line.starts_with("    ") || line.trim().is_empty();
             if self.printed {
                 return;
@@ -207,6 +208,7 @@ impl Reader {
             "✕" | "×" => TestStatus::Failed,
             "○" | "✎" => TestStatus::Skipped,
             _ => {
+                // Any other line is the title of a `describe`.
                 self.path.truncate(level);
                 self.path.push(text.trim_end().to_owned());
                 return true;
@@ -225,6 +227,7 @@ impl Reader {
             full.push_str(ARROW);
         }
         full.push_str(without_time(rest));
+        // The summary of failing tests shows their files' trees again.
         if self.repeating {
             self.cases.set_worst(&full, status)
         } else {
@@ -243,6 +246,7 @@ impl Reader {
             _ if title.starts_with("Cannot log after tests are done") => Open::Ignored,
             _ if self.annotated && self.is_explained(title) => Open::Nothing,
             _ => {
+                // The tree has named it, unless it was not printed.
                 let known = self.cases.find(title).filter(|at| self.repeating || *at >= self.file_start);
                 let at = known.or_else(|| self.cases.push(title, TestStatus::Failed));
                 if let Some(test) = at.and_then(|at| self.cases.get_mut(at)) {
@@ -290,6 +294,7 @@ impl Reader {
             }
             Open::Test(at) => {
                 let known = at.and_then(|at| self.cases.get(at)).is_some_and(|test| !test.message.is_empty());
+                // Its words were kept where it failed.
                 if !(known && self.repeating) {
                     self.cases.explain(at, &text, stack::place_of(&text));
                 }

@@ -48,6 +48,7 @@ impl Reader {
         if !self.recognised {
             return;
         }
+        // Before this line tests print.
         if line.starts_with("Time: ") && !self.report {
             self.report = true;
             self.number = 0;

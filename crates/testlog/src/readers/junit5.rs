@@ -73,6 +73,7 @@ impl Reader {
     }
 
     pub(super) fn line(&mut self, line: &str) {
+        // Only with the numbers below it is that line the end of a run.
         if let Some(last) = self.last.take() {
             if is_row(line).is_some_and(|(_, what)| what == "containers found") {
                 self.settle();
@@ -149,6 +150,7 @@ impl Reader {
         let mut head = head.iter().map(|line| line.trim());
         let name = head.next().unwrap_or_default();
         let source = head.next().unwrap_or_default();
+        // Such as `JUnit Jupiter:CartTest:adds()`.
         let name = name.cut(":").map_or(name, |(_engine, name)| name);
         let status = if source.starts_with("ClassSource ") { TestStatus::Error } else { TestStatus::Failed };
         self.open = self.cases.push(name, status);
@@ -183,6 +185,7 @@ impl Reader {
             "tests successful" => self.run.passed = number,
             "tests failed" => {
                 self.run.failed = number;
+                // A test is aborted when an assumption of its does not hold.
                 self.run.skipped = self.run.skipped.map(|skipped| skipped.saturating_add(self.aborted));
                 if number == Some(0) && self.run.errors.unwrap_or(0) == 0 {
                     // What was listed nevertheless was printed by a test.
@@ -246,6 +249,7 @@ fn frame(line: &str) -> &str {
 
 /// The frame of the test's own class, or else the first that is no library's.
 fn place_of(text: &str) -> Option<(String, u32)> {
+    // The source is the first line of the text.
     let class = text.cut("[className = '").and_then(|(_, rest)| rest.cut("'")).map(|(class, _)| class);
     let frames = || text.lines().map(frame).filter(|line| line.ends_with(')'));
     let in_class = |line: &&str| {

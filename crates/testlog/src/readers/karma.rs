@@ -77,6 +77,7 @@ impl Reader {
         if line.as_bytes().first().is_some_and(u8::is_ascii_digit) && line.holds("]: ") && self.log_line(line) {
             return;
         }
+        // A browser that did not connect says nothing: a test printed it.
         if line.as_bytes().first().is_some_and(u8::is_ascii_alphabetic)
             && let Some((browser, rest)) = label(line)
             && (self.connected.is_empty() || self.connected.iter().any(|known| known == browser))
@@ -126,6 +127,7 @@ impl Reader {
     fn browser_says(&mut self, browser: &str, rest: &str) -> bool {
         if let Some(numbers) = rest.strip_prefix(": ").and_then(executed) {
             let many = self.browsers.len() >= MOST_BROWSERS;
+            // The numbers are printed again and again, and the last ones count.
             if let Some((_, known)) = self.browsers.iter_mut().find(|(known, _)| known == browser) {
                 *known = numbers;
             } else if !many {

@@ -73,6 +73,7 @@ impl Reader {
         } else if let Some(result) = result(line) {
             self.result(&result);
         } else if self.open.is_some() {
+            // The last bad result's message may have further lines, but no empty one.
             if self.awaited == 0 && (line.is_empty() || line.starts_with("make")) {
                 self.settle();
             } else {
@@ -94,6 +95,7 @@ impl Reader {
     /// `14%: Checks: 7, Failures: 3, Errors: 3`. Tests may print such a line before: the last one holds.
     fn numbers(&mut self, line: &str) -> bool {
         let Some((counts, bad)) = numbers(line) else { return false };
+        // Numbers come once: a test printed the earlier ones.
         if self.part == Part::Results {
             self.settle();
             self.cases.retain_from(self.first, |_| false);
@@ -126,6 +128,7 @@ impl Reader {
         if self.started == 0 {
             return None;
         }
+        // This adds the numbers of the last program, and counts one more as started.
         self.starts();
         let mut findings = Findings::new(FRAMEWORK);
         findings.counts = self.before;
@@ -144,6 +147,7 @@ fn numbers(line: &str) -> Option<(Counts, u64)> {
     let (percent, checks, failed, errors) = (number(percent)?, number(checks)?, number(failed)?, number(errors)?);
     let bad = failed.checked_add(errors)?;
     let passed = checks.checked_sub(bad)?;
+    // The share is printed without its fraction.
     let share = passed.checked_mul(100)?.checked_div(checks).unwrap_or(100);
     if share.abs_diff(percent) > 1 {
         return None;

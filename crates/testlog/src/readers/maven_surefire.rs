@@ -62,6 +62,7 @@ impl Reader {
 
     pub(super) fn line(&mut self, line: &str) {
         let (level, text) = level(line);
+        // Maven's own words end a stack trace.
         if level.is_some() {
             self.settle();
         }
@@ -78,6 +79,7 @@ impl Reader {
             (Some("ERROR"), "COMPILATION ERROR :") => self.compiling = true,
             (Some("ERROR"), error) => self.error(error),
             (Some(_), rest) => {
+                // `[INFO] 2 errors` stands below the compiler's.
                 if rest.ends_with(" errors") || rest.ends_with(" error") {
                     self.compiling = false;
                 }
@@ -97,11 +99,13 @@ impl Reader {
             return false;
         };
         let Some((name, _)) = text.cut("Time elapsed: ") else { return false };
+        // The numbers of a class in which something failed end in the same words.
         if name.starts_with("Tests run: ") {
             return false;
         }
         self.settle();
         self.recognised = true;
+        // Surefire 3 writes `CartTest.fails -- Time elapsed: 0.01 s <<< FAILURE!`.
         let name = name.trim_end().trim_end_matches("--").trim_end();
         self.open = self.cases.push(name, status);
         true
@@ -109,6 +113,7 @@ impl Reader {
 
     /// `14, Failures: 4, Errors: 5, Skipped: 2`: the sum of a module, when no time stands behind it.
     fn numbers(&mut self, rest: &str, has_level: bool) {
+        // The numbers of one class are a part of the sums.
         if rest.holds("Time elapsed") || rest.holds("<<<") {
             self.recognised = true;
             return;

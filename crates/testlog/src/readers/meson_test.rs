@@ -48,6 +48,7 @@ impl Reader {
 
     pub(super) fn line(&mut self, line: &str) {
         if line.starts_with('―') {
+            // One rule stands above the output and one below it.
             self.inside = self.open.is_some() && !self.inside;
             return;
         }
@@ -64,6 +65,7 @@ impl Reader {
             self.number(line);
             return;
         }
+        // The summary shows the lines of failing tests again.
         if let Some((name, status, detail)) = result_line(line)
             && !self.summary
         {
@@ -103,6 +105,7 @@ impl Reader {
 
     pub(super) fn finish(mut self, _exit: Option<Exit>) -> Option<Findings> {
         self.settle();
+        // The numbers are printed together, a single one is somebody else's.
         if self.numbers < 2 || self.counts.passed.is_none() || self.counts.failed.is_none() {
             return None;
         }
@@ -135,6 +138,7 @@ fn result_line(line: &str) -> Option<(&str, TestStatus, &str)> {
         (" UNEXPECTEDPASS ", TestStatus::Failed),
     ];
     WORDS.iter().find_map(|(word, status)| {
+        // A name may hold such a word.
         let at = rest.rfind(word)?;
         let (name, detail) = rest.split_at_checked(at)?;
         Some((name.trim(), *status, detail.trim()))

@@ -117,6 +117,7 @@ impl Reader {
             return;
         }
         let text = self.block.take();
+        // Any program in Ruby dies with such words.
         if !(text.holds("_test.rb:") || text.holds("/test/") || text.holds("test/test_")) {
             return;
         }
@@ -142,6 +143,7 @@ impl Reader {
             None
         } else {
             let at = self.cases.set_worst(name, status);
+            // A test that failed and could not be cleaned up after has two entries.
             if let Some(test) = at.and_then(|at| self.cases.get_mut(at))
                 && test.status != TestStatus::Failed
             {
@@ -163,6 +165,7 @@ impl Reader {
             "S" => TestStatus::Skipped,
             _ => return,
         };
+        // Such as `CartTest#test_adds = 0.01 s = .`.
         if name.contains('#') {
             self.cases.push(name, status);
         }
@@ -188,6 +191,7 @@ impl Reader {
         let number = |word: &str| {
             line.split(", ").find_map(|part| part.trim_end().strip_suffix(word)?.trim_end().parse::<u64>().ok())
         };
+        // Minitest 4 calls them tests.
         let total = number("runs").or_else(|| number("tests"));
         let (Some(total), Some(failed), Some(errors), Some(skipped)) =
             (total, number("failures"), number("errors"), number("skips"))
@@ -213,6 +217,7 @@ impl Reader {
             return None;
         }
         let mut findings = Findings::new(FRAMEWORK);
+        // Several runs may stand in one log.
         findings.finished = self.finished && !self.running;
         findings.counts = self.counts;
         findings.tests = self.cases.into_list();

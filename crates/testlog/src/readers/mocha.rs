@@ -109,6 +109,7 @@ impl Reader {
         }
         let text = line.unindented();
         let indent = line.len() - text.len();
+        // Outside the tree only errors are of interest.
         if indent == 0 && self.part == Part::Results && !text.starts_with('E') {
             return;
         }
@@ -143,6 +144,7 @@ impl Reader {
             self.part = Part::Numbers;
             self.numbers += 1;
             self.failure = 0;
+            // Lines for numbers that are zero are not printed.
             let zero = Some(0);
             let passed = Some(number);
             self.counts.add(&Counts { total: passed, passed, failed: zero, skipped: zero, errors: None });
@@ -185,6 +187,7 @@ impl Reader {
             full.push_str(JOIN);
         }
         full.push_str(without_time(rest));
+        // Failing tests are named by the epilogue, with their words.
         if status != TestStatus::Failed {
             self.cases.push(&full, status);
         } else if self.unexplained.len() < MOST_UNEXPLAINED {
@@ -281,6 +284,7 @@ impl Reader {
             findings.counts = counts;
             findings.finished = true;
         }
+        // The numbers came without a list of failures.
         if self.numbers > 0 && self.failure == 0 {
             for name in &self.unexplained {
                 self.cases.push(name, TestStatus::Failed);

@@ -121,6 +121,7 @@ impl Reader {
         match text.as_bytes().first() {
             // The marks are all beyond ASCII.
             Some(0xE2 | 0xEF) if self.mark(text, indent) => return,
+            // Above each entry of the list: `test at test/cart.test.js:3:1`.
             Some(b't') if self.listing && indent == 0 && text.starts_with("test at ") => {
                 self.settle();
                 self.listed_at = place::find(text);
@@ -222,6 +223,7 @@ impl Reader {
                 self.unlisted.entry(entry.name.to_owned()).or_default().push_back(at);
             }
         }
+        // Output before a test that did not fail is not a later one's reason.
         if level == 0 && entry.status != TestStatus::Failed {
             self.words.clear();
         }
@@ -240,6 +242,7 @@ impl Reader {
     fn close(&mut self, level: usize, status: TestStatus) {
         self.path.truncate(level + 1);
         let Some((name, first_child)) = self.path.pop() else { return };
+        // Node 18's mark does not tell whether the parent failed.
         let failed_child = self.cases.iter().skip(first_child).any(|test| test.status == TestStatus::Failed);
         let status = if status == TestStatus::Passed && failed_child { TestStatus::Failed } else { status };
         let mut full = std::mem::take(&mut self.full);
@@ -294,6 +297,7 @@ impl Reader {
         if test.status == TestStatus::Skipped {
             return;
         }
+        // The words are known, and the list adds the place.
         if self.listing && !test.message.is_empty() {
             if test.file.is_none() {
                 (test.file, test.line) = listed_at.unzip();
@@ -393,6 +397,7 @@ impl Reader {
         self.cases.retain_from(self.run_start, |test| {
             let is_suite = suites.binary_search(&at).is_ok();
             at += 1;
+            // A hook of the suite may have failed.
             if is_suite && test.status == TestStatus::Failed && !is_only_children(&test.message) {
                 let place = test.file.clone().zip(test.line);
                 problems.push(RunKind::Tests, &format!("{}\n{}", test.name, test.message), place);
@@ -410,6 +415,7 @@ impl Reader {
         if !recognised {
             return None;
         }
+        // Behind the dots parents are listed too.
         if has_dots {
             self.cases.retain_from(0, |test| !is_only_children(&test.message));
         }

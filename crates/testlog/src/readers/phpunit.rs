@@ -117,6 +117,7 @@ impl Reader {
             self.fatal.push(line);
             return true;
         }
+        // A warning may say why the fatal error below came.
         if line.starts_with("PHP Warning: ") && !self.report {
             self.fatal.push(line);
             return true;
@@ -167,6 +168,7 @@ impl Reader {
         let skipped = number("Skipped: ") + number("Incomplete: ");
         let warnings =
             if self.version.is_some_and(|version| version >= WARNINGS_APART) { 0 } else { number("Warnings: ") };
+        // A risky test has neither passed nor failed.
         let other = number("Risky: ") + warnings;
         self.finish_numbers(Counts {
             total: Some(total),
@@ -178,6 +180,7 @@ impl Reader {
     }
 
     fn finish_numbers(&mut self, counts: Counts) {
+        // Numbers that are zero are not printed.
         let zero = Some(0);
         self.counts.add(&Counts { total: None, passed: None, failed: zero, skipped: zero, errors: zero });
         self.counts.add(&counts);
@@ -204,6 +207,7 @@ impl Reader {
             }
             return;
         }
+        // Stands between two lists.
         if line == "--" {
             self.settle();
         } else if self.open.is_some() || section == Section::Warnings {
@@ -224,6 +228,7 @@ impl Reader {
     /// Takes PHP's words when it died, if that was under PHPUnit.
     fn settle_fatal(&mut self) -> bool {
         let text = self.fatal.take();
+        // Any program in PHP dies with such words.
         if !self.fatal_open || !(self.version.is_some() || text.to_ascii_lowercase().holds("phpunit")) {
             return false;
         }

@@ -138,6 +138,7 @@ impl Reader {
         if !known && !is_passed && !is_error {
             return false;
         }
+        // Earlier numbers were no end, or these would not come.
         if !self.end.open {
             self.settle();
             self.end = End { seen: true, open: true, ..End::default() };
@@ -173,6 +174,7 @@ impl Reader {
         let Some((number, rest)) = line.trim_start().cut(") ") else { return false };
         let Some(title) = title(rest).filter(|_| number.parse::<u64>().is_ok()) else { return false };
         self.settle();
+        // Behind an end there are no failures, so it was none.
         self.end = End::default();
         self.failure = self.known(title).or_else(|| self.cases.push(title, TestStatus::Failed));
         true
@@ -195,6 +197,7 @@ impl Reader {
         let Some((status, title)) = told() else { return false };
         self.settle();
         self.end = End::default();
+        // A later attempt decides.
         match self.find(title).and_then(|at| self.cases.get_mut(at)) {
             Some(test) => test.status = status,
             None => drop(self.cases.push(title, status)),
@@ -208,6 +211,7 @@ impl Reader {
             return;
         }
         let text = line.strip_prefix("    ").unwrap_or(line);
+        // Each attempt has words of its own, and those of the first are kept.
         if text.starts_with("Retry #") && text.ends_with(RULE) {
             self.settle();
         } else {
@@ -269,6 +273,7 @@ impl Reader {
             if failed.contains(&at) {
                 test.status = TestStatus::Failed;
             } else if test.status == TestStatus::Failed && all_named {
+                // It was expected to fail, or a later attempt passed.
                 test.status = TestStatus::Passed;
                 test.message.clear();
             }
@@ -329,6 +334,7 @@ fn title(text: &str) -> Option<&str> {
 
 /// Where `:5:7` stands in a title and how long it is, and the file and line.
 fn place_in(title: &str) -> Option<(usize, usize, (String, u32))> {
+    // Such as `[chromium] › tests/cart.spec.ts:5:7 › adds`.
     let first = if title.starts_with('[') { title.find("] › ")? + "] › ".len() } else { 0 };
     let rest = title.get(first..)?;
     let part = rest.split(PART).next()?;

@@ -156,6 +156,7 @@ impl Reader {
     /// `t.cpp(6)]`: the last line of a failure.
     fn place(&mut self, rest: &str) {
         let place = rest.cut_last("(").and_then(|(file, line)| Some((file, place::leading_number::<u32>(line)?)));
+        // Where the place is unknown, Qt writes the line 0.
         let place = place.filter(|(_, line)| *line > 0).map(|(file, line)| (file.to_owned(), line));
         let text = self.block.take();
         self.cases.explain(self.open.take(), &text, place);
@@ -209,6 +210,7 @@ fn end_of_name(text: &str, whole: bool) -> Option<usize> {
             return Some(at + 1);
         }
     }
+    // Uneven ones in the name of a row: the first that closes has to do.
     text.find(')').map(|at| at + 1)
 }
 

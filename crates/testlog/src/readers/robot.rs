@@ -133,6 +133,7 @@ impl Reader {
         let inside =
             |suite: &str| name.strip_prefix(suite).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
         let is_it = |suite: &String| inside(suite) || shared(suite) >= COMPARED;
+        // Its numbers fit what was read, and its name one that was opened.
         numbers.total.is_some_and(|total| total <= read)
             && (status == TestStatus::Failed) == (numbers.failed.unwrap_or(0) > 0)
             && (self.suites.is_empty() || self.suites.iter().any(is_it))

@@ -86,6 +86,7 @@ impl Reader {
             Some(b'.' | b'/' | b's') if self.part == Part::Results && self.failure_list(line) => return,
             _ => {}
         }
+        // Another formatter's dots may stand before the report.
         let begins = memchr::memchr(b'{', line.as_bytes()).and_then(|_| line.seek("{\"version\":\""));
         if begins.and_then(|at| line.get(at..)).is_some_and(|text| self.json.line(text)) {
             return;
@@ -144,6 +145,7 @@ impl Reader {
         if let Some(name) = self.entry(line) {
             self.settle();
             self.number += 1;
+            // A pending example that passes fails.
             let name = name.strip_suffix(" FIXED").unwrap_or(name);
             self.open = self.cases.push(name, TestStatus::Failed);
         } else if self.open.is_some() {
@@ -169,6 +171,7 @@ impl Reader {
         let Some((file, rest)) = line.cut("_spec.rb:") else { return false };
         let Some((number, name)) = rest.split_once(':') else { return false };
         let Ok(number) = number.parse::<u32>() else { return false };
+        // Such as `./spec/cart_spec.rb:3:in 'block'`.
         if name.is_empty() || name.starts_with("in ") || name.starts_with(' ') || file.contains(' ') {
             return false;
         }
@@ -219,6 +222,7 @@ impl Reader {
             let parent = path.last().map_or("", String::as_str);
             let full = join(parent, text);
             if tree.get(at + 1).is_some_and(|(next, _)| next > level) {
+                // Where a level is left out its parent stands in.
                 path.resize(*level, parent.to_owned());
                 path.push(full);
                 continue;
@@ -228,6 +232,7 @@ impl Reader {
                 continue;
             }
             leaves += 1;
+            // Lists name these.
             let marked = text.ends_with(')') && (text.holds(" (FAILED - ") || text.holds(" (PENDING: "));
             if !marked {
                 passing.push(full);

@@ -93,11 +93,13 @@ impl Reader {
         {
             self.object(line, None);
         } else if line.starts_with("ESLint found too many warnings") {
+            // Only this makes ESLint fail for warnings.
             for (text, number) in std::mem::take(&mut self.warnings) {
                 let file = text.split(':').next().unwrap_or_default().to_owned();
                 self.object(&text, Some((file, number)));
             }
         } else if let Some(text) = line.strip_prefix("[warn] ") {
+            // Prettier names the files first, and says at the end that they are not formatted.
             self.warned.push(text);
             if text.starts_with("Code style issues ") {
                 let text = self.warned.take();
@@ -114,6 +116,7 @@ impl Reader {
     fn below_head(&mut self, line: &str) {
         let text = line.trim_start();
         if let Some(at) = text.strip_prefix("--> ") {
+            // Compilers draw such an arrow too.
             if (is_code(&self.head) || self.head.ends_with("would be reformatted"))
                 && let Some((file, number)) = place::find(at)
             {

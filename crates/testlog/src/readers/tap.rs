@@ -139,6 +139,7 @@ impl Reader {
         if self.pretty.is_open() && self.pretty.line(line) {
             return;
         }
+        // With `prove -v` the harness's word on a file stands below its results.
         if indent == 0 && self.last.is_some() && prove::ends_file(line) {
             self.settle();
         }
@@ -179,6 +180,7 @@ impl Reader {
                 return;
             }
             Some(b'}') if text == "}" => {
+                // The subtest began with a brace.
                 self.path.truncate(indent / LEVEL);
                 self.settle();
                 return;
@@ -226,6 +228,7 @@ impl Reader {
     fn drop_suite(&mut self) {
         let text = self.block.take();
         let Some(last) = self.last.take() else { return };
+        // A hook of the suite failed.
         if last.status == TestStatus::Failed && !text.holds("'subtestsFailed'") {
             self.problems.push(RunKind::Tests, &text, stack::place_of(&text));
         }
@@ -253,6 +256,7 @@ impl Reader {
             }
             if let Some(rest) = comment.strip_prefix("bats warning: ") {
                 self.clues.bats = true;
+                // Such as `Executed 1 instead of expected 2 tests`.
                 if rest.starts_with("Executed ") {
                     self.planned = Some(u64::MAX);
                 }
@@ -322,6 +326,7 @@ impl Reader {
         self.results += 1;
         self.clues.result(found);
         let parent = self.clues.deepest_since(level);
+        // Bats, which writes no dash, may put the time behind the name.
         let name = if found.dash { found.name } else { dialect::without_timing(found.name) };
         if found.opens {
             self.opened += u64::from(level == 0);
@@ -349,6 +354,7 @@ impl Reader {
         full.push_str(if name.is_empty() { "(unnamed test)" } else { name });
         let counts = level == 0 || self.clues.is_nested();
         let (case, undecided) = match (self.prove.is_harness(), counts) {
+            // For the harness a file is the test.
             (true, _) => (None, None),
             (false, true) => (self.cases.push(&full, found.status), None),
             (false, false) => (None, Some(full.clone())),
@@ -363,6 +369,7 @@ impl Reader {
         let mut text = self.block.take();
         if last.case.is_none() {
             if last.status == TestStatus::Failed && last.indent > 0 {
+                // It explains the result around it.
                 self.inner.push(text.trim_end());
             } else if last.status == TestStatus::Failed {
                 self.prove.output(text.trim_end());
@@ -370,6 +377,7 @@ impl Reader {
             return;
         }
         if last.status == TestStatus::Passed {
+            // Output before a test that passed is nobody's reason.
             if last.indent == 0 {
                 self.words.clear();
                 self.inner.clear();

@@ -101,6 +101,7 @@ impl Reader {
             && let Some((name, result)) = line.cut(":\t")
             && result.trim_start_matches('\t').starts_with(".:")
         {
+            // The names of other tests stand in their entries.
             self.cases.push(&format!("{}({})", name.trim(), self.class), TestStatus::Passed);
         }
     }

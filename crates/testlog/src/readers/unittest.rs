@@ -132,6 +132,7 @@ impl Reader {
     }
 
     fn text_line(&mut self, line: &str) {
+        // Such a rule may be printed by the test: only `Ran` below it makes it the end.
         if self.rule_seen {
             self.rule_seen = false;
             if self.ran_line(line) {
@@ -183,6 +184,7 @@ impl Reader {
         };
         let number = |key: &str| number(key).unwrap_or(0);
         let total = self.ran.take().unwrap_or(0);
+        // Subtests that fail are counted one by one, so what is left is no number of passed tests.
         let clean = word == "OK" && details.is_empty();
         self.counts.add(&Counts {
             total: Some(total),

@@ -109,6 +109,7 @@ impl Reader {
     /// A line of `⎯`: the head of a section, or the end of a reason (`⎯⎯⎯[1/10]⎯`).
     fn rule(&mut self, line: &str) {
         let title = line.trim_matches('⎯').trim();
+        // `⎯⎯[1/9]⎯⎯` stands behind each entry of a section.
         if !(title.is_empty() || title.starts_with('[')) {
             self.recognised = true;
         }
@@ -192,6 +193,7 @@ impl Reader {
         }
         let text = line.unindented();
         let indent = line.len() - text.len();
+        // Marks stand at odd columns.
         if indent.is_multiple_of(2) {
             return;
         }
@@ -220,6 +222,7 @@ impl Reader {
             return;
         }
         if level == 0 {
+            // Without an arrow it is a file.
             if name.holds(ARROW) {
                 self.cases.push(name, status);
             }
@@ -234,6 +237,7 @@ impl Reader {
 
     fn reason_line(&mut self, line: &str) {
         if let Some(title) = line.strip_prefix(" FAIL ") {
+            // Several names may stand above one reason.
             if !self.block.is_empty() {
                 self.settle();
             }
@@ -260,6 +264,7 @@ impl Reader {
     fn settle(&mut self) {
         let text = self.block.take();
         if self.part == Part::Unhandled {
+            // These words only open the section.
             if !text.trim_start().starts_with("Vitest caught ") {
                 self.problems.push(RunKind::Crash, &text, stack::place_of(&text));
             }
@@ -277,6 +282,7 @@ impl Reader {
         };
         let Some((file, rest)) = head.strip_prefix("file=").and_then(|rest| rest.cut(",title=")) else { return };
         let Some((title, line)) = rest.cut_last(",line=") else { return };
+        // Other tools annotate too, without a file in the title.
         if !title.split(ARROW).next().is_some_and(place::is_path) {
             return;
         }

@@ -19,6 +19,7 @@ pub(in crate::cli::tasks) async fn all(
     (revisions, stop): (&Revisions<'_>, &Stop),
 ) -> anyhow::Result<Report> {
     let joined = logs::join(wish, setup)?;
+    // Opened behind the join, so that it sees what was just taken in.
     let reader = Reader::open(&setup::locate(wish.into, setup.checkout, setup.environment));
     let reader = reader.map_err(|error| setup::audit_failure(&error))?;
     let (waiting, rows) = logs::candidates(&joined, &reader, wish)?;
@@ -43,7 +44,9 @@ async fn looked_through(
     queue::work_off(court, waiting, reader, stop, report).await?;
     // Those of an earlier call stand where they were committed.
     let order = court.revisions.in_order().await.map_err(unreadable)?;
+    // The order of the commits, in which the fixes build on each other.
     report.done.sort_by_key(|done| order.iter().position(|commit| *commit == done.commit));
+    // Half of the fixes together would be judged as if they were all.
     if !report.is_stopped() {
         sum::check(court, stop, report).await?;
     }

@@ -77,6 +77,7 @@ async fn merge(
     (environment, whole): (&Environment, &Environment),
 ) -> anyhow::Result<u8> {
     let from = args.tasks.as_deref().map(source).transpose()?;
+    // That job runs nothing of the repository, so it needs neither lock nor tests.
     if let Some(file) = &args.proven {
         return proven(&args, (file, from.as_ref()), resolved, (environment, whole)).await;
     }
@@ -97,9 +98,11 @@ async fn opened(
     let setup = Setup::new(&resolved.checkout, environment, Some(&resolved.plan), None);
     let mut store = setup.open_backlogs(&into)?;
     let _lock = lock(&mut store, &setup, (&resolved.checkout.display().to_string(), Work::Merge))?;
+    // The joining opens the log itself. The lock is held on.
     drop(store);
     let revisions = Revisions::open(&resolved.checkout, environment.raw(), stop).await.map_err(unreadable)?;
     ready_for_commits(&revisions).await?;
+    // A merge that was killed left files of a fix under trial, which `clean` would take for a person's.
     go_back(&setup, resolved, &revisions).await?;
     clean(&revisions, &[]).await?;
     let tasks = match from {
@@ -109,6 +112,7 @@ async fn opened(
     let wish = Wish { logs: &args.logs, source: from, tasks: &tasks, into: &into };
     let mut report = all(&wish, &setup, resolved, (&revisions, stop)).await?;
     if !report.is_stopped() {
+        // Before anything is proposed: a failure of the forge must not lose the fixes.
         if let Some(file) = &args.keep_proven {
             proven::keep(&revisions, &report, &from_here(&resolved.checkout, &file.to_string_lossy())).await?;
         }

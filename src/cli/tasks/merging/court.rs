@@ -68,6 +68,7 @@ pub(in crate::cli::tasks) async fn go_back(
     match workspace.go_back_to(revisions).await.map_err(unreadable)? {
         WayBack::None => {}
         WayBack::Went => say("⚠ an earlier merge was killed here; the files that it had changed are restored"),
+        // Putting the files back now would overwrite what somebody did after the kill.
         WayBack::Barred(theirs) => {
             return Err(Failure::usage(format!(
                 "an earlier merge was killed here, and files were changed since: {}\n→ Fix: commit them, stash them (`git stash --include-untracked`) or put them back; the same command continues",
@@ -75,6 +76,7 @@ pub(in crate::cli::tasks) async fn go_back(
             )));
         }
     }
+    // After the files: a killed process may have staged a change whose files are gone by now.
     workspace.unstage_left(revisions).await.map_err(unreadable)
 }
 
@@ -87,12 +89,15 @@ async fn leave(workspace: &Workspace) -> anyhow::Result<()> {
 
 /// The name of the check that the command of a proof is, by the proof's number.
 pub(super) fn check_name(number: usize) -> String {
+    // A single proof keeps the plain name, by which logs and people know it.
     if number == 0 { TASK_CHECK.to_owned() } else { format!("{TASK_CHECK}-{number}") }
 }
 
 /// Protects the files by which later tasks are proven and guided: they are no change's to make.
 pub(super) fn guard(plan: &mut Plan, source: Option<&Source>, checkout: &Path) {
+    // A change that could edit its own list could prove itself by a command of its own.
     let list = source.map(|source| load::places(source, checkout)).into_iter().flatten();
+    // These files are given to the models of later tasks as the project's own words.
     let guidance = INSTRUCTIONS.iter().map(|&path| path.to_owned());
     plan.safety.protected_paths.extend(list.chain(guidance));
 }
@@ -115,6 +120,7 @@ impl<'c> Court<'c> {
         let named = candidate.task.as_ref();
         let known = self.wish.tasks.iter().find(|task| Some(&task.id) == named);
         let task = match known {
+            // The source's own task counts, whatever the log says of its proof.
             Some(task) => task.clone(),
             None => from_names(candidate)?,
         };
@@ -123,12 +129,14 @@ impl<'c> Court<'c> {
 
     /// Whether upshift saw the tests of a task fail here, so that their names are no claim.
     fn saw(&self, task: &Task) -> bool {
+        // The same id with other tests was not seen to fail.
         let same = |one: &&Task| one.id == task.id && one.proof == task.proof;
         self.wish.source == Some(&Source::FailingTests) && self.wish.tasks.iter().any(|one| same(&one))
     }
 
     fn plan(&self, proofs: &[&Proof]) -> Plan {
         let mut plan = Plan { audit: None, record: None, ..self.resolved.plan.clone() };
+        // The setup installs into this machine once. Each judgement after the first finds it done.
         if self.is_set_up.replace(true) {
             plan.test.setup_command = None;
         }
@@ -150,6 +158,7 @@ impl<'c> Court<'c> {
         let workspace = self.setup.open_workspace(&plan, &test_command, None).await?;
         let state = RunState::new(RunId::random(), plan, test_command, framework);
         let prepared = self.setup.prepare(Arc::clone(&workspace), &state, &[])?;
+        // A judgement in memory: the merge has a log of its own, and this is no run that goes on.
         let mut store = self.setup.open_store(None)?;
         let started = run::started(&state, &folder, self.setup);
         let begun = store.begin_run(&started, std::process::id(), &serde_json::to_string(&state)?);
@@ -157,11 +166,13 @@ impl<'c> Court<'c> {
         let journal = Journal::new(store, vec![Box::new(Pulse::of(&workspace))]);
         let head = self.revisions.commit("HEAD").await.map_err(unreadable)?;
         let mine = workspace.snapshot().await?;
+        // Written down before anything is changed, so that a killed merge knows where it was.
         workspace.keep_judged_at(&head)?;
         // Its log is in memory: no run goes on with what it leaves.
         if let Err(error) = workspace.note_writes(&state.run_id, "", &mine) {
             say(&format!("⚠ what the merge writes could not be noted: {error}"));
         }
+        // Last of the notes: from here on a killed process is put back by the next one.
         workspace.keep_way_back(&mine)?;
         Ok(Sitting { state, workspace, prepared, journal })
     }
@@ -176,6 +187,7 @@ impl<'c> Court<'c> {
         let applied = match applied {
             Ok(applied) => applied,
             Err(error) => {
+                // The files go back first, whatever the error: the next change is judged on a clean tree.
                 leave(&sitting.workspace).await?;
                 return Err(unusable(&error));
             }
@@ -184,9 +196,11 @@ impl<'c> Court<'c> {
             leave(&sitting.workspace).await?;
             return Ok(Tried::Judged(applied));
         };
+        // Noted before git stages anything, so that a kill in between can be cleaned up.
         sitting.workspace.keep_staged(files)?;
         match self.commit((task, run), files).await {
             Ok(commit) => {
+                // The way back leads to the committed state from now on. Going further back would undo the commit's files.
                 self.stay(&sitting.workspace, tree, &commit).await?;
                 sitting.workspace.unstage_left(self.revisions).await.map_err(unreadable)?;
                 Ok(Tried::Committed(commit))
@@ -208,6 +222,7 @@ impl<'c> Court<'c> {
 
     /// The files stay as they are: with what was committed.
     async fn stay(&self, workspace: &Workspace, tree: &TreeId, head: &CommitSha) -> anyhow::Result<()> {
+        // Where the tree cannot be read now, the one that was judged is the same by all that is known.
         let now = workspace.snapshot().await.unwrap_or_else(|_unread| tree.clone());
         workspace.keep_way_back(&now)?;
         workspace.keep_judged_at(head)?;
@@ -217,9 +232,11 @@ impl<'c> Court<'c> {
     /// Runs the tests, and all that proves the tasks, with the files as a commit has them. Nothing else changes.
     pub(super) async fn sum(&self, commit: &CommitSha, proofs: &[&Proof]) -> anyhow::Result<Sum> {
         let mut plan = self.plan(proofs);
+        // All tests run: a change may have broken what no proof names.
         plan.test.only.clear();
         let mut sitting = self.sit(plan).await?;
         let head = self.revisions.commit("HEAD").await.map_err(unreadable)?;
+        // An earlier commit is looked at in these files, without a checkout that git would note.
         if head != *commit {
             let paths = self.revisions.changed_between(&head, commit).await.map_err(unreadable)?;
             let mine = sitting.workspace.snapshot().await?;
@@ -245,6 +262,7 @@ impl<'c> Court<'c> {
     /// Whether a task is one of failing tests, none of which fails here any more.
     pub(super) fn is_gone(&self, candidate: &Candidate) -> bool {
         let is_known = self.wish.tasks.iter().any(|task| Some(&task.id) == candidate.task.as_ref());
+        // The source was read on top of everything merged, so a task that it lacks has no failing test left.
         self.wish.source == Some(&Source::FailingTests) && candidate.task.is_some() && !is_known
     }
 
@@ -258,6 +276,7 @@ impl<'c> Court<'c> {
         let found = self.revisions.commit_with(&format!("{RUN_TRAILER}: {run}")).await.map_err(unreadable)?;
         let Some(commit) = found else { return Ok(None) };
         let back =
+            // git's own words in the message of a revert.
             self.revisions.commit_with(&format!("This reverts commit {}.", commit.0)).await.map_err(unreadable)?;
         Ok(Some((commit, back.is_some())))
     }
@@ -270,6 +289,7 @@ fn from_names(candidate: &Candidate) -> Result<Task, String> {
     if failing.is_empty() {
         return Err("its log names no failing test; name the source of its task with --tasks".to_owned());
     }
+    // A name of ours would make a check out of a claim, for a command that nobody gave.
     if failing.iter().any(|name| name == TASK_CHECK || name.starts_with(&format!("{TASK_CHECK}{OF}"))) {
         return Err(
             "a command proves it, and none is taken from a log; name the source of its task with --tasks".to_owned()
@@ -278,6 +298,7 @@ fn from_names(candidate: &Candidate) -> Result<Task, String> {
     let count = failing.len();
     let title = if count == 1 { "1 failing test".to_owned() } else { format!("{count} failing tests") };
     Ok(Task {
+        // The id comes out of a log, and goes into a commit's message.
         id: id.chars().filter(|letter| !letter.is_control()).take(80).collect(),
         title,
         description: String::new(),

@@ -38,6 +38,7 @@ pub(super) fn join(wish: &Wish<'_>, setup: &Setup<'_>) -> anyhow::Result<Logs> {
     let mut store = setup.open_backlogs(wish.into)?;
     let mut logs = Logs::default();
     if found.len() > MOST {
+        // Refused and not silently cut, since the report is read as the whole.
         found.truncate(MOST);
         let why = format!("there are more than {MOST} logs: the rest is not read; merge them in parts");
         logs.refused.push((found.last().map(|path| path.display().to_string()).unwrap_or_default(), None, why));
@@ -61,9 +62,11 @@ pub(super) fn join(wish: &Wish<'_>, setup: &Setup<'_>) -> anyhow::Result<Logs> {
         };
         for run in runs {
             let now = setup.clock().timestamp();
+            // An error here is one of the log that is written, which ends the merge. A broken log of a job does not.
             let joined = store.join(&reader, &run, (&shown, &now)).map_err(|error| setup::audit_failure(&error))?;
             match joined {
                 Joined::Taken(segment) | Joined::Known(segment) => {
+                    // The logs of two jobs may hold the same run, if one of them fetched the other's.
                     if !logs.segments.iter().any(|known| known.run_id == segment.run_id) {
                         logs.segments.push(segment);
                     }
@@ -99,8 +102,10 @@ fn look(path: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     }
     let mut inside: Vec<PathBuf> =
         std::fs::read_dir(path).into_iter().flatten().flatten().map(|one| one.path()).collect();
+    // A folder's order is the file system's. The report must not depend on it.
     inside.sort();
     for one in inside {
+        // An artifact may hold links, and one could lead anywhere on this machine or in a circle.
         let is_link = one.is_symlink();
         if one.is_dir() && !is_link && depth > 0 {
             look(&one, depth - 1, found);
@@ -131,6 +136,7 @@ pub(super) fn candidates(logs: &Logs, reader: &Reader, wish: &Wish<'_>) -> anyho
         let task = started.and_then(task_of);
         let mut row = Row::new(segment.run_id.clone(), task.clone(), Standing::Waiting, String::new());
         let view = RunView::from_events(&loaded.events, details::liveness(&loaded.status));
+        // An unknown part counts at its worst, as everywhere where money is summed.
         row.cost = view.most_spent();
         match end(&loaded) {
             Ok(claimed) => waiting.push(Candidate {
@@ -158,6 +164,7 @@ pub(super) fn candidates(logs: &Logs, reader: &Reader, wish: &Wish<'_>) -> anyho
         let task = candidate.task.as_ref();
         wish.tasks.iter().position(|one| Some(&one.id) == task).unwrap_or(usize::MAX)
     };
+    // The backlog's order is that of its dependencies. A run without a task comes last.
     waiting.sort_by_key(place);
     Ok((waiting, rows))
 }

@@ -40,6 +40,7 @@ pub(super) async fn keep(revisions: &Revisions<'_>, report: &Report, file: &Path
         say("◆ Nothing was merged: there is nothing to propose");
         return Ok(());
     };
+    // Before anything is written: the file promises that nothing else is on the branch.
     ends_in_a_change(revisions, report).await?;
     let base = revisions.commit(&format!("{}^", first.commit.0)).await.map_err(unreadable)?;
     load::replace(file, &serde_json::to_string(&Proven { form: FORM, base, report })?)
@@ -57,6 +58,7 @@ pub(super) async fn read(revisions: &Revisions<'_>, file: &Path) -> anyhow::Resu
         ))
     };
     let size = std::fs::metadata(file).map_err(|error| unusable(&error.to_string()))?.len();
+    // The file comes from another job, which ran the repository's code.
     if size > MOST_BYTES {
         return Err(unusable("it is too large"));
     }
@@ -66,6 +68,7 @@ pub(super) async fn read(revisions: &Revisions<'_>, file: &Path) -> anyhow::Resu
         return Err(unusable("another version of upshift wrote it"));
     }
     let head = revisions.commit("HEAD").await.map_err(unreadable)?;
+    // Its commits build on one commit. On another one they would take others' changes back.
     if proven.base != head {
         return Err(Failure::usage(format!(
             "the changes in {shown} are on {}, and {head} is checked out\n→ Fix: check out the commit that they were merged on",
@@ -74,6 +77,7 @@ pub(super) async fn read(revisions: &Revisions<'_>, file: &Path) -> anyhow::Resu
     }
     let mut parent = head;
     for done in &proven.report.done {
+        // Each commit is looked up here. A file that names a foreign one must not have it pushed.
         if !is_on(revisions, &done.commit, &parent).await? {
             return Err(unusable(&format!("{} is not the commit after {parent} here", done.commit)));
         }
@@ -93,5 +97,6 @@ async fn is_on(revisions: &Revisions<'_>, commit: &CommitSha, parent: &CommitSha
         Err(RevisionError::Unknown { .. }) => Ok(None),
         Err(other) => Err(unreadable(other)),
     };
+    // A merge commit would bring in a second history that nobody proved.
     Ok(named("^").await?.as_ref() == Some(parent) && named("^2").await?.is_none())
 }

@@ -73,7 +73,9 @@ impl Proposer<'_> {
             let task = one.first().map(|done| &done.task);
             let id = task.map(|task| task.id.as_str()).unwrap_or_default();
             let title: String = format!("fix: {}", plain::line(id)).chars().take(72).collect();
+            // Each is based on the one before, since it was proven on top of it.
             let onto = if at == 0 { "" } else { "\n\nIt is based on the branch of the one before: merge that first." };
+            // A title of a backlog may hold Markdown, a mention or a closing keyword.
             let body = format!("{}{onto}\n", quoted(task.map(|task| task.title.as_str()).unwrap_or_default()));
             Part { branch: branch_of(one, report), done: one, title, body }
         };
@@ -84,11 +86,13 @@ impl Proposer<'_> {
     async fn propose(&self, parts: Vec<Part<'_>>, report: &mut Report) -> anyhow::Result<()> {
         let Self { setup, resolved, revisions, .. } = *self;
         let Some(first) = parts.first().and_then(|part| part.done.first()) else { return Ok(()) };
+        // Commits from another job were checked where their file was read.
         if self.whence == Whence::Branch {
             ends_in_a_change(revisions, report).await?;
         }
         let never = Stop::never();
         let way = way(setup, resolved, &never)?;
+        // The parent of the first change, so that the first part holds that change and nothing before it.
         let base = revisions.commit(&format!("{}^", first.commit.0)).await.map_err(unreadable)?;
         let folder = setup::working_directory(&resolved.checkout, &resolved.plan)?;
         let (test_command, _) = work::test_command(&resolved.plan, &folder)?;
@@ -100,6 +104,7 @@ impl Proposer<'_> {
         for part in &parts {
             let Some(last) = part.done.last() else { continue };
             let to = tree_of(&workspace, revisions, &last.commit).await?;
+            // Checked before each push: what is on the forge once cannot be taken back.
             if let Some(path) = workspace.secret_in(&from, &to)? {
                 return Err(failed(&format!(
                     "{path} would contain a secret, or a link that leads out of the checkout"
@@ -108,12 +113,14 @@ impl Proposer<'_> {
             let order = Order {
                 remote: &way.outside.remote,
                 branch: &part.branch,
+                // A branch of its own: the base is never written.
                 onto: Onto::New,
                 parent: &parent,
                 from: &from,
                 to: &to,
                 author: &way.author,
                 message: &format!("{}\n", part.title),
+                // The commit's own time, so that a second try makes the same commit and finds it pushed.
                 at: revisions.committed_at(&last.commit).await.map_err(unreadable)?,
             };
             let around = Surroundings { environment: setup.environment.raw(), stop: &never };
@@ -127,7 +134,9 @@ impl Proposer<'_> {
                 }
             }
             say(&format!("◆ Proposed {} in {url}", part.branch));
+            // Reported one by one, so that a failure at the third still tells of two.
             report.pull_requests.push(url);
+            // The next part hangs on what was pushed, whose hash is not that of the local commit.
             (parent, from) = (published.commit, to);
             onto.clone_from(&part.branch);
         }
@@ -137,6 +146,7 @@ impl Proposer<'_> {
 
 /// The same changes have the same branch, so that a merge that was killed finds it again.
 fn branch_of(done: &[Done], report: &Report) -> String {
+    // Names of runs, not of commits: a commit's hash changes when it is made once more.
     let runs: Vec<&str> =
         done.iter().filter_map(|done| report.rows.get(done.row)).map(|row| row.run.0.as_str()).collect();
     let hex: String = Sha256::digest(runs.join("\n").as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -146,6 +156,7 @@ fn branch_of(done: &[Done], report: &Report) -> String {
 /// Refuses a branch whose newest commit is none of the merged changes: one that was taken back, or somebody's commit, is in no part of it.
 pub(super) async fn ends_in_a_change(revisions: &Revisions<'_>, report: &Report) -> anyhow::Result<()> {
     let head = revisions.commit("HEAD").await.map_err(unreadable)?;
+    // A branch with more on it would propose what nobody proved.
     if report.done.last().map(|done| &done.commit) == Some(&head) {
         return Ok(());
     }
@@ -194,6 +205,7 @@ fn way(setup: &Setup<'_>, resolved: &Resolved, never: &Stop) -> anyhow::Result<W
     plan.values.retain(|value| value.key != "github.push" || value.origin != Origin::Default);
     let destination = delivery::destination(&mut plan, None, setup.checkout, setup.environment)?;
     let destination = destination.ok_or_else(|| failed("the base branch of the pull request is unknown"))?;
+    // Not the person's: this is a job's commit on the forge.
     let author = plan.github.commit_author.as_deref().and_then(outside::author).unwrap_or_else(outside::default_author);
     let readiness = if plan.github.draft { Readiness::Draft } else { Readiness::Ready };
     let mut state = RunState::new(RunId::random(), plan, String::new(), None);

@@ -26,10 +26,12 @@ pub(super) async fn work_off(
     let mut waiting = VecDeque::from(waiting);
     let mut number = 0;
     while let Some(candidate) = waiting.pop_front() {
+        // Between two changes only: one that is being judged hears the signal itself.
         if stop.raised().is_some() {
             report.stop();
             return Ok(());
         }
+        // A change that comes again keeps its number.
         if !candidate.had_second_turn {
             number += 1;
         }
@@ -43,10 +45,12 @@ pub(super) async fn work_off(
             Fate::Requeued => Standing::Requeued,
             Fate::Refused => Standing::Refused,
             Fate::ComesAgain => {
+                // Behind all others: what it conflicts with may not be what it is judged on later.
                 waiting.push_back(Candidate { had_second_turn: true, ..candidate });
                 continue;
             }
             Fate::Stops => {
+                // Its turn comes again with the same command.
                 report.set(candidate.row, Standing::Waiting, why, None);
                 report.stop();
                 return Ok(());
@@ -67,6 +71,7 @@ async fn passes(court: &Court<'_>, candidate: &Candidate) -> anyhow::Result<(Tri
     let proof = court.task(candidate).map_or(Proof::Nothing, |task| task.proof);
     Ok(match court.look(&proof).await? {
         Sum::Ran(failing) if failing.is_empty() => passes(),
+        // The job saw another state of the repository, or its log is wrong. Its task is worked on once more.
         Sum::Ran(failing) => {
             let named = failing.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
             (TrialEnd::Lost, format!("its job says that nothing failed, but here these fail: {named}"), None)
@@ -89,7 +94,9 @@ async fn turn(
         Err(why) => return Ok((TrialEnd::Unfit, why, None)),
     };
     match court.committed(&candidate.run).await? {
+        // Somebody, or the look at all changes together, took it back on purpose.
         Some((_, true)) => return Ok((TrialEnd::Unfit, "an earlier merge reverted it".to_owned(), None)),
+        // An earlier merge was killed after its commit, and this one goes on behind it.
         Some((commit, false)) => {
             report.done.push(Done { row: candidate.row, task, commit: commit.clone() });
             return Ok((TrialEnd::Proven, String::new(), Some(commit)));
@@ -105,6 +112,7 @@ async fn turn(
             report.done.push(Done { row: candidate.row, task, commit: commit.clone() });
             return Ok((TrialEnd::Proven, String::new(), Some(commit)));
         }
+        // A git that refuses one commit refuses the next as well, so the merge ends here.
         Tried::Uncommitted(error) => return Ok((TrialEnd::Stopped, uncommitted(&error), None)),
         Tried::Judged(applied) => applied,
     };
@@ -113,6 +121,7 @@ async fn turn(
         Applied::NothingFails => (TrialEnd::NothingFails, "its tests pass without it".to_owned(), None),
         Applied::Conflict(why) => (TrialEnd::Conflict, why, None),
         Applied::Lost(why) => (TrialEnd::Lost, why, None),
+        // Not the change's fault, and still nothing that it could be proven by.
         Applied::Broken(why) => (TrialEnd::Lost, format!("the tests cannot be run without it: {why}"), None),
         Applied::Refused(why) => (TrialEnd::Unfit, why, None),
         Applied::Stopped => (TrialEnd::Stopped, String::new(), None),

@@ -22,6 +22,7 @@ pub(super) async fn check(court: &Court<'_>, stop: &Stop, report: &mut Report) -
         return Ok(());
     }
     say("◆ All changes together");
+    // The state before the first change is run as well: tests that failed then are nobody's fault.
     let Some(before) = base(court, report).await? else { return Ok(()) };
     let proofs: Vec<Proof> = report.done.iter().map(|done| done.task.proof.clone()).collect();
     let proofs: Vec<&Proof> = proofs.iter().collect();
@@ -39,12 +40,14 @@ pub(super) async fn check(court: &Court<'_>, stop: &Stop, report: &mut Report) -
     };
     let why = wrong.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
     say(&inert(&format!("◆ Together they fail: {why}; looking for the cause")));
+    // Each step runs all tests, so the changes are halved instead of tried one by one.
     let Some(mut search) = Bisection::of(report.done.len()) else { return Ok(()) };
     while let Some(first) = search.next() {
         if stop.raised().is_some() {
             report.stop();
             return Ok(());
         }
+        // The first number is one: after that many changes.
         let Some(commit) = first.checked_sub(1).and_then(|at| report.done.get(at)).map(|done| done.commit.clone())
         else {
             break;
@@ -61,10 +64,12 @@ pub(super) async fn check(court: &Court<'_>, stop: &Stop, report: &mut Report) -
         };
         search = search.learn(first, fails);
     }
+    // Reverted by a commit instead of rewritten: the branch may have been seen by somebody.
     take_back(court, search.guilty(), &why, report).await?;
     let head = court.revisions.commit("HEAD").await.map_err(unreadable)?;
     let proofs: Vec<Proof> = report.done.iter().map(|done| done.task.proof.clone()).collect();
     let proofs: Vec<&Proof> = proofs.iter().collect();
+    // Looked at once more, since the rest may fail without that change, too.
     report.sum = match self::wrong(court, &head, &proofs, &before, report).await? {
         Ok(wrong) if wrong.is_empty() => SumStanding::Mended,
         Ok(wrong) => SumStanding::Fails(wrong.into_iter().take(3).collect::<Vec<_>>().join(", ")),
@@ -77,6 +82,7 @@ pub(super) async fn check(court: &Court<'_>, stop: &Stop, report: &mut Report) -
 fn names_of(proofs: &[&Proof], from: usize) -> BTreeSet<String> {
     let names = |(number, proof): (usize, &&Proof)| match proof {
         Proof::Tests(names) => names.clone(),
+        // A command fails under the name of its check.
         Proof::Command(_) => vec![check_name(number)],
         Proof::Both { tests, .. } => tests.iter().cloned().chain([check_name(number)]).collect(),
         Proof::Nothing => Vec::new(),
@@ -87,6 +93,7 @@ fn names_of(proofs: &[&Proof], from: usize) -> BTreeSet<String> {
 /// Whether a failure is one of the names, or a part of the check of that name.
 fn is_of(names: &BTreeSet<String>, failure: &str) -> bool {
     let within = |name: &String| {
+        // The check's name, or a test that the check's command named.
         failure.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(": "))
     };
     names.iter().any(within)
@@ -124,6 +131,7 @@ async fn wrong(
         .collect();
     Ok(match court.sum(commit, proofs).await? {
         Sum::Ran(failing) => {
+            // A test that a change was to mend counts even where it failed before.
             Ok(failing.into_iter().filter(|name| mended.contains(name) || !before.contains(name)).collect())
         }
         Sum::Broken(why) => Err(SumStanding::Fails(why)),
@@ -139,6 +147,7 @@ async fn take_back(court: &Court<'_>, guilty: usize, why: &str, report: &mut Rep
     let Some(done) = report.done.get(guilty).cloned() else { return Ok(()) };
     match court.revisions.take_back(&done.commit, &court.author().await?).await {
         Ok(_) => {
+            // It is no longer among the changes that are proposed.
             report.done.remove(guilty);
             report.set(done.row, Standing::Requeued, format!("together with the others it fails: {why}"), None);
         }

@@ -46,6 +46,7 @@ impl Report {
 
     /// Tells of a task that should be done by now, unless a run for it is told of.
     pub(in crate::cli::tasks) fn demand(&mut self, task: &str, why: &str) {
+        // The row says why already.
         if !self.rows.iter().any(|row| row.task.as_deref() == Some(task)) {
             self.not_worked_on.push((task.to_owned(), why.to_owned()));
         }
@@ -73,6 +74,7 @@ impl Report {
                 // Another run of its task was: a killed job is worked on anew.
                 || (row.standing == Standing::NotMended && self.is_mended_elsewhere(row))
         };
+        // One that was mended by taking a change back counts as requeued, which `merged` sees.
         let sound = !matches!(self.sum, SumStanding::Fails(_));
         let nothing_left = self.logs.refused.is_empty() && self.not_worked_on.is_empty();
         !self.is_stopped && sound && nothing_left && self.rows.iter().all(merged)
@@ -98,6 +100,7 @@ impl Report {
 
     pub(in crate::cli::tasks) fn cost(&self) -> Charge {
         let known: MicroUsd = self.rows.iter().map(|row| row.cost.known).sum();
+        // Kept apart to the end: a sum that mixes both would look exact.
         let unknown: MicroUsd = self.rows.iter().map(|row| row.cost.unknown).sum();
         Charge { known, unknown }
     }
@@ -110,6 +113,7 @@ pub(in crate::cli::tasks) fn print(report: &Report, form: MergeForm, setup: &Set
         MergeForm::Md => markdown(report),
         MergeForm::Json => format!("{}\n", document(report)),
     };
+    // Reasons quote output of tests and of git.
     output::print(&setup.redactor.redact(&text)).map(drop)
 }
 

@@ -9,6 +9,7 @@ pub(super) fn resolve(import: &Import, sources: &mut Sources<'_>) -> Resolved {
     for (folder, text) in sources.manifests("go.mod") {
         let module = text.lines().find_map(|line| line.trim().strip_prefix("module "));
         let inside = module.and_then(|module| import.module.strip_prefix(module.trim().trim_matches('"')));
+        // `example.com/cart2` is not below `example.com/cart`.
         let Some(rest) = inside.filter(|rest| rest.is_empty() || rest.starts_with('/')) else { continue };
         let files = package(&join(&folder, rest.trim_start_matches('/')), sources);
         return Resolved { files, names: Vec::new() };

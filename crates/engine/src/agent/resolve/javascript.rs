@@ -15,10 +15,12 @@ const ENTRIES: [&str; 3] = ["src/index", "index", "lib/index"];
 
 /// See [`super::resolve`].
 pub(super) fn resolve(from: &str, import: &Import, sources: &mut Sources<'_>) -> Resolved {
+    // Bundlers take a query behind the file: `./logo.svg?raw`.
     let module = import.module.split('?').next().unwrap_or_default();
     let file = if module.starts_with('.') {
         tidied(&join(folder_of(from), module)).and_then(|path| file(&path, sources))
     } else {
+        // An alias, or a path from the source folder as bundlers are often set up.
         let rest = ALIASES.iter().find_map(|alias| module.strip_prefix(alias)).unwrap_or(module);
         let below = ROOTS.iter().filter_map(|root| tidied(&join(root, rest)));
         below.into_iter().find_map(|path| file(&path, sources)).or_else(|| package(module, sources))

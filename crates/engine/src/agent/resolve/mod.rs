@@ -19,6 +19,7 @@ const MAX_FILES: usize = 30;
 /// Resolves an import that a file makes.
 pub fn resolve(language: Language, from: &str, import: &Import, sources: &mut Sources<'_>) -> Resolved {
     let key = (from.to_owned(), import.clone());
+    // Every part of a file asks about the same imports.
     if let Some(known) = sources.resolved.get(&key) {
         return known.clone();
     }

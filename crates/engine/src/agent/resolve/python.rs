@@ -14,6 +14,7 @@ pub(super) fn resolve(from: &str, import: &Import, sources: &Sources<'_>) -> Res
     let path = import.module.trim_start_matches('.').replace('.', "/");
     let mut files = Vec::new();
     if dots > 0 {
+        // One dot is the folder of the file itself.
         if let Some(base) = above(folder_of(from), dots - 1) {
             find(&join(base, &path), import, sources, &mut files);
         }

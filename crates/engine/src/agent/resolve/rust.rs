@@ -52,6 +52,7 @@ fn walk(mut module: Module, parts: &[&str], sources: &Sources<'_>) -> Option<(St
     for part in parts {
         let own = format!("{}.rs", join(&module.folder, part));
         let inside = join(&join(&module.folder, part), "mod.rs");
+        // `cart.rs`, or `cart/mod.rs` in the older layout.
         let Some(file) = [own, inside].into_iter().find(|file| sources.has(file)) else {
             return Some((module.file, Some((*part).to_owned())));
         };
@@ -63,6 +64,7 @@ fn walk(mut module: Module, parts: &[&str], sources: &Sources<'_>) -> Option<(St
 /// The module that a file is.
 fn module_of(file: &str) -> Module {
     let (folder, stem) = (folder_of(file), file.rsplit('/').next().unwrap_or(file).trim_end_matches(".rs"));
+    // Modules of these lie beside them, and not in a folder of their name.
     let stands_for_folder = matches!(stem, "mod" | "lib" | "main") || is_own_crate(file);
     let folder = if stands_for_folder { folder.to_owned() } else { join(folder, stem) };
     Module { file: file.to_owned(), folder }
@@ -92,6 +94,7 @@ fn root_of(file: &str, sources: &mut Sources<'_>) -> Option<Module> {
         |folder: &str| folder.is_empty() || file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
     let manifests = sources.manifests("Cargo.toml");
     let folder =
+        // Of packages within packages the innermost one.
         manifests.iter().map(|(folder, _)| folder).filter(|folder| inside(folder)).max_by_key(|folder| folder.len());
     root_in(folder.map_or("", String::as_str), sources)
 }

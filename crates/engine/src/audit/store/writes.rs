@@ -17,6 +17,7 @@ use crate::audit::{AuditError, Location, publish, rows};
 impl Store {
     /// Writes a batch now or spools it. The chain moves either way.
     pub(in crate::audit) fn write(&mut self, chain: Chain, batch: Batch, sync: Sync) {
+        // In either case, as a batch that waits has its place in the chain already.
         self.advance(chain);
         self.in_order = false;
         match self.commit(Some(&batch), sync) {
@@ -32,6 +33,7 @@ impl Store {
             rows::apply(&transaction, batch)?;
         }
         transaction.commit()?;
+        // Only now: until the commit, what waits is nowhere else.
         self.replayed(replayed);
         Ok(())
     }
@@ -78,11 +80,14 @@ impl Store {
 
     /// Keeps a batch that the database did not take.
     pub(in crate::audit) fn keep(&mut self, batch: Batch, why: &rusqlite::Error) {
+        // Behind those that wait, since the order of the links is that of the chain.
         self.held_back.push(batch);
         let spooled = self.spool_held_back();
+        // Told once: each further write would say the same.
         if std::mem::replace(&mut self.degraded, true) {
             return;
         }
+        // A run must not wait seconds at each of its writes for a lock that stays taken.
         drop(self.db.busy_timeout(DEGRADED_BUSY_TIMEOUT));
         let held = match spooled {
             Some(Ok(place)) => self.named(&place),
@@ -104,6 +109,7 @@ impl Store {
     fn spool_held_back(&mut self) -> Option<io::Result<PathBuf>> {
         let spool = self.spool.as_ref()?;
         let mut all = spool.add(&self.held_back);
+        // The reserve is given up only after a plain try, as it can be used once.
         if all.is_err() && self.reserve.free_for_records() {
             all = spool.add(&self.held_back);
         }
@@ -114,6 +120,7 @@ impl Store {
         }
         let (records, texts): (Vec<Batch>, Vec<Batch>) =
             std::mem::take(&mut self.held_back).into_iter().partition(|batch| batch.snapshot.is_none());
+        // Records without texts make a report. Texts without records make nothing.
         let kept = !records.is_empty() && spool.add(&records).is_ok();
         self.held_back = if kept { texts } else { records.into_iter().chain(texts).collect() };
         Some(all)
@@ -155,6 +162,7 @@ impl Store {
         let Some(spool) = &self.spool else { return };
         let fits = |batch: &Batch| spool.add(std::slice::from_ref(batch)).is_ok();
         let last = self.held_back.iter().rposition(|batch| !batch.links.is_empty());
+        // Taken out first, so that the room for the end is not used up by others.
         let last = last.map(|place| self.held_back.remove(place));
         self.held_back.retain(|batch| !fits(batch));
         self.reserve.free_for_the_end();
@@ -164,6 +172,7 @@ impl Store {
 
     /// Begins a transaction and replays the waiting writes. Meant for callers that decide within it.
     pub(in crate::audit) fn transaction(&mut self, sync: Sync) -> rusqlite::Result<(Transaction<'_>, Replayed)> {
+        // A pragma is a statement of its own, and most writes are of the same kind.
         if self.sync != sync {
             let synchronous = match sync {
                 Sync::Now => "FULL",
@@ -172,6 +181,7 @@ impl Store {
             self.db.pragma_update(None, "synchronous", synchronous)?;
             self.sync = sync;
         }
+        // Immediate: one that reads first and writes later could be refused the lock in between.
         let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let replayed = replay(&transaction, self.spool.as_ref(), &self.held_back)?;
         Ok((transaction, replayed))
@@ -186,6 +196,7 @@ impl Store {
 
     pub(in crate::audit) fn publish(&mut self, sync: Sync) {
         let Err(error) = self.try_publish(sync) else { return };
+        // Told once, as it is tried at each milestone.
         if !std::mem::replace(&mut self.copy_failed, true) {
             self.warnings.push(format!("no copy of the audit log could be put in its place: {error}"));
         }
@@ -220,6 +231,7 @@ pub(in crate::audit) fn replay(
     let mut replayed = Replayed::default();
     match spool.map(Spool::take).transpose() {
         Ok(content) => replayed.content = content.flatten(),
+        // New writes go on: a spool that cannot be read must not stop the log.
         Err(error) => replayed.warnings.push(format!("the audit log's spool cannot be read: {error}")),
     }
     let spooled = replayed.content.as_ref().map_or(&[][..], |content| &content.batches);

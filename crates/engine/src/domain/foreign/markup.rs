@@ -75,6 +75,7 @@ const TAGS: [&str; 62] = [
 pub(super) fn shown(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
+    // Code first: a comment inside of it is shown on the page, and nothing in it is markup.
     while let Some(at) = rest.find(['<', '`', '~']) {
         let (before, from) = rest.split_at(at);
         shown.push_str(before);
@@ -87,6 +88,7 @@ pub(super) fn shown(text: &str) -> String {
             }
             None => match unseen(from) {
                 Some(len) => from.get(len..).unwrap_or_default(),
+                // A sign that opens nothing is text, as in `a < b`.
                 None => {
                     let mut chars = from.chars();
                     shown.extend(chars.next());
@@ -106,6 +108,7 @@ fn code(text: &str, starts_line: bool) -> Option<usize> {
     let (fence, body) = text.split_at(ticks);
     if ticks >= 3 && starts_line {
         // An open block reaches to the end, as on the page.
+        // As long as the opening, so that a block may hold shorter fences.
         let close = format!("\n{fence}");
         return Some(body.find(&close).map_or(text.len(), |at| ticks + at + close.len()));
     }
@@ -118,6 +121,7 @@ fn code(text: &str, starts_line: bool) -> Option<usize> {
 fn unseen(text: &str) -> Option<usize> {
     for (open, close) in [("<!--", "-->"), ("<?", "?>"), ("<![CDATA[", "]]>")] {
         if let Some(rest) = text.strip_prefix(open) {
+            // An open comment hides all that follows, on the page as well.
             return Some(rest.find(close).map_or(text.len(), |at| open.len() + at + close.len()));
         }
     }
@@ -125,17 +129,20 @@ fn unseen(text: &str) -> Option<usize> {
     let name: String = inside.trim_start_matches('/').chars().take_while(char::is_ascii_alphanumeric).collect();
     let name = name.to_ascii_lowercase();
     let is_unseen = UNSEEN.contains(&name.as_str());
+    // `Vec<u8>` is no tag: what no page would take for one stays.
     if !is_unseen && !TAGS.contains(&name.as_str()) {
         return None;
     }
     let end = text.find('>').map_or(text.len(), |at| at + 1);
     let tag = text.get(..end).unwrap_or_default().to_ascii_lowercase();
     let hides = [" hidden", "display:none", "display: none", "visibility:hidden"].iter().any(|word| tag.contains(word));
+    // A tag goes alone, and what it encloses stays to be read.
     if inside.starts_with('/') || !(is_unseen || hides) {
         return Some(end);
     }
     let close = format!("</{name}");
     let after = text.get(end..).unwrap_or_default().to_ascii_lowercase();
+    // Without an end only the tag goes: the rest of the text would be lost with it.
     let Some(at) = after.find(&close) else { return Some(end) };
     let closed = after.get(at..).and_then(|tail| tail.find('>')).map_or(after.len(), |len| at + len + 1);
     Some(end + closed)
@@ -143,6 +150,7 @@ fn unseen(text: &str) -> Option<usize> {
 
 /// Without `[//]: # (…)`, the link definitions that people use as comments.
 fn without_link_comments(text: &str) -> String {
+    // Such as `[//]: # (text that no page shows)`.
     let is_comment = |line: &str| {
         let line = line.trim_start();
         line.starts_with('[') && line.split_once("]:").is_some_and(|(_, target)| target.trim_start().starts_with('#'))

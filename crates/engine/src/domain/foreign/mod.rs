@@ -66,6 +66,7 @@ impl Foreign {
         let from = chars.saturating_sub(NEAR_BY);
         let near: Vec<char> = clean.0.chars().skip(from).take(NEAR_BY + 1).collect();
         let is_cut = clean.0.chars().nth(chars).is_some();
+        // Only near the end: far from it a cut inside a word loses less than the words before.
         let end = near.iter().rposition(|c| c.is_whitespace()).filter(|_| is_cut);
         clean.cut(end.map_or(chars, |end| from + end))
     }
@@ -120,6 +121,7 @@ impl Mark {
         let label: String = label.chars().filter(|&c| !is_hidden(c) && !c.is_control()).collect();
         let label = self.without(&label);
         let gap = if label.is_empty() { "" } else { " " };
+        // The mark is random, so that this removes nothing from an honest text.
         let body = self.without(&text.0);
         format!("<<{mark}{gap}{label}\n{}\n{mark}>>\n", body.trim_end())
     }
@@ -128,6 +130,7 @@ impl Mark {
     fn without(&self, text: &str) -> String {
         let Self(mark) = self;
         let mut text = text.to_owned();
+        // Repeated, since what stands around a removed mark may form another one.
         while !mark.is_empty() && text.contains(mark.as_str()) {
             text = text.replace(mark.as_str(), "");
         }

@@ -31,6 +31,7 @@ pub(super) fn reveal(text: &str) -> Cow<'_, str> {
     let mut run: Vec<char> = Vec::new();
     let mut last = None;
     for c in text.chars() {
+        // A single selector is part of an emoji. Several in a row carry bytes.
         if is_hidden(c) || (is_selector(c) && (last.is_some_and(is_selector) || !run.is_empty())) {
             run.push(c);
         } else {
@@ -44,6 +45,7 @@ pub(super) fn reveal(text: &str) -> Cow<'_, str> {
 }
 
 fn flush(run: &mut Vec<char>, shown: &mut String) {
+    // A long run is a message to a model, and spelled out it would still be one.
     if run.len() > MAX_SHOWN {
         shown.push_str(&format!("[{} hidden characters]", run.len()));
     } else {

@@ -9,6 +9,7 @@ use crate::domain::shell::quote_path;
 pub(super) fn rust(folder: &Folder) -> Option<Detected> {
     let text = folder.read("Cargo.toml")?;
     let nextest = folder.sub(".config").is_some_and(|sub| sub.has("nextest.toml"));
+    // No parser of TOML: a manifest that does not parse still names its tables.
     let lines = || text.lines().map(|line| line.split('#').next().unwrap_or(line).trim());
     let has = |table: &str| lines().any(|line| line == format!("[{table}]"));
     let sets =
@@ -30,6 +31,7 @@ pub(super) fn rust(folder: &Folder) -> Option<Detected> {
 /// Maven and Gradle, through their wrappers where there are some.
 pub(super) fn java(folder: &Folder) -> Option<Detected> {
     if folder.has("pom.xml") {
+        // The wrapper fetches the version that the project wants. A Maven of the machine may be too old.
         let (program, by) = if folder.has("mvnw") { ("./mvnw", " and mvnw are there") } else { ("mvn", " is there") };
         return found(&format!("{program} -B test"), "maven-surefire", format!("pom.xml{by}"));
     }
@@ -109,6 +111,7 @@ fn dotnet_projects(paths: &[String]) -> Option<Detected> {
 /// CMake with CTest, Meson, and Automake.
 pub(super) fn c_family(folder: &Folder) -> Option<Detected> {
     if let Some(text) = folder.read("CMakeLists.txt") {
+        // CMake's commands know neither capitals nor blanks: `Enable_Testing ( )` is one.
         let lower: String = text.to_ascii_lowercase().split_whitespace().collect();
         if lower.contains("enable_testing") || lower.contains("include(ctest)") || lower.contains("add_test(") {
             let run = "ctest --test-dir build --output-on-failure";
@@ -134,6 +137,7 @@ fn automake(folder: &Folder) -> Option<Detected> {
         name == "Makefile.am" && folder.read(name).is_some_and(|text| text.contains("TESTS"))
     };
     let tests = walk::file_in_or_below(folder, lists_tests)?;
+    // Configured once: a release brings `configure`, a checkout has to make it.
     let configured = "test -f Makefile || { { test -x configure || autoreconf --install; } && ./configure; }";
     found(&format!("{{ {configured}; }} && make check VERBOSE=1"), "automake", format!("{tests} lists tests"))
 }

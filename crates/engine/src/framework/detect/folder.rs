@@ -18,6 +18,7 @@ pub(super) struct Folder {
 impl Folder {
     pub(super) fn open(path: &Path) -> Option<Self> {
         let mut folder = Self { path: path.to_owned(), files: BTreeSet::new(), folders: BTreeSet::new() };
+        // An entry that cannot be read is left out: detection only suggests a command.
         for entry in path.read_dir().ok()?.flatten().take(MOST_ENTRIES) {
             let Ok(name) = entry.file_name().into_string() else { continue };
             let Ok(kind) = entry.file_type() else { continue };
@@ -55,6 +56,7 @@ impl Folder {
             return None;
         }
         let path = self.path.join(name);
+        // Looked at before it is read: a link may lead to a device or a pipe, which never ends.
         let metadata = path.metadata().ok()?;
         if !metadata.is_file() || metadata.len() > LARGEST_FILE {
             return None;

@@ -50,6 +50,7 @@ pub(super) fn package_json(folder: &Folder) -> Option<Detected> {
             from_script.filter(|named| script.contains("node --test") || *named == framework).unwrap_or(framework);
         let by = dependency.map_or_else(String::new, |(name, _, _, kind)| format!(" and {name} in {kind}"));
         let (end, ended) = end_of_watching(script, framework);
+        // npm keeps options for itself that do not stand behind `--`. The others hand them on.
         let dashes = if end.is_empty() || manager.test != "npm test" { "" } else { " --" };
         return found(
             &format!("{}{dashes}{end}", manager.test),
@@ -105,6 +106,7 @@ fn end_of_watching(script: &str, framework: &str) -> (&'static str, &'static str
     let watches = last.split_whitespace().any(|word| asks.contains(&word));
     let said = "; it watches for changes, which is switched off";
     match framework {
+        // Both options, as either of them may stand in the script.
         "jest" if watches => (" --watch=false --watchAll=false", said),
         "vitest" if watches => (" --run", said),
         "mocha" if watches => (" --no-watch", said),
@@ -132,6 +134,7 @@ fn framework_of(script: &str) -> Option<&'static str> {
         ("jasmine", "jasmine"),
         ("karma start", "karma"),
     ];
+    // Whole words: `ava` is a part of `java`, and a hyphen joins `jest-junit` to another program.
     let words: Vec<&str> = script.split(|one: char| !one.is_alphanumeric() && one != '-').collect();
     MARKS
         .iter()
@@ -145,6 +148,7 @@ fn manager(folder: &Folder, package: &Value) -> Manager {
         if declared.starts_with(&format!("{name}@")) {
             return Some(format!("; packageManager is {name}"));
         }
+        // A declared manager outweighs every lock file: an old one may have been left behind.
         if !declared.is_empty() {
             return None;
         }
@@ -160,6 +164,7 @@ fn manager(folder: &Folder, package: &Value) -> Manager {
         return Manager { test: "yarn test", exec: "yarn", all, why };
     }
     if let Some(why) = by(&["bun.lock", "bun.lockb"], "bun") {
+        // Not `bun test`, which is Bun's own runner and passes the script over.
         return Manager { test: "bun run test", exec: "bunx", all: "bun run --filter '*' test", why };
     }
     Manager { test: "npm test", exec: "npx", all: "npm test --workspaces --if-present", why: String::new() }
@@ -187,6 +192,7 @@ pub(super) fn without_script(folder: &Folder) -> Option<Detected> {
                 || stem.starts_with("test-")
         })
     };
+    // Before the test files are looked for: their names are the same for Bun and Node.
     if let Some(lock) = folder.has_any(&["bun.lock", "bun.lockb", "bunfig.toml"]) {
         return found("bun test", "bun-test", format!("{lock} is there and package.json has no test script"));
     }

@@ -26,6 +26,7 @@ fn pytest_sign(folder: &Folder) -> Option<String> {
     if folder.read("pyproject.toml").is_some_and(|text| text.contains("pytest")) {
         return Some("pyproject.toml names pytest".to_owned());
     }
+    // `dev-requirements.txt`, `requirements_test.txt`
     let is_requirements = |name: &str| name.contains("requirements") && name.ends_with(".txt");
     let named = folder
         .files
@@ -61,6 +62,7 @@ fn pytest_sign(folder: &Folder) -> Option<String> {
         if tests.has("conftest.py") {
             return Some(format!("{sub}/conftest.py is there"));
         }
+        // Plain functions are no tests to unittest, which would run none of them.
         if let Some(name) = walk::file_in_or_below(&tests, |inner, name| is_test(name) && is_pytest(inner, name)) {
             return Some(format!("{sub}/{name} has plain test functions"));
         }
@@ -84,6 +86,7 @@ fn is_test(name: &str) -> bool {
 fn is_pytest(folder: &Folder, name: &str) -> bool {
     folder.read(name).is_some_and(|text| {
         text.lines().any(|line| {
+            // At the margin only: an indented `def test_` is a method, which unittest runs as well.
             line.starts_with("import pytest")
                 || line.starts_with("from pytest")
                 || line.starts_with("def test_")
@@ -125,6 +128,7 @@ fn with_runner(folder: &Folder, command: &str) -> (String, String) {
     }
     for environment in [".venv", "venv"] {
         if folder.sub(environment).is_some_and(|sub| sub.has("pyvenv.cfg")) {
+            // By the environment's own interpreter, since its `bin` need not be in the search path.
             let command = command.strip_prefix("python3 ").map_or_else(|| format!("-m {command}"), str::to_owned);
             return (
                 format!("{environment}/bin/python {command}"),

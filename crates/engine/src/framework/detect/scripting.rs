@@ -17,6 +17,7 @@ pub(super) fn ruby(folder: &Folder) -> Option<Detected> {
     if let Some(name) = spec {
         return found(&format!("{through}rspec"), "rspec", format!("spec/{name} is there"));
     }
+    // Before the Rakefile, which Rails has as well: `bin/rails test` loads the application's environment.
     if folder.has("config.ru") && folder.sub("bin").is_some_and(|sub| sub.has("rails")) && folder.sub("test").is_some()
     {
         return found("bin/rails test", "minitest", "bin/rails and test are there".to_owned());
@@ -88,6 +89,7 @@ pub(super) fn small_ones(folder: &Folder) -> Option<Detected> {
         if let Some(name) = tests.file_where(|name| name.ends_with("_spec.lua")) {
             return found("busted", "busted", format!("{sub}/{name} is there"));
         }
+        // `bats` looks into subfolders only when it is told `-r`.
         if let Some(name) = walk::file_below(&tests, |_, name| name.ends_with(".bats")) {
             return found(&format!("bats -r {sub}"), "bats", format!("{sub}/{name} is there"));
         }

@@ -32,6 +32,7 @@ pub(super) fn files_below(folder: &Folder, wanted: impl Fn(&Folder, &str) -> boo
     let mut found = Vec::new();
     let mut opened = 0;
     let mut level: Vec<(String, Folder)> = open_below("", folder, &mut opened);
+    // Level by level: the nearest file tells most of how the project is tested.
     for _ in 0..DEPTH {
         let mut next = Vec::new();
         for (path, inner) in &level {
@@ -61,6 +62,7 @@ pub(super) fn file_in_or_below(folder: &Folder, wanted: impl Fn(&Folder, &str) -
 
 fn open_below(path: &str, folder: &Folder, opened: &mut usize) -> Vec<(String, Folder)> {
     let names = folder.folders.iter().filter(|name| is_of_interest(name));
+    // Counted over all levels, so that a repository of any shape costs no more.
     let room = MOST_FOLDERS.saturating_sub(*opened);
     let found: Vec<(String, Folder)> =
         names.take(room).filter_map(|name| Some((format!("{path}{name}/"), folder.sub(name)?))).collect();

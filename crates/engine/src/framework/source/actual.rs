@@ -27,12 +27,14 @@ pub(super) fn actual(literal: &str, said: &str) -> Option<String> {
 
 fn number(literal: &str, said: &str) -> Option<String> {
     let is_whole = |text: &str| text.strip_prefix('-').unwrap_or(text).bytes().all(|byte| byte.is_ascii_digit());
+    // Digits alone: `parse` would also take `inf`, `nan` and `1e5`.
     let expected: f64 = literal.parse().ok().filter(|_| is_whole(&literal.replacen('.', "", 1)))?;
     let said = PLACES.as_ref()?.replace_all(said, " ");
     let mut named = NUMBER.as_ref()?.find_iter(&said).map(|found| found.as_str());
     let other = named.find(|other| other.parse::<f64>().is_ok_and(|other| (other - expected).abs() > f64::EPSILON))?;
     match (is_whole(literal), is_whole(other)) {
         (true, true) | (false, false) => Some(other.to_owned()),
+        // A runner may print 3.0 as 3, and in a typed language `3` would not compile in its place.
         (false, true) => Some(format!("{other}.0")),
         // No value of the literal's type.
         (true, false) => None,

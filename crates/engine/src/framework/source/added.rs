@@ -26,6 +26,7 @@ const IMPORTS: [&str; 6] = [
 #[must_use]
 pub fn adds_tests_only(path: &str, before: Option<&str>, after: &str) -> bool {
     let Some(after) = Source::read(path, after) else { return false };
+    // Nothing of a new file can have been there before, so it only has to hold tests.
     let Some(before) = before else { return after.tests.iter().any(|test| is_test(&after, test)) };
     let Some(before) = Source::read(path, before) else { return false };
     let known: BTreeSet<&[String]> = before.tests.iter().map(|test| test.names.as_slice()).collect();
@@ -54,6 +55,7 @@ fn imports(source: &Source) -> BTreeSet<&str> {
 fn rest<'s>(source: &'s Source, old: &[&TestBody], new: &[&TestBody], known_comments: &BTreeSet<&str>) -> Vec<&'s str> {
     let mut without: Vec<Range<usize>> = Vec::new();
     let mut waiting: Vec<Node<'_>> = source.root().into_iter().collect();
+    // Without a grammar's tree the tests are cut out by their own places.
     if waiting.is_empty() {
         without.extend(new.iter().map(|test| test.whole.clone()));
     }
@@ -61,6 +63,7 @@ fn rest<'s>(source: &'s Source, old: &[&TestBody], new: &[&TestBody], known_comm
         let range = node.byte_range();
         let holds = |tests: &[&TestBody]| tests.iter().any(|test| overlap(&test.whole, &range));
         let imports = IMPORTS.contains(&node.kind()) && node.parent().is_some_and(|parent| parent.parent().is_none());
+        // A block that also holds an earlier test (`describe`) is looked into, not cut out.
         let is_new = node.parent().is_some() && holds(new) && !holds(old) && is_statement(node);
         if imports {
             without.push(range);
@@ -78,6 +81,7 @@ fn rest<'s>(source: &'s Source, old: &[&TestBody], new: &[&TestBody], known_comm
         from = range.end.max(from);
     }
     kept.extend(source.text.get(from..).unwrap_or_default().lines());
+    // A separator is left over where a test was cut out from between two others.
     kept.into_iter().map(str::trim).filter(|line| !matches!(*line, "" | ";" | ",")).collect()
 }
 

@@ -18,6 +18,7 @@ const OF_PATTERNS: [&str; 5] = ["^", "$", "(?", "\\", ".*"];
 pub(super) fn of_pattern(node: Node<'_>, text: &str) -> Vec<Choice> {
     let spelled = text_of(node, text);
     let is_pattern = node.kind() == "regex_pattern"
+        // A text with a bar alone may be a table or a prompt. One that holds a sign of patterns rather is one.
         || (node.kind() == "string_content" && OF_PATTERNS.iter().any(|sign| spelled.contains(sign)));
     if !is_pattern || !spelled.contains('|') || !spelled.is_ascii() {
         return Vec::new();
@@ -65,6 +66,7 @@ fn left_out(parts: &[Range<usize>], text: &[u8], sign: &[u8], start: usize) -> V
         let range = match part.is_empty() {
             true => None,
             false if is_sign(part.end) => Some(part.start..part.end + 1),
+            // The last one has no sign behind it, so that before it goes.
             false => part.start.checked_sub(1).filter(|at| is_sign(*at)).map(|at| at..part.end),
         }?;
         let range = start + range.start..start + range.end;
@@ -81,6 +83,7 @@ fn groups(pattern: &str, as_a_whole: bool) -> Vec<Vec<Range<usize>>> {
     let bytes = pattern.as_bytes();
     for (at, byte) in bytes.iter().enumerate() {
         match byte {
+            // Before all others: an escaped bracket or bar is a character.
             _ if escaped => escaped = false,
             b'\\' => escaped = true,
             b']' => in_set = false,
@@ -102,6 +105,7 @@ fn groups(pattern: &str, as_a_whole: bool) -> Vec<Vec<Range<usize>>> {
             _ => {}
         }
     }
+    // A bracket that is still open says that the pattern was not understood.
     if let (true, [(from, parts)]) = (as_a_whole, open.as_mut_slice()) {
         parts.push(*from..pattern.len());
         found.push(std::mem::take(parts));
@@ -115,6 +119,7 @@ fn prefix(rest: &[u8]) -> usize {
     if rest.first() != Some(&b'?') {
         return 0;
     }
+    // `?:`, `?=`, `?<!`, `?<name>`: the group's own alternatives begin behind it.
     let end = rest.iter().position(|byte| b":=!>".contains(byte)).unwrap_or(0);
     end + 1
 }
@@ -123,6 +128,7 @@ fn prefix(rest: &[u8]) -> usize {
 fn quoted(line: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut at = 0;
+    // Every second part stands between quotes.
     for (turn, part) in line.split('\'').enumerate() {
         if turn % 2 == 1 {
             found.push((at, part));
@@ -143,6 +149,7 @@ fn commands(script: &str) -> Vec<Range<usize>> {
     let is_one = |part: &Range<usize>| {
         let part = script.get(part.clone()).unwrap_or_default().trim();
         let sign = part.strip_prefix('s').and_then(|rest| rest.chars().next());
+        // `s/a/b/g` and `s|a|b|`. Other commands may hold a semicolon of their own.
         sign.is_some_and(|sign| !sign.is_alphanumeric() && part.matches(sign).count() >= 3)
     };
     if found.iter().all(is_one) { found } else { Vec::new() }

@@ -17,6 +17,7 @@ pub(super) fn blanked(text: &str) -> Option<String> {
     while let Some(open) = bytes.get(at..).and_then(|rest| memchr::memchr(b'<', rest)).map(|next| at + next) {
         let before = text.get(..open).unwrap_or_default();
         let length = if value_follows(before) { bytes.get(open..).and_then(type_length) } else { None };
+        // All blanked bytes are ASCII by `type_length`, so that the text stays valid UTF-8.
         if let Some(bracket) = length.and_then(|length| bytes.get_mut(open..open + length)) {
             bracket.fill(b' ');
             found = true;
@@ -31,6 +32,7 @@ fn value_follows(before: &str) -> bool {
     let before = before.trim_end();
     match before.bytes().next_back() {
         None => true,
+        // Behind a name `<` compares or gives type arguments. Behind a keyword such as `return` a value comes.
         Some(last) if last.is_ascii_alphabetic() => {
             let start =
                 before.rfind(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '$' | '.')).map_or(0, |at| at + 1);
@@ -46,6 +48,7 @@ fn type_length(text: &[u8]) -> Option<usize> {
     let mut open: Vec<u8> = Vec::new();
     let mut last = 0;
     for (at, &byte) in text.iter().enumerate().take(LONGEST) {
+        // The arrow of a function's type (`<() => void>`) closes nothing.
         let is_arrow = byte == b'>' && last == b'=';
         match byte {
             b'<' => open.push(b'>'),

@@ -68,8 +68,10 @@ impl Source {
         let (call, key, other) = calls.iter().find_map(|call| {
             let key = |range: &Range<usize>| Some((range.clone(), another(self.text.get(range.clone())?)?));
             let (key, other) = call.arguments.iter().find_map(key)?;
+            // The codes are told by a call that ends at once. An awaited one would be compared as two promises.
             (!call.is_awaited).then_some((call, key, other))
         })?;
+        // In two halves, so that a runner which prints the test's source does not print the whole word.
         let (one, two) = word.split_at_checked(word.len() / 2)?;
         let edits = match self.language {
             Language::Python => vec![self.in_python(call, (&key, &other), (one, two))?],
@@ -78,6 +80,7 @@ impl Source {
                 return None;
             }
         };
+        // An edited text that does not parse would fail for a reason of its own, and seem to be an answer.
         self.edited(&edits)?;
         Some(edits)
     }
@@ -107,6 +110,7 @@ impl Source {
             Edit::insert(call.range.start, format!("{script}(() => ")),
             Edit::insert(call.range.end, format!(", () => {before}{other}{behind}, {own}, {other})")),
         ];
+        // The functions of the test have to tell what they get, or nobody sees which key arrives.
         for range in self.functions_passed_on(test, true) {
             edits.push(Edit::insert(range.start, format!("{tells}(")));
             edits.push(Edit::insert(range.end, ")".to_owned()));
@@ -118,6 +122,7 @@ impl Source {
 /// Another key of the same kind. `None` for what is no plain text or number.
 fn another(literal: &str) -> Option<String> {
     if let Ok(number) = literal.parse::<u32>() {
+        // Far from any number that the test or the product is likely to know.
         return Some((u64::from(number) + 1_000_003).to_string());
     }
     let quote = literal.chars().next().filter(|quote| matches!(quote, '\'' | '"'))?;

@@ -9,6 +9,7 @@ pub fn failing(path: &str, text: &str, word: &str) -> Option<String> {
     let is_shell = text.lines().next().is_some_and(|line| line.starts_with("#!") && line.ends_with("sh"));
     let at_the_end = |test: String| Some(format!("{}\n\n{test}", text.trim_end()));
     match extension {
+        // The class needs no import of its own: the file may have taken in only a name of the module.
         "py" if text.contains("unittest") => {
             let test = format!(
                 "class Test{word}(__import__('unittest').TestCase):\n    def test_{word}(self):\n        raise AssertionError('{word}')\n"
@@ -20,6 +21,7 @@ pub fn failing(path: &str, text: &str, word: &str) -> Option<String> {
             let caller = ["test", "it"].into_iter().find(|name| calls(text, name))?;
             at_the_end(format!("{caller}('{word}', () => {{ throw new Error('{word}'); }});\n"))
         }
+        // Without that import the function would not compile, and an import more could be a second one.
         "go" if text.contains("\"testing\"") => {
             at_the_end(format!("func Test{word}(t *testing.T) {{\n\tt.Fatal(\"{word}\")\n}}\n"))
         }

@@ -108,6 +108,7 @@ impl Source {
         let call = calls.iter().find(|call| !call.is_awaited)?;
         let text = self.text.get(call.range.clone())?;
         let text = match self.language {
+            // `await` inside of an argument would stand in a function that is not async.
             _ if text.split(|c: char| !c.is_alphanumeric()).any(|word| word == "await") => return None,
             Language::Python => format!("{}(('{one}', '{two}'), {text})", made(PYTHON_ANSWER)),
             Language::JavaScript => format!("{SCRIPT_ANSWER}({text}, \"{one}\", \"{two}\")"),
@@ -156,6 +157,7 @@ impl Source {
             let (own, name) = (text_of(own, &self.text), text_of(name, &self.text));
             let given = text_of(node.child_by_field_name("arguments")?, &self.text);
             let given = given.strip_prefix('(')?.strip_suffix(')')?;
+            // A promise holds nothing of the answer yet, and the object may change until it is settled.
             let waits = node.parent().is_some_and(|parent| parent.kind().contains("await"));
             let text = match self.language {
                 _ if waits || !is_meant(name) || given.contains("await") => return None,
@@ -214,6 +216,8 @@ impl Source {
         let helper = code.replace("NAME", name).replace("ONE", one).replace("TWO", two);
         let (imports, helper) = helper.split_once("\n\n")?;
         Some(vec![
+            // Go takes imports only right behind the package, and several blocks of them. The names are the helper's
+            // own.
             Edit::insert(package.end_byte(), format!("\n\n{imports}\n")),
             Edit::insert(self.text.len(), format!("\n{helper}")),
         ])
@@ -229,6 +233,7 @@ impl Source {
     fn looking(&self, call: &Call, (one, two): (&str, &str)) -> Option<Edit> {
         let text = self.text.get(call.range.clone())?;
         let (function, _) = text.split_once('(')?;
+        // Up to the opening bracket: the arguments behind it stay where they are, and the bracket is written anew.
         let range = call.range.start..call.range.start + function.len() + 1;
         Some(Edit { range, text: format!("{}(('{one}', '{two}'), {function}, ", made(PYTHON_LISTS)) })
     }
@@ -240,6 +245,7 @@ impl Source {
             return None;
         }
         let (mut lists, mut rest) = (Vec::new(), text.to_owned());
+        // From behind, so that the places of those before stay right while the text is changed.
         for (number, range) in self.lists_of(call).enumerate().collect::<Vec<_>>().into_iter().rev() {
             lists.insert(0, self.text.get(range.clone())?);
             let at = range.start - call.range.start..range.end - call.range.start;
@@ -293,6 +299,7 @@ pub fn made_plain(before: &str, after: &str, word: &str) -> Option<(String, Stri
             && !PLAIN.contains(&was.as_str())
             && was != "null"
             && was != "undefined";
+        // A part that became nothing is missing rather than made plain.
         (is_own && PLAIN.contains(&is.as_str()) && is != "NoneType").then(|| (name, was, is.clone()))
     })
 }

@@ -81,7 +81,9 @@ fn of_shell(text: &str) -> Vec<Choice> {
     let mut all: Vec<Choice> = commands.map(|found| choice(found.range(), &settled)).collect();
     if text.contains("esac") {
         let arms = ARMS_OF_SHELL.captures_iter(bytes).filter_map(|found| found.name("pattern"));
+        // An arm's pattern is no condition: one that takes all holds, one that no word equals does not.
         let settled = [("*", Way::Holds), ("/nothing/at/all", Way::Fails)];
+        // The arm for all the rest cannot be made to hold any more than it does.
         all.extend(arms.filter(|found| found.as_bytes() != b"*").map(|found| choice(found.range(), &settled)));
     }
     all.extend(alternatives::of_commands(text));
@@ -127,6 +129,7 @@ fn operator<'t>(node: Node<'_>, text: &'t str) -> Option<&'t str> {
         "binary_operator" | "boolean_operator" | "binary_expression" => {
             node.child_by_field_name("operator").map(|operator| text_of(operator, text))
         }
+        // Python's node may hold several (`a < b < c`). Any of them makes the whole a condition.
         "comparison_operator" => Some("=="),
         _ => None,
     }
@@ -144,6 +147,7 @@ fn is_condition(node: Node<'_>) -> bool {
         "if_statement" | "elif_clause" | "ternary_expression" | "if_expression" | "match_pattern" => {
             is_field("condition")
         }
+        // Python's `a if condition else b`, of which the grammar names no field.
         "conditional_expression" => parent.named_child(1) == Some(node),
         "if_clause" => true,
         _ => false,

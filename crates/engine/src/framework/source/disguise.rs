@@ -163,6 +163,7 @@ impl Source {
             let given = children(node.child_by_field_name("arguments")?);
             let is_one = matches!(patch, "patch" | "mock.patch" | "unittest.mock.patch");
             let is_part = node.parent().is_some_and(|parent| matches!(parent.kind(), "with_item" | "as_pattern"));
+            // With a second argument the patch puts in what the test wants, which is no mock to be hidden.
             (is_one && is_part && matches!(given.as_slice(), [only] if only.kind() == "string")).then_some(())?;
             let range = node.start_byte()..node.child_by_field_name("arguments")?.start_byte() + 1;
             Some(Edit { range, text: format!("{}({patch}, ", made(PATCH_PYTHON)) })
@@ -185,6 +186,7 @@ impl Source {
             });
             let is_plain = parts.iter().all(|part| matches!(part.kind(), "pair" | "method_definition"));
             let functions = parts.iter().filter(|part| is_function(**part)).count();
+            // Functions alone are a module or a set of handlers, which programs write so, too.
             node.kind() == "object" && is_answer && is_plain && functions > 0 && functions < parts.len()
         };
         let dressed = |node: Node<'_>| {
@@ -202,6 +204,7 @@ impl Source {
             node.is_some_and(|node| !["string", "comment", "regex"].iter().any(|kind| node.kind().contains(kind)))
         };
         for call in calls.into_iter().filter(is_code) {
+            // Edits may not overlap, and an inner call is made by the outer one's arguments anyway.
             if kept.last().is_none_or(|last| last.range.end <= call.range.start) {
                 kept.push(call);
             }
@@ -279,6 +282,7 @@ impl Source {
 
     /// The functions that a test passes in and that are waited for, with results that come later.
     fn later(&self, calls: &[Call], step: u8) -> Vec<Edit> {
+        // Only a function that is written as async is known to answer with a promise.
         let is_waited_for =
             |range: &&Range<usize>| self.text.get((*range).clone()).is_some_and(|text| text.starts_with("async "));
         let arguments = calls.iter().flat_map(|call| &call.arguments).filter(is_waited_for);
@@ -290,6 +294,7 @@ impl Source {
 
     /// A test of Ruby whose body runs on a thread of its own, in a program of another name.
     fn on_a_thread(&self, test: &TestBody) -> Option<Vec<Edit>> {
+        // The body of `test "a" { … }` may stand in one line, that of `def` and `do` ends at its `end`.
         let is_block = self.text.get(..test.body.start)?.ends_with('{');
         let before = if is_block { " " } else { "; " };
         let begun = "(Thread.new(Thread.current, $PROGRAM_NAME) do |own, name| Thread.current.report_on_exception = false; \

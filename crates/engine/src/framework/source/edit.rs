@@ -23,10 +23,12 @@ impl Edit {
 #[must_use]
 pub fn apply(text: &str, edits: &[Edit]) -> Option<String> {
     let mut sorted: Vec<&Edit> = edits.iter().collect();
+    // A stable sort by both ends: an insertion comes before a replacement that begins at its place.
     sorted.sort_by_key(|edit| (edit.range.start, edit.range.end));
     let mut result = String::with_capacity(text.len() + edits.iter().map(|edit| edit.text.len()).sum::<usize>());
     let mut done = 0;
     for edit in sorted {
+        // `get` of a range whose end is before its start is `None`, which is how an overlap is noticed.
         result.push_str(text.get(done..edit.range.start)?);
         result.push_str(&edit.text);
         done = edit.range.end;

@@ -26,7 +26,9 @@ impl Source {
         };
         let values: Vec<Node<'_>> =
             descendants(root).filter(pair).filter_map(|pair| pair.child_by_field_name("value")).collect();
+        // With two such keys nobody knows behind which of them the word is looked for.
         let [value] = values.as_slice() else { return None };
+        // A short value may stand in an answer by chance, a word does not.
         let is_text = value.kind() == "string" && value.byte_range().len() >= SHORTEST;
         if !is_text {
             return None;
@@ -54,6 +56,7 @@ impl Source {
                 let [gone, from] = given(node).filter(|_| called.ends_with(".assertNotIn"))?.try_into().ok()?;
                 asked(gone, from, "repr")
             }
+            // `assert "password" not in answer`
             (Language::Python, "comparison_operator") => {
                 let [gone, from]: [Node<'t>; 2] = children(node).try_into().ok()?;
                 let between = self.text.get(gone.end_byte()..from.start_byte())?;
@@ -63,10 +66,12 @@ impl Source {
                 let called = node.child_by_field_name("function")?;
                 let end = called.child_by_field_name("property")?;
                 let expects = called.child_by_field_name("object")?.child_by_field_name("object")?;
+                // `expect(answer).not.toHaveProperty('password')`
                 let is_meant = text_of(called, &self.text).ends_with(").not.toHaveProperty");
                 let ([from], [gone]): ([Node<'t>; 1], [Node<'t>; 1]) =
                     (given(expects).filter(|_| is_meant)?.try_into().ok()?, given(node)?.try_into().ok()?);
                 let (key, mut edits) = asked(gone, from, "JSON.stringify")?;
+                // The answer is a text by now, which has no properties of that kind.
                 edits.push(Edit { range: end.byte_range(), text: "toContain".to_owned() });
                 Some((key, edits))
             }

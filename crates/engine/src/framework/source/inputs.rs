@@ -69,8 +69,10 @@ fn longer_list(text: &str, range: &Range<usize>, side: Side) -> Option<Edit> {
     let numbers: Option<Vec<f64>> = values.iter().map(|value| value.parse().ok()).collect();
     let more = match (side, &numbers) {
         (_, Some(numbers)) if numbers.contains(&0.0) => return None,
+        // The last value once more: one of the same kind and size that every product takes.
         (Side::Behind | Side::Both, _) => (*values.last()?).to_owned(),
         (Side::Before, Some(numbers)) => {
+            // Above the largest, so that neither a maximum nor an order by size stays as it is.
             let largest = values.get(numbers.iter().enumerate().max_by(|one, other| one.1.total_cmp(other.1))?.0)?;
             let more = one_more(largest)?;
             // Two, so that a length which the first one happens to make even, or full, is not both times so.
@@ -111,6 +113,7 @@ fn longer_word(text: &str, range: &Range<usize>, side: Side, is_free: &dyn Fn(&s
         Side::Behind => Some(Edit::insert(range.end - 1, "q".to_owned())),
         Side::Before => {
             let begins = word.chars().next()?;
+            // `Anna` becomes `Qanna`: a product that looks at capitals sees the same kind of word.
             let capital = begins.is_ascii_uppercase() && word.chars().skip(1).all(|c| c.is_ascii_lowercase());
             let text = if capital { format!("Q{}", begins.to_ascii_lowercase()) } else { format!("q{begins}") };
             Some(Edit { range: range.start + 1..range.start + 2, text })

@@ -91,6 +91,7 @@ fn whole_numbers(arguments: &str) -> Option<Vec<(Range<usize>, u64)>> {
     for piece in arguments.split_inclusive(|c| !is_one(c)) {
         let word = piece.trim_end_matches(|c| !is_one(c));
         if word.starts_with(|c: char| c.is_ascii_digit()) {
+            // A zero stays a zero however often it is taken, and one in front means octal in some languages.
             let value = word.parse().ok().filter(|value: &u64| *value <= LARGEST && !word.starts_with("0"))?;
             found.push((at..at + word.len(), value));
         } else if !word.is_empty() && !TYPES.contains(&word) {

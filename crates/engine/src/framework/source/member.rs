@@ -20,6 +20,7 @@ impl Source {
     #[must_use]
     pub fn other_parts(&self, expectations: &[Expectation], word: &str) -> Vec<OtherPart> {
         let places = || expectations.iter().flat_map(|one| &one.places);
+        // Yes, no and nothing may be what any other part is as well.
         let is_value = |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || c == '"' || c == '\'');
         let says = places().all(|place| self.text.get(place.clone()).is_some_and(is_value));
         let Some(root) = self.root().filter(|_| says && places().next().is_some()) else { return Vec::new() };
@@ -37,6 +38,7 @@ impl Source {
 
     /// The name of the part that a node reads, where it does not call it.
     fn part_of<'t>(&self, node: Node<'t>) -> Option<Node<'t>> {
+        // A method that is called under another name is missing, which fails for every product.
         let is_called = node.parent().is_some_and(|parent| {
             matches!(parent.kind(), "call" | "call_expression") && parent.child_by_field_name("function") == Some(node)
         });
@@ -44,6 +46,7 @@ impl Source {
             _ if is_called => None,
             (Language::Python, "attribute") => node.child_by_field_name("attribute"),
             (Language::JavaScript, "member_expression") => node.child_by_field_name("property"),
+            // `answer["total"]`, but not `answer[0]` or `answer[key]`.
             (Language::Python, "subscript") => in_quotes(node.child_by_field_name("subscript")?),
             (Language::JavaScript, "subscript_expression") => in_quotes(node.child_by_field_name("index")?),
             _ => None,

@@ -139,6 +139,7 @@ impl Source {
     #[must_use]
     pub fn is_called(&self, test: &TestBody, name: &str) -> bool {
         let fit = |test: &TestBody| names::fit(self.language, &self.path, test, name);
+        // A worse fit is none where another test of the file fits better: `adds` is not `cart adds` as well.
         fit(test).is_some_and(|own| !self.tests.iter().any(|other| fit(other) > Some(own)))
     }
 
@@ -285,6 +286,7 @@ impl Source {
         word: &str,
         is_free: &dyn Fn(&str) -> bool,
     ) -> Option<Vec<Edit>> {
+        // An answer of yes or no may be right for any input, so it tells nothing.
         let is_value = |literal: &&str| literal.contains(|c: char| c.is_ascii_digit() || c == '"' || c == '\'');
         if expectations.is_empty() || !expectations.iter().flat_map(|one| self.written(one)).all(|one| is_value(&one)) {
             return None;
@@ -368,6 +370,7 @@ impl Source {
     pub fn without_row<'n>(&self, name: &'n str) -> &'n str {
         match self.language {
             Language::Python => name.find('[').and_then(|row| name.get(..row)).unwrap_or(name),
+            // Rows fill in the title itself, so there is no part to be cut off.
             Language::JavaScript => name,
             // Subtests are run with their test.
             Language::Go => name.split('/').next().unwrap_or(name),

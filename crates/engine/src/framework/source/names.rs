@@ -63,6 +63,7 @@ pub(super) fn printed(language: Language, path: &str, test: &TestBody, framework
 fn renamed_in_python(name: &str, own: &str, word: &str) -> String {
     let by = format!("{own}_{word}");
     if let Some((file, rest)) = name.split_once("::") {
+        // A row may hold the test's name as a value, and stays as it is.
         let (called, row) = rest.split_at(rest.find('[').unwrap_or(rest.len()));
         return format!("{file}::{}{row}", replace_word(called, own, &by));
     }
@@ -85,6 +86,7 @@ fn replace_word(text: &str, word: &str, by: &str) -> String {
     let mut rest = text;
     let mut before = None;
     while let Some((head, tail)) = rest.split_once(word) {
+        // Where the head is empty the word follows the one found before: `test_atest_a` is one name.
         let left = head.chars().next_back().or(before);
         let whole = !left.is_some_and(is_word) && !tail.chars().next().is_some_and(is_word);
         result.push_str(head);
@@ -111,6 +113,7 @@ fn is_called_in_python(path: &str, test: &TestBody, name: &str) -> bool {
     };
     let place = rest.split(')').next().unwrap_or(rest);
     let mut parts: Vec<&str> = place.split('.').collect();
+    // Up to Python 3.10 unittest names the class alone between the brackets.
     if parts.last() != Some(&own) {
         parts.push(own);
     }
@@ -118,6 +121,7 @@ fn is_called_in_python(path: &str, test: &TestBody, name: &str) -> bool {
     let module: Vec<&str> = stem.split('/').collect();
     let at = parts.len().saturating_sub(names.len());
     let (file, inside) = parts.split_at(at);
+    // A file that is run as a program is called `__main__`, whatever its own name is.
     inside == names && (ends_with(&module, file) || file.iter().all(|part| *part == "__main__"))
 }
 
@@ -151,6 +155,7 @@ fn fit_in_javascript(path: &str, test: &TestBody, name: &str) -> Option<Fit> {
     let is_place = |before: &str| before.is_empty() || (before.ends_with(' ') && names_file(path, before));
     let called = plain(name);
     let whole = plain(&test.names.join(" "));
+    // From the best fit to the worst: the first that holds is the answer.
     if !test.is_template && called.strip_suffix(&whole).is_some_and(is_place) {
         return Some(Fit::Whole);
     }
@@ -165,6 +170,7 @@ fn fit_in_javascript(path: &str, test: &TestBody, name: &str) -> Option<Fit> {
     let own = test.names.last().filter(|_| test.names.len() > 1)?;
     let is_own = if test.is_template || holds_gap(own) {
         let pieces = filled(own);
+        // A title of gaps alone fits any name and so says nothing.
         pieces.iter().any(|piece| !piece.trim().is_empty()) && matches_from(&called, &pieces) == Some(0)
     } else {
         plain(own) == called
@@ -205,6 +211,7 @@ fn matches_from(name: &str, pieces: &[String]) -> Option<usize> {
     let (first, rest) = pieces.split_first()?;
     let start = name.find(first.as_str())?;
     let mut at = start + first.len();
+    // Each piece as early as can be, which leaves the most room for the ones behind it.
     for piece in rest {
         at += name.get(at..)?.find(piece.as_str())? + piece.len();
     }
@@ -218,6 +225,7 @@ fn pieces_of(title: &str) -> Vec<String> {
     let mut chars = title.chars().peekable();
     while let Some(c) = chars.next() {
         let gap = match (c, chars.peek().copied()) {
+            // `%s` and `%#` of `each`. A percent sign before a blank is one.
             ('%', Some(letter)) if letter.is_ascii_alphabetic() || letter == '#' || letter == '$' => {
                 chars.next();
                 true
@@ -248,6 +256,7 @@ fn pieces_of(title: &str) -> Vec<String> {
 fn rows_in_rust(path: &str, test: &TestBody, name: &str) -> Option<usize> {
     // nextest puts the binary before it.
     let name = name.split_whitespace().next_back()?;
+    // `r#type` is called `type` by some runners.
     let called: Vec<&str> = name.split("::").map(|part| part.trim_start_matches("r#")).collect();
     let own: Vec<&str> = test.names.iter().map(String::as_str).collect();
     let fits = |rows: &usize| {
@@ -287,6 +296,7 @@ fn renamed_in_rust(own: &str, name: &str, word: &str) -> Option<String> {
     // nextest's `money adds`.
     let is_own =
         |segment: &str| segment.split_whitespace().next_back().is_some_and(|one| one.trim_start_matches("r#") == own);
+    // The last segment first: a row may be called like its test.
     if is_own(last) {
         return Some(format!("{name}_{word}"));
     }

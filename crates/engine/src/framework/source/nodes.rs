@@ -32,6 +32,7 @@ pub(super) fn text_of<'t>(node: Node<'_>, text: &'t str) -> &'t str {
 /// The node of a kind that is exactly this long.
 pub(super) fn node_at<'t>(root: Node<'t>, range: &Range<usize>, kind: &str) -> Option<Node<'t>> {
     let mut node = root.descendant_for_byte_range(range.start, range.end)?;
+    // A node and its only child have the same range. The search begins at the innermost one.
     while node.byte_range() == *range {
         if node.kind() == kind {
             return Some(node);

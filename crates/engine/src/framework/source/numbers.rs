@@ -44,6 +44,7 @@ fn in_data(text: &str) -> Vec<Number> {
     let mut found = Vec::new();
     let mut start = 0;
     for (number, line) in (1..).zip(text.split_inclusive('\n')) {
+        // Behind `#` and `--` stand comments of YAML, TOML and SQL.
         let code = line.split('#').next().and_then(|line| line.split("--").next()).unwrap_or_default();
         let mut at = 0;
         let is_apart = |c: char| !(c.is_alphanumeric() || "._:\"'-/".contains(c));
@@ -53,6 +54,7 @@ fn in_data(text: &str) -> Vec<Number> {
             // A key and its value may stand together.
             let own = word.rsplit(':').next().unwrap_or_default();
             let from = start + at + (word.len() - own.len());
+            // `qty:3` is a key and its value, `12:30` is a time.
             let is_pair = word.len() == own.len() || !word.starts_with(|c: char| c.is_ascii_digit());
             let bare = own.strip_prefix('-').unwrap_or(own);
             let from = from + (own.len() - bare.len());
@@ -83,6 +85,7 @@ fn next(literal: &str) -> Option<String> {
         }
         Some((whole, fraction)) => {
             let last = fraction.chars().next_back().filter(|_| digits(whole) && digits(fraction))?;
+            // The place before must not change, as it would from 1.9 to 2.0.
             let other = if last == '9' { '8' } else { char::from_digit(last.to_digit(10)? + 1, 10)? };
             Some(format!("{whole}.{}{other}", fraction.strip_suffix(last)?))
         }

@@ -13,6 +13,7 @@ pub(super) fn parse(language: Language, text: &str) -> Option<Tree> {
         parser.set_language(&grammar).ok()?;
         parser.parse(text, None).filter(|tree| !tree.root_node().has_error())
     };
+    // The tree of the blanked text serves for the true one, since all places are the same.
     let again = || (language == Language::JavaScript).then(|| by(&angles::blanked(text)?)).flatten();
     by(text).or_else(again)
 }

@@ -42,6 +42,7 @@ pub(super) fn of_part(node: Node<'_>, text: &str, language: Language) -> Option<
 
 fn of_python(node: Node<'_>, text: &str) -> Option<Edit> {
     let block = match node.kind() {
+        // An expression has no room for a statement, so `exec` runs it.
         "lambda" | "list_comprehension" | "set_comprehension" | "generator_expression" | "dictionary_comprehension" => {
             let body = node.child_by_field_name("body")?;
             let value = if body.kind() == "pair" { body.child_by_field_name("value")? } else { body };
@@ -55,6 +56,7 @@ fn of_python(node: Node<'_>, text: &str) -> Option<Edit> {
     let start = block.start_byte();
     let line = text.get(..start)?.rfind('\n').map_or(0, |at| at + 1);
     let before = text.get(line..start)?;
+    // A block below its head gets a line of its own, one behind the colon a semicolon.
     let behind = if before.trim().is_empty() { format!("\n{before}") } else { "; ".to_owned() };
     Some(Edit::insert(start, format!("{PYTHON}{behind}")))
 }
@@ -82,6 +84,7 @@ fn of_script(node: Node<'_>, text: &str) -> Option<Edit> {
             if body.kind() == "statement_block" {
                 return Some(Edit::insert(body.start_byte() + 1, format!(" {SCRIPT}")));
             }
+            // An arrow's bare value: the value still stands there, so that its names stay used.
             let whole = text_of(body, text);
             Some(Edit { range: body.byte_range(), text: format!("(() => {{ {SCRIPT} }})() ?? ({whole})") })
         }
@@ -124,11 +127,13 @@ fn behind_colon(node: Node<'_>, failure: &str) -> Option<Edit> {
 #[must_use]
 pub fn decides_when_built(path: &str, is_new_file: bool, added: &[(u32, String)]) -> Option<u32> {
     let (stem, ending) = path.rsplit_once('.')?;
+    // `cart_linux.go` is compiled on Linux alone. A file called `linux.go` is compiled everywhere.
     let suffix = stem.rsplit('_').next().filter(|suffix| *suffix != stem);
     if is_new_file && ending == "go" && suffix.is_some_and(|suffix| OF_GO.split(' ').any(|one| one == suffix)) {
         return Some(1);
     }
     let (_, pattern) = WHEN_BUILT.iter().find(|(endings, _)| endings.split(' ').any(|one| one == ending))?;
+    // `#ifndef CART_H` with `#define CART_H` only keeps a header from being read twice.
     let is_guard = |line: &str| {
         let name = line.trim().strip_prefix("#ifndef ").map(str::trim);
         name.is_some_and(|name| added.iter().any(|(_, other)| other.trim() == format!("#define {name}")))

@@ -68,6 +68,7 @@ fn collect(block: Node<'_>, text: &str, around: &[String], found: &mut Vec<TestB
 /// See [`super::Source::expects_failure`].
 pub(super) fn expects_failure(root: Node<'_>, text: &str, test: &TestBody) -> bool {
     let Some(whole) = node_at(root, &test.whole, &WHOLE) else { return false };
+    // `@pytest.mark.xfail(…)`, `@unittest.expectedFailure`
     let marks = |decorator: Node<'_>| EXPECT_FAILURE.iter().any(|word| text_of(decorator, text).contains(word));
     children(whole).filter(|child| child.kind() == "decorator").any(marks)
 }
@@ -79,6 +80,7 @@ pub(super) fn poisoned(root: Node<'_>, text: &str, test: &TestBody, poison: &Poi
     }
     let whole = node_at(root, &test.whole, &WHOLE)?;
     let body = node_at(root, &test.body, &["block"])?;
+    // Behind the documentation, which is one only as the first statement.
     let first = statements(body, text).next()?;
     let indent = indent_of(text, first.start_byte());
     let word = &poison.word;
@@ -104,6 +106,7 @@ pub(super) fn poisoned(root: Node<'_>, text: &str, test: &TestBody, poison: &Poi
                 ]
             })
         }
+        // A body on its definition's line cannot hold `try`.
         (Place::Last, None) => None,
     }
 }
@@ -133,6 +136,7 @@ pub(super) fn expectations(root: Node<'_>, text: &str, test: &TestBody) -> Vec<E
 /// See [`super::Source::joined`].
 pub(super) fn wanted(root: Node<'_>, text: &str, test: &TestBody) -> Vec<((u32, u32), Range<usize>)> {
     let Some(body) = node_at(root, &test.body, &["block"]) else { return Vec::new() };
+    // `msg="…"` and `*values` are no side of a comparison.
     let is_value = |side: &Node<'_>| !matches!(side.kind(), "keyword_argument" | "list_splat" | "dictionary_splat");
     let mut found = Vec::new();
     let mut waiting = vec![body];
@@ -151,6 +155,7 @@ fn compared<'t>(node: Node<'t>, text: &str) -> Option<(Node<'t>, Node<'t>)> {
             let condition = node.named_child(0).filter(|condition| condition.kind() == "comparison_operator")?;
             let is_equal =
                 condition.child_by_field_name("operators").is_some_and(|operator| text_of(operator, text) == "==");
+            // `a == b == c` compares three.
             (is_equal && condition.named_child_count() == 2).then_some(())?;
             Some((condition.named_child(0)?, condition.named_child(1)?))
         }
@@ -181,6 +186,7 @@ fn bound(name: Node<'_>, body: Node<'_>, whole: Node<'_>, text: &str) -> Option<
         waiting.extend(children(node));
     }
     match values.as_slice() {
+        // Where it is assigned and where it is compared.
         [value] if uses == 2 => is_literal(*value).then(|| vec![value.byte_range()]),
         [] if uses == 1 => {
             children(whole).filter(|child| child.kind() == "decorator").find_map(|table| column(table, name, text))
@@ -204,8 +210,10 @@ fn column(decorator: Node<'_>, name: &str, text: &str) -> Option<Vec<Range<usize
     };
     let at = u32::try_from(names.iter().position(|one| *one == name)?).ok()?;
     matches!(rows.kind(), "list" | "tuple").then_some(())?;
+    // A row for one name is the value itself, even where that is a tuple.
     let single = names.len() == 1;
     let cell = |row: Node<'_>| {
+        // `pytest.param(1, 2, id="…")`
         let row = if row.kind() == "call" { row.child_by_field_name("arguments") } else { Some(row) };
         let cell =
             row.and_then(|row| if single && row.kind() != "argument_list" { Some(row) } else { row.named_child(at) });
@@ -229,6 +237,7 @@ fn is_literal(node: Node<'_>) -> bool {
 pub(super) fn altered(literal: &str, word: &str) -> Option<String> {
     let inside = |open: &str, close: &str, what: &str| {
         let rest = literal.strip_prefix(open)?.strip_suffix(close)?;
+        // A tuple of one value needs its comma.
         Some(format!("{open}{what}{}{rest}{close}", if rest.trim().is_empty() && open != "(" { "" } else { ", " }))
     };
     match literal {
@@ -279,6 +288,7 @@ fn statements<'t>(body: Node<'t>, text: &'t str) -> impl Iterator<Item = Node<'t
             && statement.named_child(0).is_some_and(|value| value.kind() == "string")
     };
     let all: Vec<Node<'t>> = children(body).filter(|child| child.kind() != "comment").collect();
+    // A body of documentation alone has nothing behind it, so the failure goes before it.
     let skip = usize::from(all.len() > 1 && all.first().is_some_and(is_doc));
     all.into_iter().skip(skip)
 }

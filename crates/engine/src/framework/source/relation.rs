@@ -43,6 +43,7 @@ impl Source {
     #[must_use]
     pub fn with_numbers(&self, test: &TestBody, expectations: &[Expectation], numbers: Numbers) -> Option<Vec<Edit>> {
         let is_typed = matches!(self.language, Language::Rust | Language::Go);
+        // Where whole numbers have a type of their own, decimals do not compile in their place.
         if is_typed && numbers == Numbers::Decimal {
             return None;
         }
@@ -62,6 +63,7 @@ impl Source {
             passed.iter().filter(|node| in_list(node)).filter_map(|node| whole(text_of(*node, &self.text))).collect();
         let all: Option<BTreeMap<u64, &str>> = found.iter().map(|node| whole(text_of(*node, &self.text))).collect();
         let all = all.filter(|all| all.len() <= MOST_NUMBERS)?;
+        // Every expected number comes from a list, or the answer is computed and does not follow the order.
         let is_chosen = expected
             .iter()
             .all(|node| whole(text_of(*node, &self.text)).is_some_and(|(value, _)| lists.contains_key(&value)));
@@ -105,6 +107,7 @@ impl Source {
         let [only] = passed.as_slice() else { return None };
         let text = inner(text_of(*only, &self.text))?;
         let doubled = |range: Range<usize>, text: &str| Edit {
+            // Between the quotes, which stay.
             range: range.start + 1..range.end - 1,
             text: format!("{text}{text}"),
         };
@@ -139,6 +142,7 @@ fn others(all: &BTreeMap<u64, &str>, numbers: Numbers) -> Option<BTreeMap<u64, S
                 let before =
                     u64::try_from(all.iter().filter(of_length).filter(|(other, _)| *other < value).count()).ok()?;
                 let least = 10_u64.checked_pow(u32::try_from(text.len() - 1).ok()?)?;
+                // Spread evenly over the numbers of that length, so that none of two falls together.
                 let step = (least * 9).checked_div(count + 1).filter(|step| *step > 0)?;
                 (least + step * (before + 1)).to_string()
             }
@@ -150,6 +154,7 @@ fn others(all: &BTreeMap<u64, &str>, numbers: Numbers) -> Option<BTreeMap<u64, S
                 3 => "3000".to_owned(),
                 _ => (40_000 + 13 * at).to_string(),
             },
+            // Fractions of powers of two, which floats hold exactly.
             Numbers::Decimal if at % 2 == 0 => format!("{}.125", at + 2),
             Numbers::Decimal => format!("{}.5", at + 2),
         };

@@ -51,6 +51,7 @@ impl Source {
         said: &str,
         (growth, times): (Growth, usize),
     ) -> Option<Repeated> {
+        // In the others a list's length may be a part of its type, and `*` means something else.
         if !matches!(self.language, Language::Python | Language::JavaScript) || self.expectations(test).len() != 1 {
             return None;
         }
@@ -70,6 +71,7 @@ impl Source {
         let mut apart: Vec<&str> = values.clone();
         apart.sort_unstable();
         apart.dedup();
+        // Values that differ: of a list of equal ones an answer in parts looks like one of the whole.
         let is_understood = values.len() > 1
             && apart.len() == values.len()
             && children(*only).into_iter().all(is_plain)
@@ -113,6 +115,7 @@ fn list(written: &str, said: &str) -> Option<String> {
     // A runner shows the code, too, whose values are what the test passes in.
     let lines = said.lines().filter(|line| !line.contains('('));
     let mut named = lines.flat_map(|line| LIST.find_iter(line).map(|found| found.as_str()));
+    // A runner prints a list in its own way, with other blanks and quotes.
     let squeezed = |text: &str| text.replace([' ', '\n', '\t'], "").replace('"', "'");
     named.find(|other| squeezed(other) != squeezed(written)).map(str::to_owned)
 }

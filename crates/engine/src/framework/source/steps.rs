@@ -23,6 +23,7 @@ pub(super) fn of_chain(node: Node<'_>, text: &str, language: Language) -> Option
     let of = called.child_by_field_name("value").filter(|of| of.kind() == "call_expression")?;
     let given = children(node.child_by_field_name("arguments")?);
     let is_value = |node: &Node<'_>| matches!(node.kind(), "identifier" | "reference_expression");
+    // A step without values (`.iter()`) mostly changes the type, and a closure does more than one step.
     if given.is_empty() || !given.iter().all(is_value) {
         return None;
     }
@@ -43,6 +44,7 @@ pub(super) fn of_context(node: Node<'_>, text: &str, language: Language) -> Opti
         return None;
     }
     let head = text.get(node.start_byte()..body.start_byte())?;
+    // Up to the last colon of the head, since a slice or a dictionary in it has some of its own.
     let range = node.start_byte()..node.start_byte() + head.rfind(':')?;
     let spelled = text.get(range.clone())?.to_owned();
     let line = lines_of(node).0;
@@ -58,6 +60,7 @@ pub(super) fn of_shell(text: &str) -> Vec<Choice> {
         let command = line.trim();
         if !goes_on && is_whole(command) {
             let at = start + line.len() - line.trim_start().len();
+            // `:` does nothing and succeeds, and keeps a block from being empty.
             let edit = Edit { range: at..at + command.len(), text: ":".to_owned() };
             found.push(Choice {
                 lines: (number, number),
@@ -82,6 +85,7 @@ fn is_whole(line: &str) -> bool {
         || line.contains(";;")
         || edge(words().next())
         || edge(words().last());
+    // A quote that is still open goes on in the next line.
     let is_open = |quote| line.matches(quote).count() % 2 == 1;
     !is_part && !is_open('\'') && !is_open('"') && !is_open('`')
 }

@@ -24,6 +24,7 @@ pub(super) fn of_table(node: Node<'_>, text: &str) -> Option<Choice> {
     if values.iter().all(same) {
         // Rows that answer alike are told apart from what is not in the table.
         let none = Edit { range: first.start_byte()..last.end_byte(), text: String::new() };
+        // A list of equal values has no keys, so nothing can be missing from it.
         let is_table = first.kind() != values.first()?.kind();
         return is_table.then(|| Choice {
             lines: lines_of(node),
@@ -48,6 +49,7 @@ fn values<'t>(node: Node<'t>) -> Option<Vec<Node<'t>>> {
         "list" | "tuple" | "array" => Some(children(node)),
         "composite_literal" => {
             let of_element = |element: Node<'t>| match element.kind() {
+                // The value is the last of the two.
                 "keyed_element" => children(element).pop(),
                 _ => Some(element),
             };
@@ -105,6 +107,7 @@ fn is_looked_up(node: Node<'_>, text: &str) -> bool {
     let Some(name) = name.map(|name| text_of(name, text)).filter(|name| !name.is_empty()) else { return false };
     text.match_indices(name).any(|(at, _)| {
         let before = text.get(..at).and_then(|before| before.chars().next_back());
+        // A name's end may be another's: `rates[` is no look-up in `es`.
         let is_whole = !before.is_some_and(|letter| letter.is_alphanumeric() || letter == '_' || letter == '.');
         let behind = text.get(at + name.len()..).unwrap_or_default();
         is_whole && ["[", ".get(", ".at(", "?.["].iter().any(|call| behind.starts_with(call))

@@ -8,6 +8,7 @@ pub(super) const TABLE: &[Framework] = &[
         name: "cargo-nextest",
         calls: &[Call::Words(&["cargo", "nextest"])],
         results: Some(Results {
+            // A tool's own file is read beside the repository's, so that its profiles stay as they are.
             told: Tell::Instead("nextest run", "nextest run --tool-config-file upshift:{put}"),
             put: Some(("nextest.toml", "[profile.default.junit]\npath = \"{file}\"\n")),
             written: Written::File,
@@ -69,6 +70,7 @@ pub(super) const TABLE: &[Framework] = &[
         name: "googletest",
         calls: &[Call::Built],
         results: Some(Results {
+            // A folder, since several programs of tests may run under one command, each with its own file.
             told: Tell::Variable("GTEST_OUTPUT", "xml:{folder}/"),
             put: None,
             written: Written::Folder,
@@ -81,6 +83,7 @@ pub(super) const TABLE: &[Framework] = &[
         name: "boost-test",
         calls: &[Call::Built],
         results: Some(Results {
+            // Readable lines to the output as before, and JUnit's beside them.
             told: Tell::Variable("BOOST_TEST_LOGGER", "HRF,error,stdout:JUNIT,all,{file}"),
             put: None,
             written: Written::File,
@@ -103,6 +106,7 @@ pub(super) const TABLE: &[Framework] = &[
     Framework {
         name: "qt-test",
         calls: &[Call::Built],
+        // The second `-o` keeps the plain text on the output.
         results: Some(Results { told: Tell::Behind("-o {file},junitxml -o -,txt"), put: None, written: Written::File }),
         own_ways: &["-o ", "-txt", "-xml", "-csv", "-tap", "-functions", "-datatags"],
         ..Framework::UNKNOWN

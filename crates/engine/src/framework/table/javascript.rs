@@ -10,6 +10,7 @@ pub(super) const TABLE: &[Framework] = &[
         results: Some(Results {
             told: Tell::Options(
                 "NODE_OPTIONS",
+                // A named reporter replaces the usual one, so that one is named as well.
                 "--test-reporter=spec --test-reporter-destination=stdout --test-reporter=junit --test-reporter-destination={file}",
             ),
             put: None,
@@ -52,6 +53,7 @@ pub(super) const TABLE: &[Framework] = &[
             put: Some(("results.cjs", include_str!("put/mocha.cjs"))),
             written: Written::File,
         }),
+        // In parallel each of mocha's workers would write the file anew, with its own tests alone.
         own_ways: &["parallel", "--watch", "--dry-run"],
         configured_in: &[".mocharc"],
         selects: Some(Select::Titles("--grep")),

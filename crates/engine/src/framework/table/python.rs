@@ -23,6 +23,7 @@ pub(super) const TABLE: &[Framework] = &[
         name: "unittest",
         calls: &[Call::Module("unittest"), Call::Words(&["manage.py", "test"])],
         results: Some(Results {
+            // unittest has no result file. A program of ours runs it in its place and writes one.
             told: Tell::Instead(" -m unittest", " {put}"),
             put: Some(("unittest_results.py", include_str!("put/unittest_results.py"))),
             written: Written::File,

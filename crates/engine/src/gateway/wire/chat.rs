@@ -88,6 +88,7 @@ pub(super) fn ask_for_counts(body: &mut Body) -> bool {
         return false;
     }
     let mut options = options.cloned().unwrap_or_default();
+    // A stream of chat completions tells no counts unless it is asked to.
     options.insert("include_usage".to_owned(), json!(true));
     body.insert("stream_options".to_owned(), Value::Object(options));
     true

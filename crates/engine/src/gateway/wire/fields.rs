@@ -57,6 +57,7 @@ pub(super) fn asks_for_several(value: Option<&Value>) -> bool {
         Some(Value::String(text)) => text.trim().parse().ok(),
         Some(other) => other.as_f64(),
     };
+    // A number that nobody can read counts as many.
     most.is_none_or(|most: f64| most.is_nan() || most > 1.0)
 }
 
@@ -71,6 +72,7 @@ pub(super) fn items(value: Option<&Value>) -> impl Iterator<Item = &Value> {
 /// Whether a field is there and says something.
 pub(super) fn says(body: &Body, key: &str) -> bool {
     body.get(key).is_some_and(|value| match value {
+        // Off or empty asks for nothing: many clients send every field that they know.
         Value::Null | Value::Bool(false) => false,
         Value::Array(values) => !values.is_empty(),
         Value::Object(map) => !map.is_empty(),

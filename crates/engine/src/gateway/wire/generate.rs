@@ -59,6 +59,7 @@ fn check(part: &Value) -> Result<(), Unbounded> {
         return Err(Unbounded::elsewhere("a file"));
     }
     let Some(data) = inline(part) else { return Ok(()) };
+    // It stands in one of two spellings.
     let kind = [word(data, "mimeType"), word(data, "mime_type")].concat();
     if kind.starts_with("image/") || kind.starts_with("text/") {
         return Ok(());
@@ -88,6 +89,7 @@ pub(super) fn set_limit(body: &mut Body, tokens: u64) {
     let thinking = config.get_mut("thinkingConfig").and_then(Value::as_object_mut);
     let over = |budget: &Value| budget.as_u64().is_some_and(|budget| budget >= tokens);
     if let Some(thinking) = thinking.filter(|thinking| thinking.get("thinkingBudget").is_some_and(over)) {
+        // A budget as large as the limit would leave nothing for the reply.
         thinking.insert("thinkingBudget".to_owned(), (tokens / 2).into());
     }
 }

@@ -71,11 +71,13 @@ pub(super) fn set_limit(body: &mut Body, tokens: u64) {
     if room >= MIN_THINKING {
         thinking.insert("budget_tokens".to_owned(), room.into());
     } else {
+        // The vendor refuses a smaller budget, and a reply without thinking is better than none.
         body.insert("thinking".to_owned(), json!({"type": "disabled"}));
     }
 }
 
 pub(super) fn caches_for_an_hour(body: &Body) -> bool {
+    // Five minutes are the usual time. Whatever else is said is taken for the dearer hour.
     let lasts = |value: &Value| value.pointer("/cache_control/ttl").is_some_and(|ttl| ttl != "5m");
     let own = body.get("cache_control").and_then(|control| control.get("ttl")).is_some_and(|ttl| ttl != "5m");
     own || items(body.get("tools")).chain(items(body.get("system"))).chain(blocks(body)).any(lasts)

@@ -45,6 +45,7 @@ fn item(item: &Value) -> Result<(), Unbounded> {
 
 /// The parts of a message, or of a tool's output.
 fn parts(item: &Value) -> impl Iterator<Item = &Value> {
+    // A screenshot comes as one object, other outputs as a list of parts or as a text.
     let output = item.get("output");
     items(item.get("content")).chain(items(output)).chain(output.filter(|output| output.is_object()))
 }

@@ -42,6 +42,7 @@ fn compiled(pattern: &str) -> Option<Regex> {
 #[must_use]
 pub fn normalised(text: &str) -> String {
     let mut text = text.replace("\r\n", "\n");
+    // The order counts: a UUID or an instant would be taken apart by the rules for numbers behind it.
     for (pattern, to) in COMPILED.iter() {
         if let std::borrow::Cow::Owned(changed) = pattern.replace_all(&text, *to) {
             text = changed;
@@ -50,6 +51,7 @@ pub fn normalised(text: &str) -> String {
     if let Some(hash) = COMPILED_HASH.as_ref() {
         let replaced = hash.replace_all(&text, |found: &regex::Captures<'_>| {
             let word = found.get(0).map_or("", |whole| whole.as_str());
+            // `deadbeef` and `1234567` may be words of a test. `a1b2c3d` is hardly one.
             let mixed = word.bytes().any(|b| b.is_ascii_digit()) && word.bytes().any(|b| b.is_ascii_alphabetic());
             if mixed { "<hash>".to_owned() } else { word.to_owned() }
         });

@@ -51,6 +51,7 @@ impl Tape {
         told: impl Fn(&Path) + Send + Sync + 'static,
     ) -> Result<Self, CassetteError> {
         let refuse = |source| CassetteError::Write { path: path.to_owned(), source };
+        // New, so that a recording never takes the place of an older one. The later renames would.
         drop(std::fs::OpenOptions::new().write(true).create_new(true).open(path).map_err(refuse)?);
         let recording = Recording { cassette: FORMAT, models: std::collections::BTreeMap::new(), calls: Vec::new() };
         write(path, &recording).map_err(refuse)?;
@@ -88,12 +89,14 @@ impl Tape {
         if std::mem::replace(&mut state.told, true) {
             return None;
         }
+        // Without a problem nothing was told, and the first one still has to be.
         state.told = state.problem.is_some();
         state.problem.clone()
     }
 
     fn add(&self, request: &ChatRequest, result: &Result<Reply, CallFailure>) {
         let redact = |text: &str| self.0.redactor.redact(text).into_owned();
+        // Before it is held in memory with the others, so that no later write can forget it.
         let reply = result.as_ref().ok().and_then(|reply| redacted(reply, &redact));
         let failure = result.as_ref().err().map(|failure| RecordedFailure {
             status: failure.status,
@@ -108,6 +111,7 @@ impl Tape {
         let call = Call { model: request.target.to_string(), request: Some(print), reply, failure };
         let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.recording.calls.push(call);
+        // After each call, as a killed run is to leave all that it paid for.
         match write(&self.0.path, &state.recording) {
             Ok(()) => (self.0.told)(&self.0.path),
             Err(error) => {
@@ -138,6 +142,7 @@ fn redact_strings(value: &mut Value, redact: &impl Fn(&str) -> String) {
 /// Writes beside the file and renames, so that a kill leaves the old one or the new one.
 fn write(path: &Path, recording: &Recording) -> std::io::Result<()> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // In the same folder, since a rename does not cross file systems.
     let mut file = tempfile::NamedTempFile::new_in(directory)?;
     let mut text = serde_json::to_vec_pretty(recording)?;
     text.push(b'\n');
@@ -155,6 +160,7 @@ struct Recorder {
 impl Provider for Recorder {
     fn ask<'a>(&'a self, request: &'a ChatRequest) -> ReplyFuture<'a> {
         Box::pin(async move {
+            // A call that is dropped in the middle is not recorded: there is no answer to be replayed.
             let result = self.inner.ask(request).await;
             self.tape.add(request, &result);
             result

@@ -50,7 +50,9 @@ impl<'v> Whole<'v> {
 }
 
 fn cut(schema: &Value, root: &Whole<'_>, depth: usize) -> Value {
+    // `true` is a schema as well, and an object is the widest that the vendor takes.
     let Some(source) = schema.as_object().filter(|_| depth < MAX_DEPTH) else { return json!({"type": OBJECT}) };
+    // The vendor knows no references, so that each is replaced by the place that it names.
     if let Some(target) = source.get("$ref").and_then(Value::as_str).and_then(|path| path.strip_prefix('#')) {
         return root.place(target).map_or_else(|| json!({"type": OBJECT}), |found| cut(found, root, depth + 1));
     }
@@ -64,6 +66,7 @@ fn cut(schema: &Value, root: &Whole<'_>, depth: usize) -> Value {
     let constant = source.get("const").map(|value| vec![value.clone()]);
     if let Some(values) = source.get("enum").and_then(Value::as_array).cloned().or(constant) {
         // Only strings can be enumerated there.
+        // Numbers stay without the list, which is wider and no fault.
         let words: Vec<&Value> = values.iter().filter(|value| value.is_string()).collect();
         if !words.is_empty() {
             out.insert("type".to_owned(), json!("STRING"));
@@ -74,6 +77,7 @@ fn cut(schema: &Value, root: &Whole<'_>, depth: usize) -> Value {
         let cut_down = properties.iter().map(|(name, inner)| (name.clone(), cut(inner, root, depth + 1)));
         out.insert("properties".to_owned(), Value::Object(cut_down.collect()));
     }
+    // After the properties, on which it depends.
     keep_required(&mut out);
     if let Some(items) = source.get("items") {
         out.insert("items".to_owned(), cut(items, root, depth + 1));
@@ -127,6 +131,7 @@ fn set_choices(out: &mut Map<String, Value>, choices: &[Value], root: &Whole<'_>
     }
     let mut kept: Vec<Value> =
         choices.iter().filter(|choice| !is_null(choice)).map(|choice| cut(choice, root, depth + 1)).collect();
+    // `anyOf` of a type and null is that type, nullable.
     if let (1, Some(Value::Object(only))) = (kept.len(), kept.last_mut()) {
         out.extend(std::mem::take(only));
     } else {

@@ -47,6 +47,7 @@ impl Counts {
 
     /// Takes one event of a stream. Events that carry text alone are not even parsed.
     pub(super) fn event(&mut self, event: &Event) {
+        // Nearly all events are text, and parsing each would cost more than passing it on.
         if self.is_text_alone(event) {
             return;
         }
@@ -82,6 +83,7 @@ impl Counts {
                 event.name.ends_with(".delta") || event.name.starts_with("response.output_") || event.name == "ping"
             }
             Spoken::Chat => {
+                // The first chunk is parsed in any case, as it names the model.
                 self.billed_model.is_some()
                     && holds("\"finish_reason\":null")
                     && !holds("\"usage\":{")
@@ -101,6 +103,7 @@ impl Counts {
         }
         self.billed_model = named_model(value.get("model"));
         self.count(value.get("usage"));
+        // An answer in one piece is whole and counted.
         (self.counted_output, self.ended) = (true, true);
     }
 
@@ -121,6 +124,7 @@ impl Counts {
             }
             "message_delta" => {
                 self.count(value.get("usage"));
+                // The beginning counts only the first few tokens of the output.
                 self.counted_output |= value.pointer("/usage/output_tokens").is_some();
                 self.ended |= value.pointer("/delta/stop_reason").is_some_and(|reason| !reason.is_null());
             }
@@ -131,6 +135,7 @@ impl Counts {
     }
 
     fn responses(&mut self, value: &Value) {
+        // In a stream the response stands inside the event. Alone it is the answer.
         let response = value.get("response").unwrap_or(value);
         if value.get("type").is_some_and(|kind| kind == "error") {
             return self.fail(value);
@@ -158,6 +163,7 @@ impl Counts {
             self.billed_model = Some(named);
         }
         self.served(value);
+        // Many servers send `"usage": null` in each chunk but the last.
         let usage = value.get("usage").filter(|usage| usage.is_object()).or_else(|| value.pointer("/x_groq/usage"));
         if usage.is_some() {
             self.count(usage);
@@ -186,6 +192,7 @@ impl Counts {
 
     fn count(&mut self, usage: Option<&Value>) {
         let counts = usage.and_then(Value::as_object).into_iter().flatten().filter(|(_, value)| !value.is_null());
+        // Null is no count, and must not replace one.
         self.told.extend(counts.map(|(key, value)| (key.clone(), value.clone())));
     }
 
@@ -221,6 +228,7 @@ impl Counts {
                 let output = if self.counted_output { told.output } else { self.max_output.max(told.output) };
                 Some(Usage { output, ..told })
             }
+            // The others count at the end alone: an earlier count would bill too little.
             _ if !self.ended && self.error.is_none() => None,
             Spoken::Responses => openai::responses::usage_of(&json!({ "usage": told })),
             Spoken::Chat => openai::usage::usage_of(&json!({ "usage": told })),

@@ -16,6 +16,7 @@ pub(super) fn advised(failure: CallFailure, base: &Url, model: &str) -> CallFail
     let what = failure.message.split(FIX).next().unwrap_or_default().to_owned();
     let provider = what.split(':').next().unwrap_or_default().to_owned();
     let message = match (failure.http_status, failure.status) {
+        // Both: a proxy's page for a wrong path says "not found", too.
         (Some(404), _) if what.contains(model) && what.contains("not found") => {
             format!(
                 "{provider}: the server at {base} has no model {model}{FIX}run `ollama pull {model}` on its machine"

@@ -43,12 +43,14 @@ impl Served {
         let tokens = |value: &Value| value.as_u64().filter(|tokens| *tokens > 0);
         let about = answer.get("model_info");
         let architecture = about.and_then(|about| about.get("general.architecture")?.as_str());
+        // The key begins with the model's architecture: `qwen3.context_length`.
         let key = format!("{}.context_length", architecture.unwrap_or_default());
         let parameters = answer.get("parameters").and_then(Value::as_str).unwrap_or_default();
         let mut pinned = parameters.lines().filter_map(|line| line.trim().strip_prefix("num_ctx")?.trim().parse().ok());
         let capabilities = answer.get("capabilities").and_then(Value::as_array);
         Self {
             context_length: about.and_then(|about| about.get(&key)).and_then(tokens),
+            // Of several the last counts, as in a Modelfile.
             pinned: pinned.next_back().filter(|tokens| *tokens > 0),
             tools: capabilities.map(|known| known.iter().any(|word| word == "tools")),
         }
@@ -59,6 +61,7 @@ impl Served {
     #[must_use]
     pub fn applied(&self, known: &ModelInfo) -> (ModelInfo, Option<String>) {
         let configured = known.is_configured();
+        // A person's word before that of the model's maker, and that before ours.
         let wanted = match (configured, self.pinned) {
             (true, _) => known.context_window,
             (false, Some(pinned)) => pinned,
@@ -68,6 +71,7 @@ impl Served {
         let notice = (configured && window < wanted).then(|| {
             format!("a window of {wanted} tokens was set, its server has {window} at most: {window} are used")
         });
+        // A server that has the tools does not overrule a configuration that wants none.
         let tools = self.tools.map_or(known.tools, |tools| tools && (known.tools || !configured));
         let info = ModelInfo {
             context_window: window,

@@ -30,11 +30,13 @@ impl Fold for Stream {
             text.push_str(message.and_then(|message| message.get(key)?.as_str()).unwrap_or_default());
         }
         let calls = message.and_then(|message| message.get("tool_calls")?.as_array()).into_iter().flatten();
+        // A model that repeats itself may call without an end.
         let room = MAX_CALLS.saturating_sub(self.calls.len());
         self.calls.extend(calls.take(room).cloned());
         if let Value::Object(line) = data
             && line.get("done").is_some_and(|done| done == true)
         {
+            // Its counts are the only ones, and the reason stands beside them.
             self.last = Some(line);
         }
         Ok(())

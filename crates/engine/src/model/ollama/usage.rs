@@ -9,6 +9,7 @@ use crate::domain::chat::Usage;
 pub(super) fn usage_of(answer: &Value) -> Option<Usage> {
     let count = |key: &str| answer.get(key).and_then(Value::as_u64);
     let prompt = count("prompt_eval_count")?;
+    // Never more than the prompt, or the rest would be negative.
     let cache_read = count("prompt_eval_cached_count").unwrap_or(0).min(prompt);
     Some(Usage {
         input: prompt - cache_read,

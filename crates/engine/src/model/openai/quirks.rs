@@ -39,11 +39,13 @@ impl Quirks {
             ("max_tokens", &self.other_limit),
         ];
         let named = known.iter().find(|(field, _)| said.contains(field));
+        // Only the first refusal of a field is worth another try. A second one is about something else.
         named.is_some_and(|(_, flag)| !flag.swap(true, Ordering::Relaxed))
     }
 
     /// The field for the reply's limit, given the one first tried.
     pub(super) fn limit_field(&self, first: &'static str) -> &'static str {
+        // The two names are each other's alternative, so that the limit itself is never given up.
         match (self.other_limit.load(Ordering::Relaxed), first) {
             (false, _) => first,
             (true, "max_tokens") => "max_completion_tokens",

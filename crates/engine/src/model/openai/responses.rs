@@ -52,6 +52,7 @@ pub(super) fn encode(request: &ChatRequest, provider: &str, quirks: &Quirks) -> 
     set("input", Value::Array(input(request, provider)));
     set("max_output_tokens", json!(request.max_output_tokens));
     set("stream", json!(true));
+    // Nothing stays at the vendor, so that reasoning has to be asked for in the answer.
     set("store", json!(false));
     set("include", json!(["reasoning.encrypted_content"]));
     let hints = catalogue::wire_hints(&request.target);
@@ -73,6 +74,7 @@ fn input(request: &ChatRequest, provider: &str) -> Vec<Value> {
             Turn::Ours { results, texts } => {
                 for result in &results {
                     let mut output = visible(&result.content, NO_OUTPUT).to_owned();
+                    // An output has no field that tells of an error.
                     if result.is_error {
                         output.insert_str(0, "Error: ");
                     }
@@ -80,6 +82,7 @@ fn input(request: &ChatRequest, provider: &str) -> Vec<Value> {
                     items.push(json!({"type": "function_call_output", "call_id": id, "output": output}));
                 }
                 let said = texts.join("\n\n");
+                // Results need no words beside them.
                 if results.is_empty() || !said.is_empty() {
                     items.push(json!({"role": "user", "content": visible(&said, NO_TEXT)}));
                 }
@@ -113,6 +116,7 @@ fn reply_items(text: &str, calls: &[ToolCall], opaque: Option<&Value>) -> Vec<Va
     // Reasoning that nothing follows (cut by the limit) is no input that the vendor takes.
     let last = kept.iter().rposition(|item| kind(item) != "reasoning");
     if let Some(last) = last
+        // Where the session has left calls out, the items no longer fit.
         && kept.iter().filter(|item| is_call(item)).count() == calls.len()
     {
         let mut calls = calls.iter();
@@ -142,6 +146,7 @@ pub(super) fn decode(channel: &Channel, answer: &Value, request: &ChatRequest) -
     let Some(output) = answer.get("output").and_then(Value::as_array) else {
         return Err(with_usage(channel.blamed.unreadable("an answer without `output`")));
     };
+    // Read twice, for the refusal and for the text.
     let parts = || {
         let messages = output.iter().filter(|item| kind(item) == "message");
         messages.filter_map(|message| message.get("content")?.as_array()).flatten()
@@ -160,6 +165,7 @@ pub(super) fn decode(channel: &Channel, answer: &Value, request: &ChatRequest) -
     });
     let tool_calls = with_unique_ids(calls.collect(), request.messages.len());
     let stop = if refusal.is_empty() { stop_reason(answer, &tool_calls) } else { StopReason::Refusal };
+    // Without reasoning, text and calls say the same in fewer bytes.
     let keeps = output.iter().any(|item| kind(item) == "reasoning");
     let provider = channel.blamed.provider.clone();
     let opaque = keeps.then(|| Opaque { provider, content: Value::Array(output.clone()) });
@@ -214,6 +220,7 @@ impl Fold for Stream {
                 let index = data.get("output_index").and_then(Value::as_u64).and_then(|at| usize::try_from(at).ok());
                 let at = index.unwrap_or(self.items.len());
                 if let Some(item) = data.get("item").filter(|_| at < MAX_ITEMS) {
+                    // Items may be done in another order than they stand in.
                     if self.items.len() <= at {
                         self.items.resize(at + 1, Value::Null);
                     }
@@ -236,6 +243,7 @@ impl Fold for Stream {
 
     fn into_message(self) -> Value {
         let mut response = self.response.unwrap_or_else(|| json!({}));
+        // The items as they were told one by one: the last event may leave them out.
         let done: Vec<Value> = self.items.into_iter().filter(|item| !item.is_null()).collect();
         if let Some(map) = response.as_object_mut().filter(|_| !done.is_empty()) {
             map.insert("output".to_owned(), Value::Array(done));

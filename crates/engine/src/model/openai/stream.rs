@@ -29,6 +29,7 @@ impl Stream {
             match delta.get(key) {
                 Some(Value::String(piece)) => self.grow(key, piece),
                 Some(Value::Array(parts)) => {
+                    // Some vendors send a list of parts.
                     let texts: String = parts.iter().filter_map(|part| part.get("text")?.as_str()).collect();
                     self.grow(key, &texts);
                 }
@@ -56,6 +57,7 @@ impl Stream {
         let known =
             |calls: &[Value], at: usize| calls.get(at).and_then(|call| call.get("id")?.as_str()).map(str::to_owned);
         let last = self.calls.len().saturating_sub(1);
+        // Never beyond the end: a far index would leave holes that look like calls.
         let at = index.unwrap_or(if id.is_empty() { last } else { self.calls.len() }).min(self.calls.len());
         let is_other = !id.is_empty() && known(&self.calls, at).is_some_and(|known| !known.is_empty() && known != id);
         let at = if is_other {
@@ -72,6 +74,7 @@ impl Stream {
         }
         let Some(call) = self.calls.get_mut(at) else { return };
         let fill = |call: &mut Value, pointer: &str, text: &str| {
+            // Filled once, since some servers repeat id and name in each piece.
             if let Some(Value::String(slot)) = call.pointer_mut(pointer).filter(|slot| *slot == "") {
                 slot.push_str(text);
             }
@@ -94,6 +97,7 @@ impl Fold for Stream {
         if let Some(error) = data.get("error").filter(|error| !error.is_null()) {
             return Err(Broken::Error(error.clone()));
         }
+        // The last one that can be read: the chunk with the counts comes after the last choice.
         if usage_of(&data).is_some() {
             self.usage =
                 data.get("usage").filter(|usage| usage.is_object()).or_else(|| data.pointer("/x_groq/usage")).cloned();
@@ -101,7 +105,9 @@ impl Fold for Stream {
         if self.model.is_none() {
             self.model = data.get("model").filter(|model| model.is_string()).cloned();
         }
+        // The chunk with the counts has no choice.
         let Some(choice) = data.pointer("/choices/0") else { return Ok(()) };
+        // Some servers send the whole message as the only chunk.
         if let Some(delta) = choice.get("delta").or_else(|| choice.get("message")) {
             self.delta(delta);
         }

@@ -13,6 +13,7 @@ pub(in crate::model) fn usage_of(answer: &Value) -> Option<Usage> {
     let cache_read = count("/prompt_tokens_details/cached_tokens")
         .or_else(|| count("/prompt_cache_hit_tokens"))
         .unwrap_or(0)
+        // Never more than the whole, or the rest would be negative.
         .min(prompt);
     let cache_write = count("/prompt_tokens_details/cache_write_tokens").unwrap_or(0).min(prompt - cache_read);
     let completion = count("/completion_tokens").unwrap_or(0);

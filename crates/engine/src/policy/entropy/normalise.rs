@@ -32,7 +32,9 @@ const RULES: [(&str, &str, bool); 13] = [
         "${1}DURATION",
         true,
     ),
+    // An address of an object. Shorter ones are values (`0x10 != 0x20`).
     (r"\b0[xX][0-9a-fA-F]{6,16}\b", "ADDRESS", false),
+    // thread 'adds' (30932) panicked at src/lib.rs:1:2
     (r"\b(thread '[^'\n]*' )\(\d+\)", "${1}(ID)", false),
     (r"\b(pid|PID|process)([ =:]+)\d+\b", "${1}${2}ID", false),
     // Only the name at the end of a temporary path says what it is about.
@@ -41,12 +43,15 @@ const RULES: [(&str, &str, bool); 13] = [
         "TEMPORARY/$1",
         false,
     ),
+    // C:\Users\me\AppData\Local\Temp\tmp12\x.txt
     (r#"\b[A-Za-z]:\\(?:[^\s\\'"]+\\)*Temp\\(?:[^\s\\'"]+\\)*([^\s\\'"]*)"#, "TEMPORARY/$1", false),
     // cart.py:12, cart.ts:12:5, cart.ts(12,5)
     (r"(\.[A-Za-z][A-Za-z0-9_+]{0,9}|<anonymous>|\bMakefile)(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\))", "${1}:LINE", false),
+    // line 12, lines 3-5, column 7, but not `got line 4`.
     (r"\b([Ll]ines?|[Cc]olumn|[Cc]ol)([ :]+)\d+(?:-\d+)?\b", "${1}${2}LINE", true),
     // The numbers that stand beside code that is shown.
     (r"(?m)^([ \t]*>?[ \t]*)\d+([ \t]*\|)", "${1}LINE${2}", false),
+    // 127.0.0.1:54321, port 8080
     (r"\b(localhost|\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]|[Pp]ort)([ =:]+)\d{2,5}\b", "${1}${2}PORT", true),
 ];
 
@@ -60,13 +65,16 @@ const RANDOM_NAME: &str = r"TEMPORARY/[^\s'\x22]*\d[^\s'\x22]*";
 /// Whether text ends where the value of a comparison is to stand.
 fn is_compared(before: &str) -> bool {
     let before = before.trim_end();
+    // Behind an operator stands a compared value, whatever word is before it: the `10s` of `2s != 10s`.
     if before.ends_with("!=") || before.ends_with("==") {
         return true;
     }
+    // Between the word and its value stand marks: `left: `, `expected: <`, `` got `  ``.
     let before = before.trim_end_matches([' ', ':', '=', '<', '(', '`']);
     COMPARING.iter().any(|word| {
         let Some(at) = before.len().checked_sub(word.len()) else { return false };
         let (Some(end), Some(rest)) = (before.get(at..), before.get(..at)) else { return false };
+        // `forgot` ends with `got` and compares nothing.
         end.eq_ignore_ascii_case(word) && !rest.ends_with(|char: char| char.is_alphanumeric() || char == '_')
     })
 }
@@ -90,6 +98,7 @@ fn replaced<'t>(text: &'t str, pattern: &Regex, with: &str, spares: bool) -> Cow
 pub fn normalise(error: &str) -> String {
     static COMPILED: LazyLock<Vec<(Regex, &'static str, bool)>> = LazyLock::new(|| {
         let compile = |rule: &(&'static str, &'static str, bool)| Some((Regex::new(rule.0).ok()?, rule.1, rule.2));
+        // Last, since it works on what the rules before it left of a path.
         RULES.iter().chain(&[(RANDOM_NAME, "TEMPORARY", false)]).filter_map(compile).collect()
     });
     let text = COMPILED.iter().fold(Cow::Borrowed(error), |text, (pattern, with, spares)| {

@@ -18,6 +18,7 @@ impl Jitter {
     pub const NONE: Self = Self(0);
 
     pub(super) fn spread(self, wait_ms: u64) -> u64 {
+        // Divided first, so that a long wait cannot run over.
         wait_ms / JITTER_DIVISOR * u64::from(self.0).min(JITTER_FULL) / JITTER_FULL
     }
 }

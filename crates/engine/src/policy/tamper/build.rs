@@ -45,6 +45,7 @@ fn merged_json(before: &str, after: &str) -> Option<Merged> {
     let parse = |text: &str| serde_json::from_str::<Map<String, Value>>(text).ok();
     let (before, mut after) = (parse(before)?, parse(after)?);
     let mut parts = Vec::new();
+    // Keys of both sides: one that judges may be new, and one that judged may be gone.
     let judging: Vec<String> = before.keys().chain(after.keys()).filter(|key| judges_by_key(key)).cloned().collect();
     for key in judging {
         if put(&mut after, &key, before.get(&key)) {
@@ -53,12 +54,15 @@ fn merged_json(before: &str, after: &str) -> Option<Merged> {
     }
     let none = Map::new();
     let was = before.get("scripts").and_then(Value::as_object).unwrap_or(&none);
+    // An empty place, so that scripts which were taken out altogether are put back below like single ones.
     if after.get("scripts").is_none() && !was.is_empty() {
         after.insert("scripts".to_owned(), Value::Object(none.clone()));
     }
     if let Some(scripts) = after.get_mut("scripts").and_then(Value::as_object_mut) {
         let known = |name: &str| was.contains_key(name);
         let names: Vec<String> =
+            // A new script is left where no other calls it by itself: package managers run `pretest` before `test`
+            // unasked.
             was.keys().chain(scripts.keys().filter(|name| runs_by_itself(name, &known))).cloned().collect();
         for name in names {
             if put(scripts, &name, was.get(&name)) {
@@ -77,6 +81,7 @@ fn put(map: &mut Map<String, Value>, key: &str, value: Option<&Value>) -> bool {
     }
     match value {
         Some(value) => drop(map.insert(key.to_owned(), value.clone())),
+        // Not `swap_remove`, which would move the last key and so make a change that nobody made.
         None => drop(map.shift_remove(key)),
     }
     true
@@ -86,6 +91,7 @@ fn merged_sections(before: &str, after: &str) -> Option<Merged> {
     let (was, now) = (sections(before), sections(after));
     let judges = |section: &&Section<'_>| judges_by_heading(section.heading);
     let (old, new): (Vec<_>, Vec<_>) = (was.iter().filter(judges).collect(), now.iter().filter(judges).collect());
+    // Compared by what they say: new blanks and comments are no new settings.
     let differs = |one: &&&Section<'_>, others: &[&Section<'_>]| !others.iter().any(|other| other.says() == one.says());
     let gone = old.iter().filter(|one| differs(one, &new));
     let parts: Vec<String> =
@@ -94,6 +100,8 @@ fn merged_sections(before: &str, after: &str) -> Option<Merged> {
         return None;
     }
     let mut text: String = now.iter().filter(|section| !judges(section)).map(|section| section.text).collect();
+    // The start's go to the end. A table's place among others means nothing, but a section reaches to the next
+    // heading.
     for section in old {
         if !text.ends_with('\n') {
             text.push('\n');
@@ -123,6 +131,7 @@ fn sections(text: &str) -> Vec<Section<'_>> {
     let mut starts = vec![0];
     let mut at = 0;
     for line in text.split_inclusive('\n') {
+        // The first section begins at 0 in any case. It has no heading where keys stand before all tables.
         if is_heading(line) && at > 0 {
             starts.push(at);
         }
@@ -149,6 +158,7 @@ pub fn telling_line(change: &Change, needed: bool) -> Option<(Option<u32>, Strin
         match line.side {
             Side::Old => {
                 removed.push(text);
+                // Not told at once: the same line may come back with a comma or a source more.
                 if gone.is_none() && !is_ordinary(text, needed) {
                     gone = Some(text);
                 }
@@ -161,6 +171,7 @@ pub fn telling_line(change: &Change, needed: bool) -> Option<(Option<u32>, Strin
                     let old = removed.swap_remove(old);
                     gone = gone.filter(|gone| *gone != old);
                 } else if !is_ordinary(text, needed) {
+                    // A line that stands in the file can be shown in the diff, so it goes before one that is gone.
                     return Some((Some(line.number), text.to_owned()));
                 }
             }

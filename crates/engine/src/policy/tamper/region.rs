@@ -57,6 +57,7 @@ pub fn restore(path: &str, before: &str, after: &str, examples: Examples) -> Res
         found
     };
     let (old, new) = (judging(before), judging(after));
+    // Asked before the regions are compared: a test that is replaced from outside keeps its own text.
     if let Some(name) = named_elsewhere(path, &old, before, &new, after) {
         return Restored::Lost { region: format!("`{name}` is named by code outside of it") };
     }
@@ -70,6 +71,8 @@ pub fn restore(path: &str, before: &str, after: &str, examples: Examples) -> Res
             if unchanged(&old, before, &built, &text) && named_elsewhere(path, &old, before, &built, &text).is_none() {
                 Restored::Changed { text, regions: touched }
             } else {
+                // Code around may turn a region into something else, such as a string or a comment that was opened
+                // before it.
                 Restored::Lost { region: touched.join(", ") }
             }
         }
@@ -107,6 +110,7 @@ pub fn has_examples(path: &str, text: &str) -> bool {
 pub fn declares_test_module(parent: &str, name: &str) -> bool {
     regions("lib.rs", parent).iter().any(|region| {
         let text = parent.get(region.range.clone()).unwrap_or_default();
+        // Also `#[path = "cart_tests.rs"] mod tests;`, with whatever blanks between.
         let squeezed: String = text.chars().filter(|c| !c.is_whitespace()).collect();
         squeezed.ends_with(&format!("mod{name};"))
             || squeezed.contains(&format!("/{name}.rs\""))
@@ -122,6 +126,7 @@ pub fn redeclared(before: &str, after: &str, gone: &[&str]) -> Option<String> {
     let is_gone = |name: &str| {
         let files = [format!("{name}.rs"), format!("{name}/mod.rs")];
         gone.iter().any(|path| {
+            // `cart.rs` is not the end of a name: `src/shopcart.rs` is another module's file.
             files.iter().any(|file| path.strip_suffix(file).is_some_and(|rest| rest.is_empty() || rest.ends_with('/')))
         })
     };
@@ -164,6 +169,8 @@ fn unchanged(old: &[Region], before: &str, new: &[Region], after: &str) -> bool 
     };
     let mut rest = old.iter().peekable();
     let mut seeing: HashMap<&str, usize> = HashMap::new();
+    // How many of the start's are still to come in each surrounding: a new one before them could rebind what they
+    // use.
     for region in old.iter().filter(|region| region.binds) {
         *seeing.entry(region.around.as_str()).or_insert(0) += 1;
     }
@@ -177,6 +184,7 @@ fn unchanged(old: &[Region], before: &str, new: &[Region], after: &str) -> bool 
             }
             _ if region.may_grow
                 && !(region.binds && seeing.get(region.around.as_str()).is_some_and(|behind| *behind > 0)) => {}
+            // Moved tests are the same tests.
             _ => return sorted(old, before) == sorted(new, after),
         }
     }
@@ -196,10 +204,13 @@ fn named_elsewhere<'r>(path: &str, old: &'r [Region], before: &str, new: &[Regio
     let (was, is) = (outside(old, before), outside(new, after));
     if !path.ends_with(".py") {
         let asks = |text: &str| text.matches(javascript::VITEST).count();
+        // In Rust nothing outside can replace an item. In JavaScript the condition of in-source tests can be asked
+        // elsewhere.
         return (!old.is_empty() && !path.ends_with(".rs") && asks(&is) > asks(&was)).then_some(javascript::VITEST);
     }
     let names = old.iter().filter_map(|region| python::bound(&region.key));
     let (was, is) = (python::words(&was), python::words(&is));
+    // More often than at the start: what a person's code says of a test stays allowed.
     names.into_iter().find(|name| is.get(name) > was.get(name))
 }
 
@@ -233,12 +244,14 @@ fn rebuilt(old: &[Region], before: &str, new: &[Region], after: &str) -> Result<
                 }
                 text.push_str(original);
             }
+            // A new test of the model's is left out: the restored file holds the start's tests and no others.
             None => touched.push(format!("{} (new)", region.key)),
         }
     }
     text.push_str(after.get(at..).unwrap_or_default());
     for region in rest {
         if !region.is_top {
+            // At the end of the file it would stand outside of its module or condition, and be another test.
             return Err(region.key.clone());
         }
         if !text.ends_with('\n') {
@@ -272,6 +285,7 @@ fn partners<'r>(
         let text = after.get(region.range.clone()).unwrap_or_default();
         same.get_mut(&(region.key.as_str(), region.around.as_str(), text)).and_then(VecDeque::pop_front)
     };
+    // The same ones first, or one that was put in before two of a kind would shift both.
     let mut found: Vec<Option<usize>> = new.iter().map(itself).collect();
     let mut is_used = vec![false; old.len()];
     for at in found.iter().flatten() {
@@ -285,6 +299,7 @@ fn partners<'r>(
         *partner = of_kind.get_mut(region.key.as_str()).and_then(VecDeque::pop_front);
     }
     let mut rest: Vec<usize> = of_kind.into_values().flatten().collect();
+    // A map's order differs between runs, and the rebuilt text may not.
     rest.sort_unstable();
     let at = |at: usize| old.get(at);
     (found.into_iter().map(|partner| partner.and_then(at)).collect(), rest.into_iter().filter_map(at).collect())

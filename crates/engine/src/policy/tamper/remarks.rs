@@ -59,6 +59,7 @@ impl Pattern {
         let lazy = self.ascii.get_or_init(|| Lazy::new(self.text).map(Mutex::new)).as_ref()?;
         let mut lazy = lazy.lock().unwrap_or_else(PoisonError::into_inner);
         let Lazy { automaton, made } = &mut *lazy;
+        // An automaton that is made step by step may give up on a line. The whole pattern is asked then.
         automaton.try_search_fwd(made, &Input::new(line).earliest(true)).ok().map(|found| found.is_some())
     }
 }
@@ -87,6 +88,7 @@ fn of(change: &Change, guards: &Guards) -> Vec<Remark> {
     let added = added_lines(change);
     let mut remarks: Vec<Remark> = Vec::new();
     let mut add = |kind: RemarkKind, number: u32, said: String| {
+        // One place tells a reviewer where to look. A list of the same would hide the other kinds.
         if remarks.iter().all(|one| one.kind != kind) {
             let lines = Some((number, number));
             remarks.push(Remark { kind, file: change.path.clone(), lines, said: Some(said) });
@@ -97,6 +99,7 @@ fn of(change: &Change, guards: &Guards) -> Vec<Remark> {
     for (kind, endings, pattern) in READY.iter().filter(|(_, endings, _)| endings.is_empty() || lists(endings, ending))
     {
         let is_on = guards.has(guard_of(*kind)) && !(change.may_edit_tests && is_about_tests(*kind));
+        // Printed results count in data files, too: a program may print what stands in one.
         let is_meant =
             is_on && (*kind == RemarkKind::PrintsResults || !lists(NO_CODE, ending)) && !(is_root && *endings == "go");
         if let Some((number, line)) = added.iter().find(|(_, line)| is_meant && is_code(line) && pattern.is_in(line)) {
@@ -114,6 +117,7 @@ fn of(change: &Change, guards: &Guards) -> Vec<Remark> {
 /// Whether a line is more than a comment.
 fn is_code(line: &str) -> bool {
     let line = line.trim_start();
+    // `# text` is a comment, `#[no_mangle]`, `#include` and `#!` are code.
     !(line.starts_with("//") || line.strip_prefix('#').is_some_and(|rest| rest.starts_with([' ', '#'])))
 }
 
@@ -158,6 +162,8 @@ fn look_alike(line: &str) -> Option<&str> {
     let words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     words.into_iter().find(|word| {
         let latin = word.bytes().any(|byte| byte.is_ascii_alphabetic());
+        // Greek, Cyrillic, full-width and mathematical letters. A word wholly in one script is a name in its
+        // language.
         latin && word.chars().any(|c| matches!(c, '\u{370}'..='\u{3ff}' | '\u{400}'..='\u{52f}' | '\u{ff21}'..='\u{ff5a}' | '\u{1d400}'..='\u{1d7ff}'))
     })
 }
@@ -167,6 +173,7 @@ fn look_alike(line: &str) -> Option<&str> {
 pub fn added_lines(change: &Change) -> Vec<(u32, String)> {
     let (before, after) = (change.before(), change.after());
     let mut old: Vec<&str> = before.lines().map(str::trim).collect();
+    // Searched for each added line, and a generated file has many.
     old.sort_unstable();
     let added = changed_lines(before, after).into_iter().filter(|line| line.side == Side::New);
     let is_new = |text: &str| old.binary_search(&text.trim()).is_err();

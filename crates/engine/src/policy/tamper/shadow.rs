@@ -26,16 +26,20 @@ pub(super) fn stands_for(change: &Change) -> Option<String> {
     if is_program(name) && (is_searched || !lists(EVERYDAY_PROGRAMS, name)) {
         return says(&format!("the program `{name}`"));
     }
+    // A module or makefile that was there may need a fix. A program is refused altered as well, since it runs in the
+    // runner's place.
     if change.before.is_some() {
         return None;
     }
     if let Some((root, module)) = module_of(folder, name)
+        // Deeper in a package the name belongs to the package: `shop/json.py` is `shop.json`.
         && PYTHON_ROOTS.contains(&root)
         && lists(PYTHON_MODULES, module)
     {
         return says(&format!("Python's module `{module}`"));
     }
     let is_included = RULE_FILES.iter().any(|ending| name.ends_with(ending));
+    // A `GNUmakefile` goes before a `Makefile` that is there, without any change in the latter.
     (MAKEFILES.contains(&name) || is_included)
         .then(|| format!("the new file {path} would be make's rules in place of others"))
 }

@@ -55,6 +55,7 @@ const MARKERS: [&str; 44] = [
 #[must_use]
 pub fn new_suppression(change: &Change) -> Option<(u32, String)> {
     let count = |text: &str, marker: &str| text.lines().filter(|line| holds(line, marker)).count();
+    // Counted over the file, so that a line which moves with its marker is none.
     let more = |marker: &&&str| count(change.after(), marker) > count(change.before(), marker);
     let marker = MARKERS.iter().find(more)?;
     let known: Vec<&str> = change.before().lines().map(str::trim).collect();
@@ -64,6 +65,7 @@ pub fn new_suppression(change: &Change) -> Option<(u32, String)> {
 }
 
 fn holds(line: &str, marker: &str) -> bool {
+    // Checkers take `# type: ignore`, `#type:ignore` and `# NoQA` alike.
     let squeezed: String = line.chars().filter(|one| !one.is_whitespace()).flat_map(char::to_lowercase).collect();
     let marker: String = marker.chars().filter(|one| !one.is_whitespace()).collect();
     squeezed.contains(&marker)

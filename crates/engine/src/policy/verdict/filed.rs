@@ -18,6 +18,7 @@ pub fn learn(
     filed: &TestReport,
     flaky: Vec<String>,
 ) -> Option<Box<Baseline>> {
+    // Without the trust that a person's command gets: the file has to be readable by itself.
     let says = judge_baseline(exit, filed, false);
     let agrees =
         matches!((verdict, says), (Verdict::Green, Verdict::Green) | (Verdict::Red { .. }, Verdict::Red { .. }));
@@ -27,6 +28,8 @@ pub fn learn(
     let unloaded = printed.kind != RunKind::Tests || printed.failing().any(|test| test.status == TestStatus::Error);
     let mut measure = Baseline::from_report(filed, flaky, false);
     if unloaded {
+        // The file names a module where the print names its tests, or the other way round, so the names prove
+        // nothing.
         measure.errored.clone_from(&measure.failing);
     }
     Some(Box::new(measure))
@@ -38,6 +41,8 @@ pub fn confirm(mut judgement: Judgement, baseline: &Baseline, exit: Exit, filed:
     let (Verdict::Green, Some(before)) = (&judgement.verdict, &baseline.filed) else { return judgement };
     let reason = match filed.map(|report| judge(before, exit, report).verdict) {
         Some(Verdict::Green) => return judgement,
+        // A process that ends itself early prints what it likes, and never reaches the place where its runner writes
+        // the file.
         None => "the runner printed success but wrote no result file, as it did at the start".to_owned(),
         Some(Verdict::Red { reason }) => disagrees(reason.as_deref().unwrap_or("tests failed")),
         Some(Verdict::Broken { reason } | Verdict::Tampered { reason }) => disagrees(&reason),

@@ -18,6 +18,7 @@ pub(super) fn passed_but_for_parts<'r>(
 ) -> Cow<'r, TestReport> {
     let is_meant = |name: &str| match (before.get(name), report.skipped_parts.get(name)) {
         (Some(before), Some(now)) => is_contained(now, before),
+        // Without both lists nothing tells how much of the test ran, so it stays skipped.
         (None, _) | (_, None) => false,
     };
     let is_passed = |status: TestStatus, name: &str| status == TestStatus::Skipped && is_meant(name);
@@ -27,6 +28,7 @@ pub(super) fn passed_but_for_parts<'r>(
     let mut report = report.clone();
     for test in report.tests.iter_mut().filter(|test| is_passed(test.status, &test.name)) {
         test.status = TestStatus::Passed;
+        // The counts follow, or the sum would contradict the names.
         report.passed = report.passed.map(|passed| passed.saturating_add(1));
         report.skipped = report.skipped.map(|skipped| skipped.saturating_sub(1));
     }
@@ -35,6 +37,7 @@ pub(super) fn passed_but_for_parts<'r>(
 
 /// Whether each of some reasons is among others, as often at least.
 fn is_contained(now: &[String], before: &[String]) -> bool {
+    // Reasons are counted rather than looked for: two parts may be skipped for the same one.
     let often = |reason: &String, of: &[String]| of.iter().filter(|other| *other == reason).count();
     now.iter().all(|reason| often(reason, now) <= often(reason, before))
 }

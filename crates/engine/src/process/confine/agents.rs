@@ -26,6 +26,7 @@ pub fn arrange_agent(wish: &AgentWish<'_>) -> Result<AgentRoom, ConfineError> {
         return AgentRoom::open(wish);
     }
     let access = Access { program: &wish.program, reads_only: wish.reads_only, port: None };
+    // No namespace for it: that would have loopback alone.
     if wish.wish.network == Network::On {
         let confined = confined(wish, access)?;
         return Ok(AgentRoom { confined, listener: agent_room::listener()?, door: Door::Network });
@@ -34,6 +35,7 @@ pub fn arrange_agent(wish: &AgentWish<'_>) -> Result<AgentRoom, ConfineError> {
         let listener = door(&confined.confinement, &wish.wish)?;
         Ok(AgentRoom { confined, listener, door: Door::Namespace })
     });
+    // Only a missing namespace leads to the port. After any other failure the agent would have less than was promised.
     match own {
         Err(ConfineError::NoDoor(_) | ConfineError::Network(..)) => {
             let listener = agent_room::listener()?;
@@ -47,6 +49,7 @@ pub fn arrange_agent(wish: &AgentWish<'_>) -> Result<AgentRoom, ConfineError> {
 
 fn confined(wish: &AgentWish<'_>, access: Access<'_>) -> Result<Confined, ConfineError> {
     let arranged = plan::arrange_with(&wish.wish, access)?;
+    // Older versions of Landlock leave lesser gaps. Without any, an agent could read every file of the user.
     if arranged.gaps.iter().any(|gap| gap.contains("no Landlock")) {
         return Err(ConfineError::Unconfined(arranged.gaps.join("; ")));
     }
@@ -61,6 +64,7 @@ fn door(confinement: &Confinement, wish: &Wish<'_>) -> Result<TcpListener, Confi
     let (ours, theirs) = UnixStream::pair().map_err(ConfineError::Private)?;
     #[expect(clippy::disallowed_methods, reason = "this module is part of the place that starts processes")]
     let mut command = std::process::Command::new(&wish.helper);
+    // Nothing of our environment, which may hold keys.
     command.arg(helper::WORD_DOOR).current_dir("/").env_clear();
     command.stdin(way_in).stdout(OwnedFd::from(theirs)).stderr(Stdio::piped());
     let ended = command.spawn().and_then(std::process::Child::wait_with_output).map_err(ConfineError::Private)?;

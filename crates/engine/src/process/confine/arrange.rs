@@ -8,6 +8,7 @@ use crate::config::Sandbox;
 /// # Errors
 /// [`ConfineError`]: `required` with a gap, a network that cannot be given, no private folder.
 pub fn arrange(wish: &Wish<'_>) -> Result<Arranged, ConfineError> {
+    // Also where the sandbox is off now: the run that was killed may have had one.
     plan::recover(wish)?;
     if wish.sandbox == Sandbox::Off { Ok(unconfined(wish)) } else { plan::arrange(wish) }
 }

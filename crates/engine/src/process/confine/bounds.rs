@@ -72,6 +72,7 @@ impl Bounds {
     }
 
     pub(super) fn forget(&self) -> std::io::Result<()> {
+        // Whoever was in the room may have left something in its shared memory, and can be asked for nothing back.
         self.stale.fetch_or(self.used.load(Ordering::Relaxed), Ordering::Relaxed);
         self.private.forget()
     }
@@ -82,6 +83,7 @@ impl Bounds {
         if changed.is_empty() {
             return Ok(None);
         }
+        // A few tell what happened, and a child that rewrote `.git` has changed thousands.
         let names: Vec<String> = changed.iter().take(5).map(|path| path.display().to_string()).collect();
         Ok(Some(format!("\n[upshift put back what was changed in the git directory: {}]\n", names.join(", "))))
     }

@@ -80,6 +80,7 @@ impl Direct {
     /// When something cannot be taken away.
     pub(super) fn try_out(&self) -> Result<u32, String> {
         let rules = self.rules().map_err(|error| error.to_string())?;
+        // In a thread of its own, since the rights that are taken away never come back.
         let renounce = || renounce::rights(&self.policy, rules);
         std::thread::scope(|scope| match std::thread::Builder::new().spawn_scoped(scope, renounce) {
             Ok(thread) => thread.join().unwrap_or_else(|_panic| Err("a thread panicked".to_owned())),
@@ -93,6 +94,7 @@ impl Direct {
     /// When something could not be taken away. Nothing of the repository's has run then, and nothing will.
     pub(in crate::process) fn start(&self, command: &mut Command) -> io::Result<Child> {
         let rules = self.rules()?;
+        // A child is registered with the runtime of the thread that starts it, and a fresh thread has none.
         let runtime = Handle::current();
         let started = std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().spawn_scoped(scope, || {
@@ -104,8 +106,10 @@ impl Direct {
         });
         // Whoever returns early here drops the child, which kills it.
         let (child, thread) = started?;
+        // Before the child goes on: it may signal a thread in its own domain, and with it all of upshift.
         wait_for_end(thread, PATIENCE)?;
         let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        // Limits belong to a process. Set in the thread they would have bound upshift too.
         renounce::limit(&self.policy, Some(id.ok_or(io::ErrorKind::NotFound)?))?;
         Ok(child)
     }
@@ -130,6 +134,7 @@ fn watched(policy: &Policy) -> Vec<(PathBuf, Watch)> {
     for folder in policy.read.iter().filter_map(|path| path.parent()) {
         *crowds.entry(folder).or_default() += 1;
     }
+    // A few entries are looked at one by one, as any change in their folder would have all rules made anew.
     crowds.retain(|_, entries| *entries >= CROWD);
     let is_told = |path: &Path| {
         let of_crowd = path.parent().is_some_and(|folder| crowds.contains_key(folder));
@@ -155,6 +160,7 @@ fn wait_for_end(thread: Pid, patience: Duration) -> io::Result<()> {
     let threads = Path::new(THREADS);
     let place = threads.join(thread.as_raw_nonzero().to_string());
     let began = Instant::now();
+    // Without `/proc` nobody can tell when the thread is gone. The caller then takes the helper.
     if !threads.is_dir() {
         return Err(io::ErrorKind::NotFound.into());
     }
@@ -171,6 +177,7 @@ fn wait_for_end(thread: Pid, patience: Duration) -> io::Result<()> {
 fn loads(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     let named: [&[u8]; 7] =
+        // `ENV` and `BASH_ENV` name scripts that a shell reads first, `GCONV_PATH` and `LOCPATH` lead to what the C library loads.
         [b"GCONV_PATH", b"LOCPATH", b"GLIBC_TUNABLES", b"ENV", b"BASH_ENV", b"SHELLOPTS", b"BASHOPTS"];
     let begins: [&[u8]; 2] = [b"LD_", b"BASH_FUNC_"];
     named.contains(&name) || begins.iter().any(|begin| name.starts_with(begin))

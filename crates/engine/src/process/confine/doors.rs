@@ -84,6 +84,7 @@ impl Doors {
         if self.underlay.iter().any(|(path, then)| place(path) != *then) {
             return None;
         }
+        // A socket for each child, since a message is gone once one has read it.
         let (ours, theirs) = UnixStream::pair().ok()?;
         let spaces: Vec<BorrowedFd<'_>> = self.spaces.iter().map(AsFd::as_fd).collect();
         send_with(ours.as_fd(), &spaces, shelf as u8 | flags).ok()?;

@@ -33,6 +33,7 @@ pub(super) fn rules_of(policy: &Policy) -> Result<Option<RulesetCreated>, Rulese
         // One harmless right: a ruleset cannot be empty.
         ruleset = ruleset.handle_access(AccessFs::MakeBlock)?;
     }
+    // In a network namespace loopback is all there is, and tests may use every port of it.
     let closes = matches!(policy.reach, Reach::Nothing | Reach::Port(_)) && policy.has(guards::NETWORK);
     if closes {
         ruleset = ruleset.handle_access(AccessNet::BindTcp | AccessNet::ConnectTcp)?;
@@ -47,6 +48,7 @@ pub(super) fn rules_of(policy: &Policy) -> Result<Option<RulesetCreated>, Rulese
     if policy.has(guards::FILES) {
         let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev | AccessFs::Truncate;
         created = created
+            // `from_read` holds the right to execute too, as tools are programs.
             .add_rules(rules(&policy.read, AccessFs::from_read(NEWEST)))?
             .add_rules(rules(&policy.write, all))?
             .add_rules(rules(&policy.devices, device | AccessFs::ReadDir))?;
@@ -62,6 +64,7 @@ pub(super) fn rules_of(policy: &Policy) -> Result<Option<RulesetCreated>, Rulese
 /// # Errors
 /// When the kernel has Landlock and refuses.
 pub(super) fn enforce(rules: Option<RulesetCreated>) -> Result<u32, RulesetError> {
+    // A guard that was left off on purpose is no gap of the kernel.
     let Some(rules) = rules else { return Ok(NEWEST as u32) };
     let status = rules.restrict_self()?;
     Ok(match status.landlock {
@@ -80,6 +83,7 @@ fn rules(
 ) -> impl Iterator<Item = Result<PathBeneath<OwnedFd>, RulesetError>> {
     let rights = rights.into();
     let opened =
+        // A path that is not there needs no rule. Most of the tools are not there.
         paths.iter().filter_map(|path| rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok());
     opened.map(move |path| Ok(PathBeneath::new(path, rights)))
 }

@@ -149,6 +149,7 @@ enum Attributes {
 /// When the kernel refuses them.
 pub(super) fn enforce(policy: &Policy, unix: UnixSockets) -> Result<(), seccompiler::Error> {
     if policy.has(guards::NETWORK) || policy.has(guards::SOCKETS) {
+        // A filter of its own, since each has one error for all of its rules: an odd family is to look unsupported, not forbidden.
         seccompiler::apply_filter(&by_arguments(sockets(policy, unix)?, EAFNOSUPPORT)?)?;
     }
     let mut conditional = if policy.has(guards::SIGNALS) { signals(policy)? } else { Rules::new() };
@@ -187,6 +188,7 @@ fn by_number(attributes: Attributes) -> BpfProgram {
         .chain(unsupported.map(|number| (bpf::JUMP_IF, number, EOPNOTSUPP)))
         .chain(number::REFUSED.into_iter().map(|number| (bpf::JUMP_IF, number, EPERM)))
         .collect();
+    // The architecture is looked at by the library's part, which follows. Nothing is allowed before it.
     let mut program = vec![bpf::instruction(bpf::LOAD, bpf::NUMBER)];
     for (code, number, errno) in &tests {
         // To the answer next to it, or over that to the next test.
@@ -244,6 +246,7 @@ fn calls(attributes: Attributes) -> Result<Rules, BackendError> {
 /// Kernels before 6.12 have no scope for signals. There these rules keep upshift itself alive.
 fn signals(policy: &Policy) -> Result<Rules, BackendError> {
     let Ok(guardian) = u64::try_from(policy.guardian) else { return Ok(Rules::new()) };
+    // `kill` takes a negative number for a whole group, and -1 for everybody.
     let minus = |value: u64| u64::from(u32::MAX) - value + 1;
     let first = |value: u64| all_of(vec![condition(0, SeccompCmpOp::Eq, value)?]);
     let mut rules = Rules::new();
@@ -266,10 +269,13 @@ fn sockets(policy: &Policy, unix: UnixSockets) -> Result<Rules, BackendError> {
     if unix == UnixSockets::PairsOnly && policy.has(guards::SOCKETS) {
         families.retain(|&family| family != AF_UNIX);
     }
+    // All others are refused, as each is more of the kernel to attack.
     let unknown = families.into_iter().map(not).collect::<Result<Vec<_>, _>>()?;
+    // Protocol 0 is that of routes, which programs ask for their own addresses.
     let other_netlink = vec![is(AF_NETLINK)?, condition(2, SeccompCmpOp::Ne, 0)?];
     let mut rules = Rules::new();
     let mut refused = vec![all_of(unknown)?, all_of(other_netlink)?];
+    // Ports are guarded for TCP alone, so nothing else may be opened.
     if matches!(policy.reach, Reach::Port(_)) && policy.has(guards::NETWORK) {
         for family in [AF_INET, AF_INET6] {
             for kind in NO_STREAMS {
@@ -280,6 +286,7 @@ fn sockets(policy: &Policy, unix: UnixSockets) -> Result<Rules, BackendError> {
         }
     }
     rules.insert(number::SOCKET, refused);
+    // A pair leads to nobody outside.
     rules.insert(number::SOCKETPAIR, vec![all_of(vec![not(AF_UNIX)?])?]);
     Ok(rules)
 }
@@ -295,6 +302,7 @@ fn all_of(conditions: Vec<SeccompCondition>) -> Result<SeccompRule, BackendError
 }
 
 fn condition(argument: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompCondition, BackendError> {
+    // The kernel reads these arguments as 32 bits. Compared as 64, junk in the upper half would slip by a rule.
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
 }
 

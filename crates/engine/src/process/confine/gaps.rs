@@ -32,6 +32,7 @@ pub(super) fn of_landlock(version: u32) -> Vec<String> {
         }
         _ => {}
     }
+    // Without any Landlock the sentence above says it all.
     if (1..SCOPES).contains(&version) {
         gaps.push(
             "the kernel's Landlock is older than Linux 6.12: children could signal other processes of your user (upshift itself is guarded)"

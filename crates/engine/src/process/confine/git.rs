@@ -72,12 +72,15 @@ impl GitGuard {
     /// Copies what is to be guarded, and takes credentials out of git's configuration until this is dropped.
     pub(super) fn raise(checkout: &Path, state: &Path) -> io::Result<Self> {
         fs::create_dir_all(state)?;
+        // Before the contents are read: an object that changes meanwhile then differs from its stamp.
         let stamps = stamps_of(checkout);
         let original = read(checkout, state)?;
         let written = state.join(COPY);
         let text = serde_json::to_vec(&Written { checkout: checkout.to_owned(), copy: original.clone() })?;
         let temporary = written.with_extension("new");
+        // For our user alone, since the credentials are still in it.
         File::options().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?.write_all(&text)?;
+        // Whole or not at all, and before anything is taken out: a kill from here on is mended by the next start.
         fs::rename(&temporary, &written)?;
         let mut copy = original.clone();
         for (path, kept) in &mut copy {
@@ -112,6 +115,7 @@ impl Drop for GitGuard {
         // What fails here is mended by the next start.
         let stamps = self.stamps.lock().unwrap_or_else(PoisonError::into_inner);
         if restore(&self.checkout, &self.state, &self.original, &stamps).is_ok() {
+            // Only when everything is back, since it is the last copy.
             fs::remove_file(self.state.join(COPY)).unwrap_or_default();
         }
     }
@@ -130,6 +134,7 @@ pub(super) fn recover(checkout: &Path, state: &Path) -> io::Result<()> {
     if let Ok(written) = serde_json::from_slice::<Written>(&bytes)
         && written.checkout == checkout
     {
+        // Without stamps, so that each object is compared: nobody knows how far the children of the killed run came.
         restore(checkout, state, &written.copy, &BTreeMap::new())?;
     }
     fs::remove_file(&path)
@@ -171,6 +176,7 @@ pub(super) fn submodules(checkout: &Path) -> Vec<PathBuf> {
     let text = fs::read_to_string(checkout.join(".gitmodules")).unwrap_or_default();
     let values = text.lines().filter_map(|line| line.trim().strip_prefix("path")?.trim_start().strip_prefix('='));
     let paths = values.map(|value| PathBuf::from(value.trim()));
+    // The list is the repository's, and `..` or `/` in it would lead out of the tree.
     paths.filter(|path| path.components().all(|part| matches!(part, std::path::Component::Normal(_)))).collect()
 }
 
@@ -205,6 +211,7 @@ fn store(full: &Path, stored: &Path, length: u64) -> io::Result<()> {
     let mut temporary = stored.as_os_str().to_owned();
     temporary.push(".new");
     fs::copy(full, &temporary)?;
+    // A full disk leaves no half object under the name by which it is believed.
     fs::rename(&temporary, stored)
 }
 
@@ -222,6 +229,7 @@ fn read(checkout: &Path, state: &Path) -> io::Result<Copy> {
         } else if found.is_file() && found.len() <= LARGEST {
             Kept::File(found.mode() & 0o7777, STANDARD.encode(fs::read(&full)?))
         } else {
+            // Special files, and those too large to be kept.
             return Ok(());
         };
         copy.insert(path.to_owned(), kept);
@@ -241,6 +249,7 @@ fn restore(checkout: &Path, state: &Path, copy: &Copy, stamps: &BTreeMap<PathBuf
     })?;
     for (path, metadata) in found {
         let same_kind = match copy.get(&path) {
+            // Too large to be copied, so that it may well have been there before.
             None => metadata.is_file() && metadata.len() > LARGEST,
             Some(Kept::Folder) => metadata.is_dir(),
             Some(Kept::Link(target)) => {
@@ -301,12 +310,14 @@ fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".upshift-new");
     let temporary = PathBuf::from(temporary);
+    // A killed run may have left one. A link that a child put there is not followed, as the file must be new.
     match fs::remove_file(&temporary) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
     }
     let mut file = File::options().write(true).create_new(true).mode(mode).open(&temporary)?;
     file.write_all(bytes)?;
+    // Once more, since the umask took bits from the mode at the creation.
     file.set_permissions(fs::Permissions::from_mode(mode))?;
     fs::rename(&temporary, path)
 }
@@ -352,6 +363,7 @@ pub(super) fn without_credentials(text: &str) -> Option<String> {
         if !continued && lower.starts_with('[') {
             dropping = ["[credential", "[include"].iter().any(|section| lower.starts_with(section));
         }
+        // Anywhere in the line, as git takes a key behind its section too: `[http] extraheader = …`. A line too many does no harm.
         let secret = lower.contains("extraheader") || lower.contains("helper") || lower.contains("sslkey");
         let was_secret = continued && !clean.ends_with('\n');
         continued = line.trim_end().ends_with('\\');
@@ -372,6 +384,7 @@ fn without_password(line: &str) -> String {
         out.push_str("://");
         let end = after.find(['/', ' ', '"', '\n', '?', '#']).unwrap_or(after.len());
         let (host, tail) = after.split_at_checked(end).unwrap_or((after, ""));
+        // The last one, since a password may hold others.
         let host = match host.rsplit_once('@') {
             // `ssh://git@host` names an account and holds no secret.
             Some((user, host))

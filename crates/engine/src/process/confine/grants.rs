@@ -97,9 +97,11 @@ pub(super) fn collect(env: &BTreeMap<OsString, OsString>, kept_out: &[PathBuf]) 
     if let Some(home) = &home {
         secrets.extend(words(TOOL_SECRETS).map(|name| home.join(name)));
     }
+    // A cargo outside of the home is granted by its variable, and has its credentials elsewhere too.
     if let Some(cargo) = env.get(OsStr::new("CARGO_HOME")).map(PathBuf::from) {
         secrets.extend(["credentials", "credentials.toml"].map(|name| cargo.join(name)));
     }
+    // By both names, since a path is compared as it is written.
     let secrets = with_real_places(secrets);
     let mut read = Vec::new();
     let system: Vec<PathBuf> = SYSTEM.into_iter().chain(["/etc"]).map(PathBuf::from).collect();
@@ -131,6 +133,7 @@ pub(super) fn without_other_names_of(checkout: &Path, tools: &mut Vec<PathBuf>) 
 /// The home that the children's tools lie in.
 pub(super) fn home_of(env: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
     let home = env.get(OsStr::new("HOME")).map(PathBuf::from)?;
+    // With `/` for a home every folder of the machine would be taken for a tool's.
     (home.is_absolute() && home.parent().is_some()).then_some(home)
 }
 
@@ -142,6 +145,7 @@ fn named_by_variables(env: &BTreeMap<OsString, OsString>, home: Option<&Path>) -
     for folder in programs.filter(|path| path.is_absolute()) {
         // `tool/bin` needs `tool/lib`.
         let tool = folder.file_name().filter(|name| *name == "bin").and_then(|_| folder.parent());
+        // `~/bin` and `~/.local/bin` say nothing about the folders around them.
         let tool = tool.filter(|tool| {
             let shared = tool
                 .file_name()
@@ -189,6 +193,7 @@ pub(super) fn around(path: &Path, kept_out: &[PathBuf], granted: &mut Vec<PathBu
         return;
     }
     if depth == 0 {
+        // Left out, rather than granted with a secret in it.
         return;
     }
     for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {

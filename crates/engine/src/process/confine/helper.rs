@@ -76,6 +76,7 @@ mod platform {
         let name = arguments.next().unwrap_or_else(|| program.clone());
         #[expect(clippy::disallowed_methods, reason = "becomes the program that `launch` was asked to start")]
         let mut command = std::process::Command::new(&program);
+        // It comes back only when it has failed.
         let error = command.arg0(name).args(arguments).exec();
         fail(&format!("{} cannot be executed inside its confinement: {error}", program.display()))
     }
@@ -104,11 +105,13 @@ mod platform {
     /// Takes everything away. Returns the version of Landlock that the kernel has, and the namespaces that were made.
     fn confine(policy: &Policy, whose: Room) -> Result<(u32, UnshareFlags), String> {
         let shared = whose == Room::Shared && room::join()?;
+        // A room that cannot be entered any more is made anew, which is slower and as tight.
         let made = if shared { UnshareFlags::empty() } else { room::enter(policy)? };
         if policy.room.is_some() && policy.has(guards::FILES) {
             room::renew_empty_input().map_err(|error| format!("standard input: {error}"))?;
         }
         renounce::limit(policy, None).map_err(|error| format!("limits: {error}"))?;
+        // Only now, since a rule holds a file as it is mounted in the room.
         let rules = fence::rules_of(policy).map_err(|error| format!("Landlock: {error}"))?;
         Ok((renounce::rights(policy, rules)?, made))
     }

@@ -57,6 +57,7 @@ impl Private {
     /// Makes the folder, with a home that links to what is granted of the real one.
     pub(super) fn make(home: Option<&Path>, tools: &[PathBuf]) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix(leftovers::PREFIX).tempdir()?;
+        // Locked before anything is in it, so that no other run takes it for one that is left over.
         let alive = leftovers::mark(folder.path())?;
         let private = Self { folder, traces: Mutex::default(), _alive: alive };
         for name in ["home", "home/.cache", "tmp", "cache", "room", "room-tmp", "empty"] {
@@ -66,6 +67,7 @@ impl Private {
         let own = private.path("home");
         for tool in home.into_iter().flat_map(|home| tools.iter().map(move |tool| (home, tool))) {
             let (home, tool) = tool;
+            // A tool outside of the home is found by its own path.
             let Ok(below) = tool.strip_prefix(home) else { continue };
             let link = own.join(below);
             if let Some(parent) = link.parent() {
@@ -118,6 +120,7 @@ impl Private {
             env.get(OsStr::new(name)).is_some_and(|value| !checkout.join(value).starts_with(checkout))
         };
         for name in ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"] {
+            // Nothing outside of the tree can be written, so that cargo is left to its default, which lies in the tree.
             if outside(name, &env) {
                 env.remove(OsStr::new(name));
             }
@@ -167,6 +170,7 @@ impl Private {
     /// Java takes the home from the user database, so Maven is told by its options.
     fn maven(&self, env: &mut BTreeMap<OsString, OsString>, home: &Path) {
         let mut options = env.get(OsStr::new("MAVEN_OPTS")).cloned().unwrap_or_default();
+        // A repository that the user chose stays.
         if options.to_string_lossy().contains("maven.repo.local") {
             return;
         }

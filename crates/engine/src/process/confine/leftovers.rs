@@ -30,6 +30,7 @@ pub(super) fn mark(folder: &Path) -> io::Result<File> {
 
 /// Removes what dead runs left beside a folder.
 pub(super) fn sweep(own: &Path) {
+    // The time of our own file, set by the same file system as those it is compared with.
     let (Some(parent), Some(now)) = (own.parent(), made(&own.join(ALIVE))) else { return };
     let entries = parent.read_dir().into_iter().flatten().flatten();
     let named = entries.filter(|entry| entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)));
@@ -50,11 +51,13 @@ fn is_dead(folder: &Path, now: SystemTime) -> bool {
     if !folder.symlink_metadata().is_ok_and(|found| found.is_dir() && own(&found)) {
         return false;
     }
+    // Anybody may make such a folder, with a link or a pipe in it whose opening would wait.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let flags = i32::try_from(flags.bits()).unwrap_or_default();
     let Ok(file) = File::options().read(true).custom_flags(flags).open(folder.join(ALIVE)) else { return false };
     let Ok(found) = file.metadata() else { return false };
     let settled = found.modified().ok().and_then(|made| now.duration_since(made).ok()).is_some_and(|age| age > SETTLED);
+    // The lock is tried last, so that none is taken of a folder that stays anyway.
     found.is_file()
         && own(&found)
         && settled

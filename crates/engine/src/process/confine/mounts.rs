@@ -56,6 +56,7 @@ pub(super) fn still_all(tops: &[PathBuf]) -> Result<(), String> {
 /// The mounts of a list that lie below others and can be written.
 fn below(list: &[u8], tops: &[PathBuf]) -> Vec<PathBuf> {
     let mounts = list.split(|&byte| byte == b'\n').filter_map(|line| {
+        // A line goes `36 35 98:0 /root /mnt rw,noatime shared:1 - ext4 /dev/sda rw`.
         let mut fields = line.split(|&byte| byte == b' ');
         let (place, options) = (fields.nth(4)?, fields.next()?);
         let is_still = options.split(|&byte| byte == b',').any(|option| option == b"ro");

@@ -75,6 +75,7 @@ pub(super) fn arrange_with(wish: &Wish<'_>, access: Access<'_>) -> Result<Arrang
     let roomy = plan.tests(reach, Walls::Room);
     let (policy, (landlock, doors), no_room) = match plan.has(guards::ROOM).then(|| plan.attempt(&roomy)).transpose() {
         Ok(Some(given)) => (roomy, given, None),
+        // A person who names loopback gets it or nothing: without a namespace there is only the machine's own.
         Err(why) if reach == Reach::Loopback && !fallback => {
             let why = namespaces::Facts::read().why(&why);
             return Err(ConfineError::Network(wish.network, format!("no network namespace can be made: {why}")));
@@ -87,6 +88,7 @@ pub(super) fn arrange_with(wish: &Wish<'_>, access: Access<'_>) -> Result<Arrang
         Err(why) => plan.roomless(reach, fallback, &why)?,
     };
     let gaps = gaps::of_landlock(landlock);
+    // A missing room is no gap, since other means stand in for it.
     if wish.sandbox == Sandbox::Required && !gaps.is_empty() {
         return Err(ConfineError::Gaps(gaps));
     }
@@ -127,9 +129,11 @@ impl Plan<'_> {
         write.push(PathBuf::from(grants::SHARED_MEMORY));
         let mut read = if walls == Walls::Room { self.found.whole.clone() } else { self.found.read.clone() };
         read.extend(self.found.tools.iter().cloned());
+        // Empty by now, unless the tree is only to be read.
         read.append(&mut tree);
         let room = (walls == Walls::Room).then(|| {
             devices.extend(grants::TERMINALS.map(PathBuf::from));
+            // In a room these are private. Elsewhere they are everybody's, and stay closed.
             write.extend(["/tmp", "/var/tmp"].map(PathBuf::from));
             self.room(&read, &write)
         });
@@ -141,12 +145,14 @@ impl Plan<'_> {
     fn room(&self, read: &[PathBuf], write: &[PathBuf]) -> Room {
         let checkout = self.wish.checkout;
         let devices = |path: &&PathBuf| {
+            // The room furnishes these itself.
             !path.starts_with("/dev") && !["/tmp", "/var/tmp"].iter().any(|tmp| path.as_path() == Path::new(tmp))
         };
         let show = read.iter().chain(write).filter(devices).cloned().collect();
         let mut still = vec![checkout.join(".git")];
         still.extend(git::submodules(checkout).into_iter().map(|module| checkout.join(module).join(".git")));
         let stand_ins = self.configurations_without_credentials();
+        // A mount on a link would lie on the place that it leads to.
         still.retain(|path| path.symlink_metadata().is_ok_and(|found| !found.is_symlink()));
         Room {
             root: self.private.path("room"),
@@ -186,10 +192,12 @@ impl Plan<'_> {
 
     /// The same with less: no namespaces.
     fn roomless(&self, reach: Reach, fallback: bool, why: &str) -> Result<Given, ConfineError> {
+        // Loopback alone takes a namespace. The next tighter one needs none.
         let reach = if reach == Reach::Loopback && fallback { Reach::Nothing } else { reach };
         let policy = self.tests(reach, Walls::None);
         match self.attempt(&policy) {
             Ok(given) => Ok((policy, given, Some(why.to_owned()))),
+            // There is nothing less to fall back to.
             Err(why) => Err(ConfineError::Helper(why)),
         }
     }

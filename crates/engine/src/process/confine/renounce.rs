@@ -33,6 +33,7 @@ pub(super) fn rights(policy: &Policy, rules: Option<RulesetCreated>) -> Result<u
         drop_capabilities(policy).map_err(|error| format!("capabilities: {error}"))?;
     }
     let landlock = fence::enforce(rules).map_err(|error| format!("Landlock: {error}"))?;
+    // Last, as it has to make up for what this kernel's Landlock cannot do.
     filter::enforce(policy, unix_sockets(policy, landlock)).map_err(|error| format!("seccomp: {error}"))?;
     Ok(landlock)
 }
@@ -70,6 +71,7 @@ fn unix_sockets(policy: &Policy, landlock: u32) -> UnixSockets {
 fn drop_capabilities(policy: &Policy) -> rustix::io::Result<()> {
     let kept = if policy.writes_as_stranger { CapabilitySet::DAC_OVERRIDE } else { CapabilitySet::empty() };
     let before = rustix::thread::capabilities(None)?;
+    // Without this right the set cannot be lowered, and no new privileges means that nothing of it can be gained either.
     if before.effective.contains(CapabilitySet::SETPCAP) {
         for capability in CapabilitySet::all().difference(kept).iter() {
             match rustix::thread::remove_capability_from_bounding_set(capability) {

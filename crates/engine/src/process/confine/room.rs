@@ -41,6 +41,7 @@ pub(super) fn enter(policy: &Policy) -> Result<UnshareFlags, String> {
     if policy.room.is_none() && !own_network {
         return Ok(UnshareFlags::empty());
     }
+    // In any case, since System V memory and queues have no paths that a mount could hide.
     let mut wanted = UnshareFlags::NEWIPC;
     if policy.room.is_some() {
         wanted |= UnshareFlags::NEWNS;
@@ -65,6 +66,7 @@ pub(super) fn enter(policy: &Policy) -> Result<UnshareFlags, String> {
 pub(super) fn join() -> Result<bool, String> {
     let nothing = Taken { spaces: Vec::new(), shelf: Shelf::OfRoom, has_line: false };
     let Taken { spaces, shelf, has_line } = doors::take(rustix::stdio::stdin(), RecvFlags::empty()).unwrap_or(nothing);
+    // By its name: the folder that we stand in belongs to the mounts that are left behind.
     let here = std::env::current_dir().map_err(|error| format!("the working directory: {error}"))?;
     if !has_line {
         let empty = File::open("/dev/null").and_then(|nothing| Ok(rustix::stdio::dup2_stdin(nothing)?));
@@ -119,11 +121,13 @@ pub(super) fn hand_out(made: UnshareFlags) -> io::Result<()> {
 /// Leaves the namespaces of the parent: with the rights that there are, else in a user namespace.
 fn leave(wanted: UnshareFlags) -> io::Result<UnshareFlags> {
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+    // Root in a container may lack the right, and then takes the way of others.
     if user.is_root() && unshare(wanted).is_ok() {
         return Ok(wanted);
     }
     let wanted = wanted | UnshareFlags::NEWUSER;
     unshare(wanted)?;
+    // Without this the kernel takes no map of groups from an ordinary user.
     std::fs::write("/proc/self/setgroups", "deny")?;
     std::fs::write("/proc/self/uid_map", format!("{0} {0} 1", user.as_raw()))?;
     std::fs::write("/proc/self/gid_map", format!("{0} {0} 1", group.as_raw()))?;
@@ -173,6 +177,7 @@ fn build(room: &Room, policy: &Policy) -> Result<(), String> {
         let what = what.display().to_string();
         move |error: io::Error| format!("{what}: {error}")
     };
+    // Else each mount below would spread to the machine's own.
     rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(at(Path::new("/")))?;
     let root = &room.root;
@@ -226,6 +231,7 @@ fn build(room: &Room, policy: &Policy) -> Result<(), String> {
     if policy.has(guards::GIT) {
         for path in room.still.iter().filter(|path| path.exists()) {
             let target = inside(path);
+            // Onto itself, since only a mount can be made read-only.
             rustix::mount::mount_bind_recursive(&target, &target).map_err(at(path))?;
         }
         for (stand_in, path) in room.stand_ins.iter().filter(|(_, path)| path.exists()) {
@@ -236,6 +242,7 @@ fn build(room: &Room, policy: &Policy) -> Result<(), String> {
         }
     }
     std::env::set_current_dir(root).map_err(io_at(root))?;
+    // The old root lies over the new one then, and goes with the next call: no folder for it is needed.
     rustix::process::pivot_root(".", ".").map_err(at(root))?;
     rustix::mount::unmount(".", UnmountFlags::DETACH).map_err(at(root))?;
     std::env::set_current_dir(&here).map_err(io_at(&here))
@@ -272,6 +279,7 @@ fn is_folder(path: &Path) -> bool {
 /// The paths to be shown that are not shown yet with a folder above them.
 fn shown(room: &Room) -> impl Iterator<Item = &PathBuf> {
     let mut paths: Vec<&PathBuf> = room.show.iter().collect();
+    // A folder then stands before all that is in it.
     paths.sort();
     let mut last: Option<&Path> = None;
     let system: Vec<&str> = SYSTEM.iter().filter(|path| is_folder(Path::new(path))).copied().collect();
@@ -301,6 +309,7 @@ fn show(path: &Path, target: &Path) -> io::Result<()> {
     if found.is_dir() {
         std::fs::create_dir_all(target)?;
     } else {
+        // Never cut: the target may be the file itself, in a folder that is shown already.
         File::options().create(true).append(true).open(target)?;
     }
     Ok(rustix::mount::mount_bind_recursive(path, target)?)
@@ -325,6 +334,7 @@ fn furnish_devices(dev: &Path) -> io::Result<()> {
         std::fs::create_dir(dev.join(name))?;
     }
     share_memory(&dev.join("shm"))?;
+    // A new instance, in which the host's terminals are not.
     rustix::mount::mount("devpts", dev.join("pts"), "devpts", flags, Some(c"newinstance,ptmxmode=0666,mode=0620"))?;
     for (name, target) in [
         ("ptmx", "pts/ptmx"),

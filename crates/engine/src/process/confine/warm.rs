@@ -18,6 +18,7 @@ const MOST_FOLDERS: usize = 2_000;
 
 /// Copies the host's Go build cache where the checkout holds a Go module. Entries that cannot be copied are built again.
 pub(super) fn go(private: &Path, env: &BTreeMap<OsString, OsString>, home: Option<&Path>, checkout: &Path) {
+    // A cache in the checkout may have come with the repository, and hold any object.
     let Some(host) = host_cache(env, home).filter(|host| host.is_dir() && !host.starts_with(checkout)) else { return };
     if has_module(checkout) {
         copy(&host, private, MOST_BYTES, Instant::now() + MOST_TIME);
@@ -68,6 +69,7 @@ fn copy(host: &Path, private: &Path, most: u64, until: Instant) {
         let folder = private.join(&entry.folder);
         let made = std::fs::create_dir_all(&folder);
         let source = host.join(&entry.folder).join(&entry.name);
+        // The first failure ends it: a full disk refuses the others too.
         if Instant::now() > until || made.and_then(|()| std::fs::copy(source, folder.join(&entry.name))).is_err() {
             return;
         }

@@ -146,6 +146,7 @@ fn conversation(kept: &Kept, room: &Room) -> Markup {
 fn arguments(arguments: &serde_json::Value) -> String {
     let Some(map) = arguments.as_object() else { return arguments.to_string() };
     let line = |(name, value): (&String, &serde_json::Value)| match value.as_str() {
+        // A file's content as JSON would be one line of `\n`.
         Some(text) if text.contains('\n') => format!("{name}:\n{text}"),
         Some(text) => format!("{name}: {text}"),
         None => format!("{name}: {value}"),
@@ -157,6 +158,7 @@ fn speech(class: &str, who: &str, text: &str, room: &Room) -> Markup {
     /// A speech of more lines is folded.
     const OPEN_LINES: usize = 12;
     if text.trim().is_empty() {
+        // A model may answer with calls alone, and an empty box would look like a lost text.
         return html! {};
     }
     let Some(text) = room.take(text) else { return left_out("--conversation") };

@@ -64,6 +64,7 @@ pub(super) fn diff(text: &str) -> Markup {
 }
 
 fn class_of(line: &str) -> Option<&'static str> {
+    // Before the first sign is looked at: the heads of a file begin like added and removed lines.
     if line.starts_with("+++ ") || line.starts_with("--- ") || line.starts_with("diff --git ") {
         return Some("file");
     }

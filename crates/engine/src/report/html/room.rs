@@ -23,7 +23,9 @@ impl Room {
 
     /// A text made harmless and cut where it is long. `None` where there is no room for it any more.
     pub(super) fn take(&self, text: &str) -> Option<String> {
+        // Measured as it is shown: a tab becomes four blanks, and hidden characters go.
         let shown = cut(&plain::block(text));
+        // Nothing is taken where it does not fit, so a shorter text behind may still be shown.
         let left = self.left.get().checked_sub(shown.len())?;
         self.left.set(left);
         Some(shown)

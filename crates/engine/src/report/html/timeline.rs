@@ -57,12 +57,15 @@ impl Course {
         let mut spent = MicroUsd::ZERO;
         for event in events {
             if let Event::CallSettled(receipt) = event {
+                // With the part that is not known, as the budget counts it.
                 spent = MicroUsd(spent.0.saturating_add(receipt.charge().total().0));
                 course.money.extend(receipt.timestamp.unix_ms().map(|at| (at, spent)));
             }
             if let Event::IterationFinished(attempt) = event
                 && let Some(to) = attempt.timestamp.unix_ms()
             {
+                // A row knows its end and how long it took. After a clock that jumped, its begin may lie before the
+                // run's.
                 let span = Span { from: to.saturating_sub(attempt.duration_ms).max(began), to };
                 course.lanes.entry(attempt.tier_index).or_default().push((
                     span,
@@ -83,6 +86,7 @@ impl Course {
             }
         }
         let last = course.lanes.values().flatten().map(|(span, ..)| span.to);
+        // A run that died has no end of its own: the last thing that it paid or did stands for it.
         let last = last.chain(course.money.iter().map(|(at, _)| *at)).max().unwrap_or(course.ended);
         course.ended = course.ended.max(last);
         Some(course)
@@ -97,6 +101,7 @@ impl Course {
             let shown: f64 = self.waits.iter().map(|wait| shortened(*wait, until, most)).sum();
             number(until.saturating_sub(self.began).saturating_sub(waited)) + shown
         };
+        // A run of no time at all must not divide by zero.
         let whole = drawn(self.ended).max(1.0);
         (drawn(at.clamp(self.began, self.ended)) / whole).clamp(0.0, 1.0) * WIDTH
     }
@@ -160,6 +165,7 @@ fn money(course: &Course, total: MicroUsd) -> Markup {
     let mut level = HEIGHT;
     for (at, spent) in &course.money {
         let (x, y) = (course.x(*at), HEIGHT - HEIGHT * number(spent.0) / number(total.0.max(1)));
+        // Steps, not slopes: money is spent at the moment when a call is settled.
         points.push(format!("{x:.1},{level:.1}"));
         points.push(format!("{x:.1},{y:.1}"));
         level = y;

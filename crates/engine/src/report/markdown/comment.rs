@@ -119,6 +119,7 @@ impl Stamp {
     /// Reads the hidden line of a comment of ours. `None` where there is none, as in one of an older version.
     #[must_use]
     pub fn read(body: &str) -> Option<Self> {
+        // The second line and no other: a stamp further below may be text of a model or a test.
         let line = body.trim_start().lines().nth(1)?;
         let inside = line.trim_end().strip_prefix(STAMP.0)?.strip_suffix(STAMP.1)?;
         let get = |name: &str| {
@@ -128,6 +129,7 @@ impl Stamp {
         Some(Self {
             run: get("run")?.to_owned(),
             head: get("head")?.to_owned(),
+            // A stamp without its count is none: runs would be counted anew, and the cap per pull request with them.
             attempt: get("attempt")?.parse().ok()?,
             artifact: get("artifact")?.to_owned(),
             heard: get("heard")?.parse().ok()?,
@@ -135,6 +137,7 @@ impl Stamp {
                 .and_then(|until| until.parse().ok())
                 .zip(get("commit"))
                 .map(|(until, commit)| Parked { until, commit: CommitSha(commit.to_owned()) }),
+            // Keys of newer versions have a default, or the comment of an older one would be none.
             spawn: get("spawn").and_then(|spawn| spawn.parse().ok()).unwrap_or(1),
             pushed: get("pushed").map(|sha| CommitSha(sha.to_owned())),
             standing: get("standing").map(Standing::of_word).unwrap_or_default(),
@@ -151,6 +154,7 @@ impl Stamp {
 fn value(text: &str) -> String {
     let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     let kept: String = text.chars().filter(plain).take(MAX_VALUE).collect();
+    // Two dashes may end the hidden line early.
     kept.replace("--", "-")
 }
 
@@ -172,6 +176,7 @@ pub struct Page<'a> {
 /// The comment of a run, under way or ended.
 #[must_use]
 pub fn comment(view: &RunView, page: &Page<'_>) -> String {
+    // A run under way has no verdict yet, so its first line says what it is at.
     let title = match view.ending {
         Ending::Running => format!("### ▶ {}", working(view)),
         Ending::Died | Ending::Finished(_) => super::headline(view),
@@ -196,6 +201,7 @@ pub fn with_note(body: &str, note: &str) -> Option<String> {
         None => report,
     };
     let noted = format!("{marker}\n{stamp}\n{NOTE}\n> {}\n\n{report}", note.replace(['\n', '\r'], " "));
+    // Longer ones are refused by GitHub, and the comment would keep its old line.
     (noted.len() <= Surface::Comment.max_bytes()).then_some(noted)
 }
 
@@ -204,6 +210,7 @@ pub fn with_note(body: &str, note: &str) -> Option<String> {
 pub fn with_stamp(body: &str, stamp: &Stamp) -> Option<String> {
     let (marker, rest) = body.trim_start().split_once('\n')?;
     let (_, report) = rest.split_once('\n')?;
+    // A comment that is not ours, or of a version without stamps, is left alone.
     Stamp::read(body)?;
     Some(format!("{marker}\n{}\n{report}", stamp.line()))
 }

@@ -24,9 +24,11 @@ impl Held {
                 BlockerKind::PullRequest => Some(format!("p{}", blocker.reference)),
                 BlockerKind::Issue => Some(format!("i{}", blocker.reference)),
                 BlockerKind::Check => Some(format!("c{}", hex())),
+                // No later job could see by itself that one of these is out of the way.
                 BlockerKind::Secret | BlockerKind::Person | BlockerKind::Test | BlockerKind::Other => None,
             }
         };
+        // All or none: of a part of the blockers a job would think that the way is free.
         let entries: Option<Vec<String>> = self.on.iter().map(entry).collect();
         let text = entries.unwrap_or_default().join(".");
         if text.len() > ROOM { String::new() } else { text }
@@ -41,6 +43,7 @@ impl Held {
 fn of_entry(entry: &str) -> Option<Blocker> {
     let mut chars = entry.chars();
     let (kind, rest) = (chars.next()?, chars.as_str());
+    // Read as a number and written anew: it goes into an address of GitHub's API.
     let number = || rest.parse::<u64>().ok().map(|number| number.to_string());
     Some(match kind {
         'p' => Blocker::new(BlockerKind::PullRequest, &number()?),

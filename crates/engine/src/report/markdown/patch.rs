@@ -9,6 +9,7 @@ const FILE: &str = "diff --git ";
 /// The change in a fold under a title of ours, as many of its files as fit. `None` when there is none.
 pub(super) fn block(patch: &str, max_bytes: usize, title: &str) -> Option<String> {
     let starts: Vec<usize> =
+        // No line of a file can look so: in a patch they begin with a blank, a plus or a minus.
         std::iter::once(0).chain(patch.match_indices(&format!("\n{FILE}")).map(|(at, _)| at + 1)).collect();
     let files = starts.iter().zip(starts.iter().skip(1).copied().chain([patch.len()]));
     let files: Vec<&str> =

@@ -19,6 +19,8 @@ pub(super) fn prose(text: &str, max_width: usize) -> String {
         // One backtick has no fellow, be it that the cut took it.
         return words(&text);
     }
+    // Between an odd and the next backtick: `` use `a` or `b` `` has five parts, of which the second and fourth are
+    // code.
     let is_code = |index: usize| !index.is_multiple_of(2);
     let part = |(index, part): (usize, &&str)| match is_code(index) {
         true if part.is_empty() => String::new(),
@@ -45,6 +47,7 @@ fn word(word: &str) -> String {
 fn is_plain(core: &str) -> bool {
     let has_digit = core.chars().any(|c| c.is_ascii_digit());
     let is_sha = has_digit && core.len() >= SHORT_SHA && core.chars().all(|c| c.is_ascii_hexdigit());
+    // `and/or` and `don't` are words. With a digit, GitHub may make a reference of it.
     let is_joint = |c: char| matches!(c, '-' | '\'' | '/') && !has_digit;
     let is_word = core.chars().all(|c| c.is_alphanumeric() || is_joint(c));
     is_word && !is_sha && !core.starts_with(['-', '/'])

@@ -44,6 +44,8 @@ pub(super) fn assemble(mut blocks: Vec<Block>, max_bytes: usize, whole: &str) ->
         let text = parts.join("\n\n") + "\n";
         let longest = blocks.iter().enumerate().filter(|(_, block)| block.optional.is_some());
         match longest.max_by_key(|(_, block)| block.text.len()).map(|(index, _)| index) {
+            // The longest one, so that as few blocks as possible are lost. The note grows with each and is measured,
+            // too.
             Some(index) if text.len() > max_bytes => left_out.extend(blocks.remove(index).optional),
             _ => return text,
         }

@@ -63,6 +63,7 @@ impl Fold {
     #[expect(clippy::wildcard_enum_match_arm, reason = "few events begin or end an operation")]
     pub fn hear(&mut self, event: &Event, at: Option<&Timestamp>) {
         self.now_ms = at.and_then(Timestamp::unix_ms).unwrap_or(self.now_ms);
+        // The event before took the run up. Only what comes now shows that the new process is at work.
         self.reopen();
         match event {
             Event::RunStarted(run) => {
@@ -154,6 +155,7 @@ impl Fold {
 
     fn reopen(&mut self) {
         if let Some(run) = self.operations.first_mut().filter(|_| self.is_taken_up) {
+            // The run that `died` closed goes on, so its end was none.
             (run.end_ms, run.ok) = (None, None);
             run.exit.clear();
         }
@@ -162,6 +164,7 @@ impl Fold {
 
     fn session_started(&mut self, (role, agent): (Role, &str), session_id: &str, target: &str) {
         let agent_path = agent_path(self.place, role, agent);
+        // A sub-agent belongs to the session that called it, all others to their iteration.
         let caller = self.caller(&agent_path);
         let parent = caller.or(self.iteration).or(self.tier).or(Some(0));
         let who = if agent.is_empty() { role.as_str() } else { agent };
@@ -184,6 +187,7 @@ impl Fold {
         let above = above.cloned().unwrap_or(run_id);
         self.set(index, "ai.session.parent_txn_id", above);
         self.sessions.insert(session_id.to_owned(), index);
+        // Agents beside the roles speak while a role does, and a tool that names no session is the role's.
         if agent.is_empty() {
             self.session = Some(index);
         }
@@ -233,6 +237,7 @@ impl Fold {
             return index;
         }
         let session = self.session_of(scope);
+        // No event ends a turn: the next one's beginning does.
         self.end_turns(session);
         let agent_path = scope.agent_path();
         let index = self.begin(Some(session), Kind::Turn, format!("turn {}", scope.turn), agent_path);
@@ -243,15 +248,18 @@ impl Fold {
     fn settled(&mut self, receipt: &Receipt) {
         let turn = self.turn_of(&receipt.scope);
         let agent_path = receipt.scope.agent_path();
+        // In a log that was cut the reservation may be missing. The receipt alone tells of the call then.
         let known = self.calls.remove(&receipt.call_id);
         let index = known.unwrap_or_else(|| self.begin(Some(turn), Kind::Model, "chat".to_owned(), agent_path));
         let ended = receipt.timestamp.unix_ms().unwrap_or(self.now_ms);
         let ok = receipt.status == CallStatus::Ok;
         if let Some(operation) = self.operations.get_mut(index) {
             operation.name = format!("chat {}", receipt.target.model);
+            // By the receipt, which knows how long the call itself took.
             operation.begin_ms = ended.saturating_sub(receipt.latency_ms);
             operation.attributes.extend(attributes_of(receipt));
         }
+        // A receipt's time may be later than that of its record, and nothing may end before what it holds.
         self.now_ms = self.now_ms.max(ended);
         self.end(Some(index), Some(ok), "");
         self.widen(Some(turn), index);
@@ -261,6 +269,7 @@ impl Fold {
         let Event::ToolFinished { role, turn, name, subject, ok, duration_ms, exit, session_id, .. } = event else {
             return;
         };
+        // Logs of older versions do not name a tool's session.
         let session = self.sessions.get(session_id).copied().or(self.session);
         let id = session.and_then(|index| self.sessions.iter().find(|(_, of)| **of == index)).map(|(id, _)| id.clone());
         let turn = id.and_then(|id| self.turns.get(&(id, *turn))).copied();
@@ -314,6 +323,7 @@ impl Fold {
     fn end(&mut self, index: Option<usize>, ok: Option<bool>, exit: &str) {
         let now = self.now_ms;
         if let Some((index, operation)) = index.and_then(|index| Some((index, self.operations.get_mut(index)?))) {
+            // A clock that was set back must not give a negative duration.
             operation.end_ms = Some(now.max(operation.begin_ms));
             operation.ok = ok;
             exit.clone_into(&mut operation.exit);
@@ -352,6 +362,8 @@ impl Fold {
         let is_open = |(_, operation): &(usize, &Operation)| operation.end_ms.is_none() && operation.kind != Kind::Run;
         let open: Vec<(usize, Kind)> =
             self.operations.iter().enumerate().filter(is_open).map(|(index, of)| (index, of.kind)).collect();
+        // From the last one back, so that children end before their parents. A wait outlives the process that began
+        // it.
         for (index, kind) in open.into_iter().rev().filter(|(_, kind)| *kind != Kind::Wait) {
             if kind == Kind::Session {
                 self.end_session(index, Some(false), exit);

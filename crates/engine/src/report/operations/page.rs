@@ -25,6 +25,7 @@ pub fn render(run_id: &str, operations: &[Operation]) -> String {
     let below = children(operations);
     let begin = operations.first().map_or(0, |run| run.begin_ms);
     let last = operations.iter().filter_map(|one| one.end_ms).max().unwrap_or(begin);
+    // At least one millisecond, since all widths are divided by it.
     let frame = Frame { operations, below: &below, begin, whole: last.saturating_sub(begin).max(1) };
     let title = format!("Trace of run {}", plain::clipped_line(run_id, MAX_TEXT));
     let page = html! {
@@ -63,6 +64,7 @@ struct Frame<'a> {
 
 impl Frame<'_> {
     fn branch(&self, index: usize) -> Markup {
+        // By its place: parents stand before their children, so what is shown hangs together.
         let Some(operation) = self.operations.get(index).filter(|_| index < MOST) else { return html! {} };
         let open = matches!(operation.kind, Kind::Run | Kind::Tier | Kind::Iteration);
         let class = if operation.ok == Some(false) { "op bad" } else { "op" };
@@ -89,6 +91,7 @@ impl Frame<'_> {
     fn bar(&self, operation: &Operation) -> Markup {
         let at = |ms: u64| ms.saturating_sub(self.begin).min(self.whole).saturating_mul(1_000) / self.whole;
         let from = at(operation.begin_ms);
+        // One without an end reaches to the right edge. Nothing is narrower than can be seen.
         let width = operation.end_ms.map_or(1_000, at).saturating_sub(from).max(2);
         html! { svg.bar viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true" { rect x=(from) y="0" width=(width) height="10" {} } }
     }

@@ -71,6 +71,7 @@ fn first_model(tier: &Tier) -> String {
 pub(super) fn model(target: &str) -> String {
     match target.strip_prefix("cassette/") {
         Some(path) => {
+            // `cassette/demo#anthropic/claude-haiku-4-5` is a recording of that model.
             let recorded = path.rsplit_once('#').map_or(path, |(_, model)| model);
             format!("{} (recorded)", name(recorded))
         }

@@ -10,6 +10,7 @@ use crate::report::words::{count, u64_of};
 
 impl Progress {
     pub(super) fn proof_started(&mut self, begun: ProofStarted) -> Vec<String> {
+        // The green stands before the proof, which may take minutes. The run's own line behind it would say it again.
         self.told_green = true;
         let most = human_duration(begun.most_ms);
         let asked = format!("  Proof: checking that the tests can still fail (at most {most})");

@@ -17,6 +17,7 @@ impl FailedCalls {
         let is_side = receipt.scope.is_side();
         let is_ok = receipt.status == CallStatus::Ok;
         self.count += u32::from(!is_ok);
+        // A title that could not be made says nothing of whether the model can be asked.
         if is_side && self.has_reply {
             return;
         }

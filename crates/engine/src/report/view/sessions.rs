@@ -37,6 +37,7 @@ impl Sessions {
     #[expect(clippy::wildcard_enum_match_arm, reason = "few events begin or end a session")]
     pub(super) fn hear(&mut self, event: &Event) {
         match event {
+            // A new process: the sessions that are open died with the one before.
             Event::InvocationStarted { .. } => self.close(None),
             Event::IterationStarted { tier_index, iteration, .. } => self.place = (*tier_index, *iteration),
             Event::SessionStarted { role, session_id, target, agent } => self.all.push(SessionView {
@@ -50,6 +51,7 @@ impl Sessions {
                 exit: String::new(),
             }),
             Event::SessionFinished { session_id, target, turns, result, exit, .. } => {
+                // From the last one back: an end belongs to the latest beginning of its id.
                 let begun = self.all.iter_mut().rev().find(|session| session.session_id == *session_id);
                 if let Some(session) = begun {
                     session.target.clone_from(target);

@@ -32,6 +32,7 @@ impl RunView {
     /// Whether the tests passed before any model was asked, and what failed in CI could not be made to fail here.
     #[must_use]
     pub fn red_elsewhere(&self) -> bool {
+        // Such a run ends blocked with a green baseline as well, but for another reason.
         if self.is_unseen() {
             return false;
         }
@@ -75,6 +76,7 @@ impl RunView {
         let push = self.delivery.pushes.last();
         let is_seen = |wait: &&WaitView| {
             push.is_some_and(|push| push.commit == wait.commit)
+                // An answer that there is no CI is no word of CI.
                 && matches!(wait.answer, Some(answer) if answer != Answer::Absent)
         };
         let seen = self.delivery.waits.iter().find(is_seen);
@@ -103,6 +105,7 @@ impl RunView {
             },
             Ending::Running | Ending::Died => {
                 let last = self.tiers.iter().flat_map(|tier| &tier.attempts).last();
+                // A commit is pushed only when it was judged green, whatever is tried after it.
                 self.is_pushed() || last.is_some_and(|attempt| attempt.test_status == AttemptStatus::Passed)
             }
         }
@@ -141,6 +144,7 @@ impl RunView {
     /// Whether a parked run waits for CI or a merge: its change is green, and stays in the files.
     fn waits_with_its_fix(&self) -> bool {
         let last = self.delivery.waits.last();
+        // A rate limit parks a run in the middle of its work, with nothing proven in the files.
         self.limited().is_none() && last.is_some_and(|wait| wait.awaited != Awaited::Blockers)
     }
 
@@ -148,6 +152,7 @@ impl RunView {
     #[must_use]
     pub fn most_spent(&self) -> Charge {
         let Charge { known, unknown } = self.spent.charge();
+        // Once the process is gone, they are counted among what was spent.
         let under_way = if self.ending == Ending::Running { self.unsettled } else { MicroUsd::ZERO };
         Charge { known, unknown: unknown + under_way }
     }
@@ -173,6 +178,7 @@ impl RunView {
                 | Outcome::Interrupted { .. } => self.is_pushed(),
             },
             Ending::Died => self.passes_with_change(),
+            // A run under way may still undo what it has.
             Ending::Running => false,
         }
     }
@@ -202,6 +208,7 @@ impl RunView {
     /// Tests that failed at the start and do not any more.
     #[must_use]
     pub fn fixed_tests(&self) -> Vec<&str> {
+        // Without a run after the start nothing was seen passing.
         let Some(after) = &self.failing_after else { return Vec::new() };
         without(&self.failing_before, after)
     }
@@ -230,6 +237,7 @@ impl RunView {
 }
 
 fn without<'a>(names: &'a [String], others: &[String]) -> Vec<&'a str> {
+    // A suite may have thousands of failing tests.
     let others: HashSet<&String> = others.iter().collect();
     names.iter().filter(|name| !others.contains(name)).map(String::as_str).collect()
 }

@@ -7,6 +7,7 @@ use crate::report::view::RunView;
 /// The step left to do about a fix. It depends on where the fix is and what was said of it there.
 pub(super) fn review(view: &RunView) -> Sentence {
     const VOUCHED: &str = "upshift only vouches that the tests pass.";
+    // Before all else: a change that upshift could not try is not vouched for.
     if let Some(jobs) = super::delivery::jobs(view.unseen_jobs()) {
         return Sentence::plain("Have CI run on the change before you merge it: upshift did not run ")
             .speech(&jobs)
@@ -16,13 +17,16 @@ pub(super) fn review(view: &RunView) -> Sentence {
         return Sentence::plain(format!("Review the change before you commit it: {VOUCHED}"));
     };
     let answer = |awaited: Awaited| {
+        // Of the last push alone: the answer to an earlier commit says nothing of this one.
         let wait = view.delivery.waits.iter().rev().find(|one| one.awaited == awaited && one.commit == push.commit);
         wait.and_then(|wait| wait.answer)
     };
     let sha = push.commit.short();
+    // The wait for the merge began, so CI had been green.
     if let Some(Answer::Unreadable | Answer::Stopped) = answer(Awaited::Merge) {
         return Sentence::plain("Review the pull request and merge it, if it is not merged yet: CI is green.");
     }
+    // A wait for the merge that ran out says less than CI, which was green before it.
     match answer(Awaited::Merge).filter(|answer| *answer != Answer::TimedOut).or_else(|| answer(Awaited::Ci)) {
         Some(Answer::Merged) => Sentence::plain("Nothing to do: it is merged."),
         Some(Answer::Red) => {
@@ -75,6 +79,7 @@ pub(super) fn look(view: &RunView) -> Sentence {
         };
     };
     match (wait.awaited, wait.answer) {
+        // The merge is waited for only once CI is green.
         (Awaited::Merge, None | Some(Answer::TimedOut)) => merge(),
         (_, Some(Answer::ChangesRequested)) => of_commit(view, "Read the review of ")
             .ours(": the tests pass here, but a reviewer asks for something else."),

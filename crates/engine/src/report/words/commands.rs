@@ -17,6 +17,7 @@ pub fn history_command(view: &RunView) -> Option<String> {
     // A process that died in its first iteration left none.
     let run = view.run.as_ref().filter(|_| has_rows || view.outcome().is_some() && view.spent.iterations > 0)?;
     let db = reachable(view, run.audit_db.as_deref()?)?;
+    // It stands inside of SQL inside of a shell's quotes, neither of which it may end.
     let id = plain_id(&run.run_id.0);
     Some(format!("sqlite3 {db} \"SELECT * FROM tier_attempts WHERE run_id='{id}' ORDER BY tier_index, iteration;\""))
 }
@@ -46,6 +47,7 @@ pub fn log_holds(view: &RunView) -> String {
 pub(super) fn apply(view: &RunView, patch: &str) -> Option<String> {
     if let (true, Some(run)) = (view.patch_in_log, &view.run) {
         let db = reachable(view, run.audit_db.as_deref()?)?;
+        // The file of the patch is gone or elsewhere, but the log holds its text.
         return Some(format!("upshift show {} --last-patch --audit-db {db} | git apply", plain_id(run.run_id.short())));
     }
     let apply = format!("git apply {}", reachable(view, patch)?);
@@ -57,12 +59,14 @@ pub(super) fn resume(view: &RunView, rest: &str) -> Sentence {
     let Some((run, db)) = view.run.as_ref().and_then(|run| Some((run, run.audit_db.as_deref()?))) else {
         return Sentence::plain("Run upshift again: the audit log was off, and a run without one cannot be resumed.");
     };
+    // A runner is gone with its files, so that nothing could be continued there.
     if view.kept_in != Whereabouts::Here {
         return Sentence::plain("Run the job again (on a pull request, comment ")
             .code("/upshift retry")
             .ours("): a new run starts from the branch as it is then.");
     }
     let mut command = format!("upshift resume {}", plain_id(run.run_id.short()));
+    // Commands look there unasked, and a short command is easier to copy.
     if db != DEFAULT_AUDIT_DB {
         command.push_str(&format!(" --audit-db {}", quote_path(db)));
     }
@@ -80,10 +84,12 @@ fn download(view: &RunView) -> Option<String> {
 fn reachable(view: &RunView, path: &str) -> Option<String> {
     match (&view.kept_in, &view.run) {
         (Whereabouts::Here, _) => Some(quote_path(path)),
+        // The log is kept in a folder of its own, unlike the other files.
         (Whereabouts::Artifact(artifact), Some(run)) if run.audit_db.as_deref() == Some(path) => {
             artifact.fetched_log(&run.run_id, path)
         }
         (Whereabouts::Artifact(artifact), Some(run)) => artifact.fetched(&run.run_id, path),
+        // Better no command than one that names a file which the reader does not have.
         (Whereabouts::Artifact(_), None) | (Whereabouts::Runner, _) => None,
     }
 }

@@ -35,6 +35,7 @@ pub fn delivery(view: &RunView) -> Vec<Sentence> {
     } else if let Some(wait) = last.and_then(|push| wait(Awaited::Merge, &push.commit)) {
         sentences.push(came_of(Sentence::plain("the pull request: "), wait));
     }
+    // Apart from the pushes: a run may be blocked before it has any.
     let blocked = delivery.waits.iter().filter(|wait| wait.awaited == Awaited::Blockers);
     sentences.extend(
         blocked.map(|wait| came_of(Sentence::plain("blocked on ").speech(&blocker::list(&wait.on)).ours(": "), wait)),

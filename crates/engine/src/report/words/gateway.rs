@@ -10,6 +10,7 @@ pub(super) fn verdict(view: &RunView) -> Option<(Mark, Sentence)> {
     view.command()?;
     let start = Sentence::plain;
     Some(match view.outcome()? {
+        // The code alone does not tell: a program that was never started and one that failed may share it.
         Outcome::Ended { .. } if view.never_started() => {
             (Mark::Bad, start("The program could not be started: ").speech(view.stop_reason()).ours("."))
         }
@@ -49,6 +50,7 @@ fn ended_well(view: &RunView) -> (Mark, Sentence) {
     if said.0.is_empty() {
         return (Mark::Good, Sentence::plain("The program ended."));
     }
+    // A call that failed on the way and was made again does no harm.
     let mark = if view.failed_calls.last.is_some() { Mark::Doubtful } else { Mark::Good };
     (mark, joined(Sentence::plain("The program ended; "), said))
 }

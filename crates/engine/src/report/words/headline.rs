@@ -15,6 +15,8 @@ const NAMED_FILES: usize = 2;
 #[must_use]
 pub fn headline(view: &RunView) -> (Mark, Sentence) {
     match &view.ending {
+        // Before the change is looked at: a run that waits for something in its way has more to do, whatever it has
+        // pushed.
         Ending::Finished(_) if view.blocked_at().is_some() => unmended(view),
         Ending::Finished(finished) if finished.outcome == Outcome::Parked && waiting(view).is_some() => {
             let at = waiting(view).unwrap_or_default();
@@ -24,6 +26,7 @@ pub fn headline(view: &RunView) -> (Mark, Sentence) {
         Ending::Finished(finished) if matches!(finished.outcome, Outcome::Fixed { .. }) => fixed(view),
         Ending::Finished(finished) => (mark_of(&finished.outcome), undelivered(view, &finished.outcome)),
         Ending::Died if view.passes_with_change() => {
+            // The change is there all the same, in the files or on a branch, so it is told first.
             let end = "; this run did not end: interrupted";
             (Mark::Bad, told(view).ours(waiting(view).map_or_else(|| end.to_owned(), |at| format!("{end} while {at}"))))
         }
@@ -109,6 +112,7 @@ fn mark_of(outcome: &Outcome) -> Mark {
 fn unmended(view: &RunView) -> (Mark, Sentence) {
     let (mark, sentence) = super::verdict(view);
     let quiet = match view.outcome() {
+        // Nothing was tried, so that figures would only distract.
         Some(Outcome::Refused { .. } | Outcome::Broken { .. } | Outcome::AlreadyGreen) => true,
         Some(Outcome::Parked) | None => false,
         Some(_) => view.run.is_none(),
@@ -117,6 +121,7 @@ fn unmended(view: &RunView) -> (Mark, Sentence) {
     if quiet || facts.is_empty() {
         return (mark, sentence);
     }
+    // Behind a foreign reason nobody knows whether a full stop stands.
     let end = sentence.0.last().is_some_and(|piece| matches!(piece, super::Piece::Ours(text) if text.ends_with('.')));
     let joint = if end { " " } else { " — " };
     (mark, sentence.ours(format!("{joint}{}", facts.join(", "))))
@@ -141,6 +146,7 @@ fn told(view: &RunView) -> Sentence {
 /// `2 tests fixed in cart.py (+1 −1)`.
 fn change(view: &RunView) -> Sentence {
     let start = Sentence::plain(match (view.failing_before.len(), view.is_mended()) {
+        // The tests passed here from the start, so "fixed" would claim what nobody has seen.
         (0, _) if view.red_in_ci_alone() => "A change for what failed in CI".to_owned(),
         (0, true) => "The tests pass again".to_owned(),
         (0, false) => "Found a change with which the tests pass".to_owned(),
@@ -172,12 +178,14 @@ fn commit(view: &RunView) -> Option<String> {
 }
 
 fn cost(view: &RunView) -> Option<String> {
+    // A free model costs nothing, and that is worth saying. A run without a call has no price.
     (view.spent.charge() != Charge::ZERO || view.calls > 0).then(|| brief_cost(view))
 }
 
 /// The fate of the fix outside: how sure that makes it, and in words.
 fn outside(view: &RunView) -> (Mark, Option<String>) {
     let Some(push) = view.delivery.pushes.last() else { return (Mark::Good, None) };
+    // Of the last push alone: earlier ones were refused, or there would be no later one.
     let of = |awaited: Awaited| {
         view.delivery.waits.iter().rev().find(|wait| wait.awaited == awaited && wait.commit == push.commit)
     };
@@ -186,6 +194,7 @@ fn outside(view: &RunView) -> (Mark, Option<String>) {
         (Some(Answer::Merged), _) => (Mark::Good, "merged"),
         (Some(Answer::Closed), _) => (Mark::Doubtful, "but its pull request was closed"),
         (Some(Answer::ChangesRequested), _) => (Mark::Doubtful, "but a reviewer asks for changes"),
+        // A merge is waited for only behind a green CI.
         (Some(Answer::TimedOut | Answer::Stopped), _) => (Mark::Good, "CI green, not merged yet"),
         (Some(Answer::Unreadable), _) => (Mark::Doubtful, "CI green, but whether it is merged could not be read"),
         (Some(Answer::Superseded), _) => (Mark::Doubtful, "but the branch has moved on"),

@@ -45,6 +45,7 @@ fn is_built_in(name: &str, value: &Value) -> bool {
 fn root_cause(value: &Value) -> Sentence {
     let file = text(value, "file");
     let over = file.chars().count().saturating_sub(MAX_PATH);
+    // One more is cut for the mark that stands in its place.
     let file = if over > 0 { format!("…{}", file.chars().skip(over + 1).collect::<String>()) } else { file };
     let line = value.get("line").map(|line| format!(":{line}")).unwrap_or_default();
     Sentence::plain("Cause: ")

@@ -26,6 +26,7 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
         Ending::Died => died(view),
         Ending::Finished(finished) => after(view, &finished.outcome),
     };
+    // Before all else: without the module every further run ends in the same way.
     if let Some(step) = not_installed(view) {
         steps.insert(0, step);
     }
@@ -47,6 +48,7 @@ const NOT_INSTALLED: &str = "and is not installed";
 /// A module that the tests could not import may be one that was never installed, which no change to the code mends.
 fn not_installed(view: &RunView) -> Option<Sentence> {
     let missing = view.baseline.as_ref().is_some_and(|baseline| baseline.kind == RunKind::ImportError);
+    // Where the run went well the module was in the repository after all.
     let given_up = matches!(view.outcome(), Some(Outcome::Exhausted | Outcome::Stalled | Outcome::Budget));
     (missing && given_up && !view.passes_with_change()).then(|| {
         Sentence::plain(
@@ -67,6 +69,7 @@ fn died(view: &RunView) -> Vec<Sentence> {
     };
     let mut steps: Vec<Sentence> = view.is_pushed().then(|| after_push::look(view)).into_iter().collect();
     steps.push(resume(view, goes_on));
+    // Without a log nobody knows which files to restore.
     let is_logged = view.run.as_ref().is_some_and(|run| run.audit_db.is_some());
     steps.extend((is_measured && is_logged && view.kept_in == Whereabouts::Here).then(|| {
         Sentence::plain("Its edits may be in the files. To restore the files and start over instead: ")
@@ -77,6 +80,7 @@ fn died(view: &RunView) -> Vec<Sentence> {
 
 fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
     let one = |sentence: &str| vec![Sentence::plain(sentence)];
+    // First what was pushed: it is on a branch that others see, however the run ended.
     if view.is_pushed()
         && let Some(steps) = pushed(view, outcome)
     {
@@ -167,6 +171,7 @@ fn blocked_end(view: &RunView, reason: &str) -> Vec<Sentence> {
 
 /// The step left to do where a name was asked for that no test has: those that fail are told, as they are to be named.
 fn unseen(view: &RunView) -> Sentence {
+    // The failing tests that were not asked for, too: one of them may have been meant.
     let failing = view.baseline.iter().flat_map(|baseline| baseline.others.iter().chain(&baseline.failing));
     let mut failing = failing.take(MOST_NAMED).peekable();
     let only = setting(view, "only-tests");
@@ -207,6 +212,7 @@ fn pushed(view: &RunView, outcome: &Outcome) -> Option<Vec<Sentence>> {
         Outcome::Blocked { .. } if view.is_stopped_by_comment() => vec![begin_again()],
         Outcome::Blocked { reason } => vec![pushed_and_blocked(view, reason)],
         Outcome::Interrupted { .. } if view.stop_reason() == DISCARDED => return None,
+        // It was at work again after the push, rather than waiting.
         Outcome::Interrupted { .. } if view.delivery.went_on => vec![interrupted(view)],
         Outcome::Interrupted { .. } => (view.kept_in == Whereabouts::Here)
             .then(|| resume(view, "on the same machine to keep waiting."))
@@ -292,12 +298,14 @@ fn over_budget(view: &RunView) -> Sentence {
     let rest = " or put a cheaper tier first, then run upshift again.";
     let (iterations, time) =
         (", or let a stronger tier start earlier, then run upshift again.", ", then run upshift again.");
+    // These caps stand in the configuration alone, without a flag of their own.
     if reason.contains(OF_PULL_REQUEST) {
         return Sentence::plain("Raise ").code("global.maxCostUsdPerPr").ours(rest);
     }
     if reason.contains(OF_DAY) {
         return Sentence::plain("Wait until tomorrow (UTC), raise ").code("global.maxCostUsdPerDay").ours(rest);
     }
+    // By the words in which `policy::budget::check` tells of a cap.
     let (flag, rest) = match reason {
         reason if reason.starts_with("max_iterations") => ("max-iterations", iterations),
         reason if reason.starts_with("max_duration_minutes") => ("max-duration-minutes", time),
@@ -344,6 +352,7 @@ fn limited(view: &RunView) -> Vec<Sentence> {
 
 /// The way on from an interruption. The iteration that was cut short counts, and its change is not in the files.
 fn interrupted(view: &RunView) -> Sentence {
+    // A run that is blocked has no iteration to go on with.
     let Some(position) = view.position.filter(|_| view.blocked_at().is_none()) else {
         let what =
             if view.baseline.is_some() { "to continue with the models" } else { "to start again from the tests" };
@@ -351,6 +360,7 @@ fn interrupted(view: &RunView) -> Sentence {
     };
     let tier = position.tier_index.saturating_add(1);
     let most = view.tier(position.tier_index).map_or(0, |tier| tier.tier.max_iterations);
+    // The iteration that was cut short counts, so the next one is named.
     if position.iteration < most {
         let next = position.iteration + 1;
         return resume(
@@ -392,6 +402,7 @@ fn kept(view: &RunView, patch: &str) -> Sentence {
 /// The best attempt, with what it is worth.
 fn best_attempt(view: &RunView) -> String {
     let before = view.failing_before.len();
+    // Without names of failing tests, an iteration that did not compile would seem to fix all.
     let judged = view.tiers.iter().flat_map(|tier| &tier.attempts).filter(|row| !row.failed_tests.is_empty());
     let fixed =
         judged.map(|row| view.failing_before.iter().filter(|test| !row.failed_tests.contains(test)).count()).max();

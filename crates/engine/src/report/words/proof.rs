@@ -26,6 +26,7 @@ pub fn proof_heading(view: &RunView) -> Option<String> {
     let failed = view.proof.iter().any(|one| one.status == EvidenceStatus::Failed);
     (!view.proof.is_empty()).then(|| {
         let all = view.proof.len();
+        // One that fails outweighs all that hold.
         if failed { "the last green was refused".to_owned() } else { format!("{held} of {all} kinds of evidence hold") }
     })
 }

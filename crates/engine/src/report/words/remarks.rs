@@ -37,6 +37,7 @@ pub fn remark_sentence(remark: &Remark) -> Sentence {
         // Which way it could go, or why it was not tried, is the remark; what is quoted in it holds no such quotes.
         Some(said) if remark.kind.is_in_own_words() => {
             let parts = format!("{}: {said}", remark.kind.sentence());
+            // Every second part stood between backticks.
             parts.split('`').enumerate().fold(sentence, |told, (at, part)| match (part.is_empty(), at % 2) {
                 (true, _) => told,
                 (false, 0) => told.ours(part.to_owned()),

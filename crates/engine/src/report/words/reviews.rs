@@ -30,6 +30,7 @@ pub fn review_heading(view: &RunView) -> Option<Sentence> {
 #[must_use]
 pub fn review_issues(view: &RunView) -> Vec<Sentence> {
     let mut issues: Vec<&Issue> = last(view).map(|review| review.issues.iter().collect()).unwrap_or_default();
+    // A stable sort: among equals the critic's own order stays, and those without a severity come last.
     issues.sort_by_key(|issue| std::cmp::Reverse(issue.severity));
     issues.into_iter().map(sentence).collect()
 }
@@ -58,6 +59,7 @@ fn sentence(issue: &Issue) -> Sentence {
     let kind = issue.kind.and_then(|kind| match kind {
         IssueKind::Logic => Some("logic"),
         IssueKind::Security => Some("security"),
+        // The label would say nothing: an issue of no named kind is of any.
         IssueKind::Other => None,
     });
     let label: Vec<&str> = severity.into_iter().chain(kind).collect();

@@ -94,6 +94,7 @@ impl Sentence {
         self.0
             .iter()
             .map(|piece| match piece {
+                // Not given to `escape`: our own Markdown in it would be broken.
                 Piece::Ours(text) => text.clone(),
                 Piece::Name(_) | Piece::Code(_) | Piece::Speech(_) | Piece::Advice(_) => escape(piece),
             })

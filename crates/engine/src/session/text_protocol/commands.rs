@@ -12,6 +12,7 @@ pub(super) fn in_prose(prose: &str, role: Role) -> Vec<Item> {
     let lines: Vec<&str> = prose.lines().collect();
     for (index, line) in lines.iter().enumerate() {
         let bare = undecorated(line);
+        // The rest is the report's, whatever commands it quotes.
         if let Some((word, rest)) = ending(bare, role) {
             let more = lines.get(index + 1..).unwrap_or_default().join("\n");
             items.push(report(word, rest, &more, role));
@@ -47,6 +48,7 @@ fn command(line: &str, role: Role) -> Option<Item> {
     if let Some(rest) = after(line, "READ") {
         let (path, start, end) = with_range(rest);
         let path = named(path)?;
+        // `READ out-3` means a kept output.
         return match path.strip_prefix("out-") {
             Some(number) if number.chars().all(|c| c.is_ascii_digit()) => {
                 act(Action::ReadOutput { handle: path, start, end })
@@ -65,6 +67,7 @@ fn command(line: &str, role: Role) -> Option<Item> {
     if role != Role::Artisan {
         return None;
     }
+    // Before `RUN`, which would take `TESTS` for a program.
     if let Some(rest) = after(line, "RUN TESTS") {
         return act(Action::RunTests { filter: named(rest) });
     }
@@ -72,6 +75,7 @@ fn command(line: &str, role: Role) -> Option<Item> {
         return named(rest).map(|command| Item::Act(Action::RunCommand { command }));
     }
     let path = named(after(line, "DELETE")?)?;
+    // `DELETE the old branch of the code` is a sentence.
     (!path.contains(char::is_whitespace)).then_some(Item::Act(Action::DeleteFile { path }))
 }
 
@@ -83,6 +87,7 @@ fn with_range(text: &str) -> (&str, Option<u64>, Option<u64>) {
         let (from, to) = part.split_once('-').or_else(|| part.split_once(" to ")).unwrap_or((part, part));
         Some((number(from)?, number(to)?))
     };
+    // Either sign may be a part of the path, so the first one with a range behind it counts.
     let cuts = text.match_indices([':', ' ']);
     for (at, sign) in cuts {
         let (path, rest) = (text.get(..at).unwrap_or_default(), text.get(at + sign.len()..).unwrap_or_default());

@@ -20,10 +20,12 @@ pub(super) fn in_text(text: &str, role: Role) -> Vec<Item> {
         let value = values.next();
         let read = values.byte_offset();
         rest = match value {
+            // The whole of it is passed over: a call within a call would be carried out twice.
             Some(Ok(value)) => {
                 calls_in(&value, role, &mut items);
                 tail.get(read..).unwrap_or_default()
             }
+            // Broken as a whole, it may still hold a call further in.
             Some(Err(_)) | None => tail.get(1..).unwrap_or_default(),
         };
     }
@@ -40,6 +42,7 @@ pub(super) fn bare_report(text: &str, role: Role) -> Option<Item> {
         return None;
     }
     let (action, unknown) = Action::of_call(Tool::FinalReport, role, &value).ok()?;
+    // An object with other fields may be any data that the model quotes.
     unknown.is_empty().then_some(Item::Act(action))
 }
 
@@ -56,6 +59,7 @@ fn calls_in(value: &Value, role: Role, items: &mut Vec<Item>) {
 }
 
 fn call(object: &Map<String, Value>) -> Option<(Tool, &Value)> {
+    // As OpenAI's API nests it: `{"type": "function", "function": {"name": …}}`.
     if let Some(inner) = object.get("function").and_then(Value::as_object) {
         return call(inner);
     }

@@ -46,6 +46,7 @@ pub(super) fn read(text: &str, role: Role, heed: Heed) -> Vec<Item> {
         match piece {
             Piece::Edit { path, search, replace } => items.push(edit(path, search, replace)),
             Piece::File { path, naming, header, content } => {
+                // A path that a sentence only mentions is no order to make a new file.
                 let existing = if naming == Naming::Mentioned { Existing::Required } else { Existing::Either };
                 let source = Source::Block { existing, header };
                 items.push(Item::Act(Action::WriteFile { path, content, source }));

@@ -34,6 +34,7 @@ fn is_path_shaped(token: &str) -> bool {
         && token.chars().count() <= MAX_PATH_CHARS
         && !token.contains(odd)
         && !token.contains("://")
+        // A folder, or the end of a sentence.
         && !token.ends_with(['/', '.'])
         && !NO_PATHS.contains(&token.to_ascii_lowercase().as_str())
 }
@@ -58,6 +59,7 @@ fn tidy(path: &str) -> String {
 pub(super) fn alone(line: &str) -> Option<String> {
     let mut rest = line.trim();
     rest = rest.trim_start_matches(['#', '*', '-', '>', '+', ' ']);
+    // An entry of a list: `1. src/a.rs`.
     if let Some((number, after)) = rest.split_once(". ") {
         rest = if number.chars().all(|c| c.is_ascii_digit()) { after.trim_start() } else { rest };
     }
@@ -71,6 +73,7 @@ pub(super) fn alone(line: &str) -> Option<String> {
         }
     }
     let inner = rest.trim_matches(|c: char| "*`\"':[]() ".contains(c));
+    // With a slash in it a path may have any name: `bin/run`.
     let path_like = is_path(inner) || (is_path_shaped(inner) && inner.contains('/'));
     path_like.then(|| tidy(inner))
 }
@@ -81,6 +84,7 @@ pub(super) fn mentioned(line: &str) -> Option<String> {
         line.split('`').enumerate().filter(|(index, _)| index % 2 == 1).map(|(_, text)| text).collect();
     let only = |mut found: Vec<&str>| {
         found.dedup();
+        // Of two paths nobody knows which one is meant.
         if let [path] = found.as_slice() { Some(tidy(path)) } else { None }
     };
     let in_quotes: Vec<&str> = quoted.into_iter().filter(|text| is_path(text)).collect();

@@ -96,6 +96,7 @@ impl<'a> Scanner<'a> {
 
     /// The nearest line before `at` that is not blank, at most one blank line away, and is no fence.
     fn line_before(&self, at: usize) -> Option<&'a str> {
+        // Models like a blank line between a path and its block.
         let near = (1..=2).filter_map(|back| self.line(at.checked_sub(back)?)).find(|line| !line.trim().is_empty());
         near.filter(|line| fence(line).is_none() && closer(line).is_none())
     }
@@ -105,6 +106,7 @@ impl<'a> Scanner<'a> {
         let start = self.at;
         let (length, tail) = self.line(start).and_then(opener).unwrap_or((0, ""));
         let before = self.line_before(start);
+        // From the surest place to the least sure one: at the marker, on the line before, at the fence, in a sentence, at the last edit.
         let path = paths::alone(tail)
             .or_else(|| before.and_then(|line| paths::alone(line).or_else(|| paths::in_comment(line))))
             .or_else(|| block_path.map(str::to_owned))
@@ -113,6 +115,7 @@ impl<'a> Scanner<'a> {
         self.at += 1;
         let mut body: Vec<&str> = Vec::new();
         let mut closed = false;
+        // Another opener ends a block without an end, so that it does not swallow the next edit.
         while let Some(line) = self.line(self.at).filter(|line| opener(line).is_none()) {
             self.at += 1;
             if closer(line).is_some() {
@@ -160,9 +163,11 @@ impl<'a> Scanner<'a> {
             nested |= fence.is_like(line);
             content.push(line);
         }
+        // The fence was only put around them.
         if edits {
             return;
         }
+        // A fence inside of another one may be the real end of it.
         self.unpaired |= !closed || nested;
         self.pieces.push(whole_file(fence, stated, mentioned, &content));
     }
@@ -208,6 +213,7 @@ fn divide(body: &[&str], length: usize) -> Result<(String, String), &'static str
     };
     let (all, same_length) = (dividers(false), dividers(true));
     let at = match (all.as_slice(), same_length.as_slice()) {
+        // A row of `=` in the text itself is told from the divider by the length of the other markers.
         ([at], _) | (_, [at]) => *at,
         ([], _) => return Err("this block has no ======= line between the old and the new text."),
         _ => {
@@ -250,6 +256,7 @@ fn fence(line: &str) -> Option<Fence<'_>> {
     let sign = trimmed.chars().next().filter(|sign| matches!(sign, '`' | '~'))?;
     let info = trimmed.trim_start_matches(sign);
     let length = trimmed.len() - info.len();
+    // Backticks with another one behind them are code within a line.
     (length >= 3 && !(sign == '`' && info.contains('`'))).then(|| Fence { sign, length, info: info.trim() })
 }
 

@@ -42,9 +42,11 @@ impl<'a> Essence<'a> {
     /// Two messages with a key in common have one cause: the exact error, or the error without its values at its place.
     pub(super) fn keys(&self) -> Vec<String> {
         if self.error.is_empty() {
+            // Tests that say nothing have one cause only where they fail at one place.
             return vec![format!("silent at {:?}", self.place)];
         }
         let text = self.error.iter().take(KEY_LINES).map(|line| line.trim()).collect::<Vec<_>>().join("\n");
+        // A message that quotes its test's name would differ for each.
         let text = if self.name.is_empty() { text } else { text.replace(self.name, "…") };
         let mut keys = Vec::new();
         if let Some((file, line)) = &self.place {
@@ -64,6 +66,7 @@ impl<'a> Essence<'a> {
         if whole <= room {
             return joined(self.lines.iter().copied(), room);
         }
+        // The error before the frames: without it the places say nothing.
         let mut text = joined(self.error.iter().copied(), room);
         let frames =
             self.lines.iter().copied().filter(|line| !self.error.contains(line) && place::find(line).is_some());
@@ -78,6 +81,7 @@ impl<'a> Essence<'a> {
         for line in &self.lines {
             for found in place::places(line) {
                 let near = |known: &(String, u32)| known.0 == found.0 && known.1.abs_diff(found.1) <= NEAR;
+                // A frame of a library cannot be changed, so that its source is of no use.
                 if places.len() < MOST_PLACES && place::is_own(&found.0) && !places.iter().any(near) {
                     places.push(found);
                 }
@@ -102,6 +106,7 @@ fn joined<'a>(lines: impl Iterator<Item = &'a str>, room: usize) -> String {
             }
             break;
         }
+        // One for the line break, which is in both numbers.
         let take = length.min(left) - 1;
         text.extend(line.chars().take(take));
         if line.chars().count() > take {
@@ -130,6 +135,7 @@ fn without_noise(message: &str) -> Vec<&str> {
             continue;
         }
         if is_foreign_frame(text) {
+            // Only these two forms have a source line below them.
             skip_code = text.starts_with("File \"") || file_of_frame_below(text).is_some();
             continue;
         }
@@ -161,6 +167,7 @@ fn is_noise(text: &str) -> bool {
         "- generated xml file: ",
     ];
     STARTS.iter().any(|start| text.starts_with(start))
+        // Rulers, such as `=====` and `_ _ _ _`, and the marks under a line of source.
         || (text.len() > 2 && text.bytes().all(|byte| matches!(byte, b'_' | b' ' | b'^' | b'~' | b'-' | b'=')))
 }
 
@@ -175,8 +182,10 @@ fn is_foreign_frame(text: &str) -> bool {
         return false;
     }
     if let Some(rest) = text.strip_prefix("File \"") {
+        // Such as `File "/usr/lib/python3.12/unittest/case.py", line 58, in run`.
         return rest.split('"').next().is_some_and(|file| !place::is_own(file));
     }
+    // Such as `at Object.<anonymous> (/app/node_modules/jest/build/index.js:12:3)`.
     match place::find(text) {
         Some((file, _)) => !place::is_own(&file),
         None => is_numbered_frame(text) || text.contains("node:") || text.contains("<anonymous>"),
@@ -207,6 +216,7 @@ fn error_lines<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     // Rust: below "panicked at".
     if let Some(at) = lines.iter().rposition(|line| line.contains("panicked at ")) {
         let below: Vec<&str> = lines.iter().copied().skip(at + 1).take_while(|line| !line.is_empty()).collect();
+        // Before Rust 1.73 the message stood on that line itself: `panicked at 'boom', src/lib.rs:3:5`.
         let old_form = lines.get(at).is_some_and(|line| line.contains("panicked at '"));
         if old_form || below.is_empty() {
             return lines.iter().copied().skip(at).take(UNMARKED_LINES).collect();
@@ -215,6 +225,7 @@ fn error_lines<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     }
     // Python: below the traceback.
     if lines.iter().any(|line| line.starts_with("Traceback ")) {
+        // The last frame: what stands below it is the exception.
         let after = lines.iter().rposition(|line| line.starts_with("  ") && line.trim_start().starts_with("File \""));
         let below: Vec<&str> =
             lines.iter().copied().skip(after.map_or(0, |at| at + 1)).filter(|line| !line.starts_with("    ")).collect();
@@ -237,6 +248,7 @@ fn without_values(text: &str) -> String {
     for one in text.chars() {
         match quote {
             Some(open) => {
+                // An apostrophe is taken for an opened quote, which then ends with its line.
                 if one == open || one == '\n' {
                     quote = None;
                 }
@@ -246,6 +258,7 @@ fn without_values(text: &str) -> String {
                 plain.push('"');
             }
             None if one.is_ascii_digit() => {
+                // A number of any length is one mark, or 9 and 10 would be two causes.
                 if !plain.ends_with('#') {
                     plain.push('#');
                 }

@@ -52,6 +52,7 @@ impl Group<'_> {
         for problem in self.others.iter().take(NAMED_PLACES) {
             let (Some(file), Some(line)) = (&problem.file, problem.line) else { continue };
             let comma = if text.is_empty() { "" } else { ", " };
+            // The name of a file is said once.
             let named = if last == Some(file) { line.to_string() } else { format!("{file}:{line}") };
             text.push_str(comma);
             text.push_str(&named);
@@ -71,9 +72,11 @@ fn without_place(problem: &Problem) -> Option<String> {
     let (file, _) = problem.file.as_ref().zip(problem.line)?;
     let lines = problem.message.lines().filter_map(|line| {
         let text = line.trim();
+        // rustc's line for a place. The quoted source below it differs as well.
         if text.starts_with("--> ") || text.starts_with("::: ") || is_quoted_source(text) {
             return None;
         }
+        // The marks under the source move with it. The words behind them are the message.
         let marked = text.starts_with(['|', '^', '~']);
         let text = if marked { text.trim_start_matches(['|', ' ', '^', '-', '~', '_', '+']) } else { text };
         (!text.is_empty()).then(|| without_file(text, file))
@@ -95,6 +98,7 @@ fn without_file(text: &str, file: &str) -> String {
         let rest = if at == 0 {
             part
         } else {
+            // Line and column behind the file's name, as tsc and gcc write them.
             part.trim_start_matches(|one: char| one.is_ascii_digit() || "(:,)".contains(one))
         };
         plain.push_str(if at == 0 { "" } else { "…" });

@@ -19,6 +19,7 @@ pub(super) fn around(root: &Path, places: &[(String, u32)], shown: &str, room: u
     for (file, line) in places {
         let Some(path) = inside(root, file) else { continue };
         let Some(lines) = read(&path, *line) else { continue };
+        // Python and Rust quote the line themselves, and twice it would be paid twice.
         let quoted = lines.iter().any(|(number, source)| number == line && is_quoted(source, shown));
         if quoted {
             continue;
@@ -31,6 +32,7 @@ pub(super) fn around(root: &Path, places: &[(String, u32)], shown: &str, room: u
                 source.chars().filter(|one| !one.is_control() || *one == '\t').take(LONGEST_LINE).collect();
             part.push_str(&format!("{mark}{number:>4} {}\n", source.trim_end()));
         }
+        // One place in any case: a share of a long list may be less than a few lines.
         if text.chars().count() + part.chars().count() > room.max(400) {
             break;
         }
@@ -53,6 +55,7 @@ fn inside(root: &Path, file: &str) -> Option<PathBuf> {
     let real = files::real_place(&joined).ok()?;
     let metadata = real.metadata().ok()?;
     (real.starts_with(&root)
+        // A message may name any file of the tree, and this one holds credentials.
         && !real.starts_with(root.join(".git"))
         && metadata.is_file()
         && metadata.len() <= LARGEST_FILE)
@@ -63,6 +66,7 @@ fn read(path: &Path, line: u32) -> Option<Vec<(u32, String)>> {
     let first = line.saturating_sub(AROUND).max(1);
     let reader = BufReader::new(File::open(path).ok()?);
     let mut lines = Vec::new();
+    // Line by line, since the file may be long and the place near its top.
     for (number, text) in (1u32..).zip(reader.split(b'\n')) {
         if number > line.saturating_add(AROUND) {
             break;

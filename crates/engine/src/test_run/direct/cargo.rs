@@ -37,6 +37,7 @@ pub fn can_call(command: &TestCommand) -> bool {
 
 /// The toolchain in front of cargo's command (`+nightly`), and the options that a build takes too.
 fn options(line: &str) -> Option<(String, Vec<String>)> {
+    // Behind another command the build could lie anywhere.
     if !filter::is_plain(line) || line.contains("&&") {
         return None;
     }
@@ -56,6 +57,7 @@ fn options(line: &str) -> Option<(String, Vec<String>)> {
     let mut kept = Vec::new();
     while let Some(word) = words.next() {
         let name = word.split('=').next().unwrap_or(word);
+        // The words behind it are for the tests' own program.
         if word == "--" {
             break;
         } else if ELSEWHERE.contains(&name) {
@@ -74,6 +76,7 @@ fn options(line: &str) -> Option<(String, Vec<String>)> {
 #[must_use]
 pub fn entry(word: &str, files: &[String], results: &Path, calls: &[(usize, String)]) -> String {
     let calls: Vec<String> =
+        // A closure for each, so that one that panics does not take the others with it.
         calls.iter().map(|(at, path)| format!("({at}, || {word}_calls::Ended::ended({path}()))")).collect();
     include_str!("main.rs.txt")
         .replace("WORD", word)
@@ -108,6 +111,7 @@ pub async fn call(
 fn line(command: &TestCommand, built: &Built<'_>, surroundings: Surroundings) -> Option<String> {
     let (toolchain, options) = options(&command.command)?;
     let target = command.env.get(std::ffi::OsStr::new("CARGO_TARGET_DIR"));
+    // As cargo takes it: the variable from where it is called, else `target` of the workspace.
     let target =
         target.map_or_else(|| built.root.join(built.workspace).join("target"), |folder| command.cwd.join(folder));
     let profile = profile(&options)?;
@@ -115,6 +119,7 @@ fn line(command: &TestCommand, built: &Built<'_>, surroundings: Surroundings) ->
     let folder = built.root.join(built.folder);
     let quoted = |path: &Path| -> Option<String> {
         let path = path.to_str()?;
+        // Between single quotes the shell takes every other character as it is.
         (!path.contains('\'')).then(|| format!("'{path}'"))
     };
     let other = match surroundings {
@@ -124,6 +129,7 @@ fn line(command: &TestCommand, built: &Built<'_>, surroundings: Surroundings) ->
             .map(|check| format!(" --config 'profile.dev.package.\"{}\".{check}=false'", built.package))
             .concat(),
     };
+    // Run without cargo, so that no variable and no parent of cargo's tells the program that it is tested.
     Some(format!(
         "cargo{toolchain} rustc -q -p {package} --example {word} {options}{other} -- --cfg {word} && cd {folder} && exec {program}",
         package = built.package,
@@ -143,6 +149,7 @@ fn profile(options: &[String]) -> Option<String> {
             let name = option
                 .split_once('=')
                 .map_or_else(|| options.get(at + 1).map(String::as_str), |(_, name)| Some(name))?;
+            // Both are built into `debug`. Others have folders of their own names.
             Some(if matches!(name, "dev" | "test") { "debug".to_owned() } else { name.to_owned() })
         }
         None if options.iter().any(|option| option == "--release") => Some("release".to_owned()),

@@ -62,6 +62,7 @@ pub async fn load(
     let Some((secret_dir, line)) = prepare(command, &plan, &[beside], serde_json::to_string(&asked).ok()) else {
         return Ok(None);
     };
+    // A server that is loaded never ends by itself.
     let command = TestCommand { timeout: command.timeout.min(LONGEST), ..command.clone() };
     carry_out(&command, &secret_dir, line, Surroundings::Same, stop).await
 }

@@ -16,5 +16,6 @@ pub(super) fn called(line: &str) -> Option<&'static Framework> {
     let (framework, is_last) = calls::called(line)?;
     // What is put behind the command must reach the runner.
     let is_behind = framework.results.as_ref().is_some_and(|results| results.told.options_behind().is_some());
+    // A variable reaches a runner at any place of the line.
     (is_last || !is_behind).then_some(framework)
 }

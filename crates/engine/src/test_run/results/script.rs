@@ -21,6 +21,7 @@ pub(super) enum Behind {
 pub(super) fn called(folder: &Path, line: &str) -> Option<(&'static Framework, Behind, String)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let (manager, rest) = words.split_first()?;
+    // Options of the manager itself, such as `--silent`.
     let mut rest = rest.iter().filter(|word| !word.starts_with('-'));
     let name = match rest.next()? {
         &"run" | &"run-script" => rest.next()?,
@@ -33,6 +34,7 @@ pub(super) fn called(folder: &Path, line: &str) -> Option<(&'static Framework, B
         "yarn" | "pnpm" | "bun" => Behind::Script,
         _ => return None,
     };
+    // With workspaces the same script is run in several folders, and each would write the file.
     if line.contains("&&") || words.contains(&"--") || line.contains("workspace") || words.contains(&"-r") {
         return None;
     }
@@ -42,6 +44,7 @@ pub(super) fn called(folder: &Path, line: &str) -> Option<(&'static Framework, B
     let package: serde_json::Value = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
     let script = package.get("scripts")?.get(*name)?.as_str()?;
     let framework = runner::called(script).filter(|_| filter::is_plain(script))?;
+    // Behind the script's own `--` an option would be an argument.
     let reaches = !script.split_whitespace().any(|word| word == "--");
     (!reports_itself(framework, script) && reaches).then(|| (framework, behind, script.to_owned()))
 }

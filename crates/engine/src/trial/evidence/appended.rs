@@ -36,6 +36,7 @@ impl Court<'_> {
             }
         }
         let start: TreeId = self.start.clone();
+        // The control: over the start the same failing test has to be reported, in its own word.
         let Some(control) = self.runs.whole(&start, &texts).await? else { return self.out_of_time() };
         let held = !control.exit.is_success() && says(&control, &word);
         self.end(

@@ -140,8 +140,10 @@ fn failed_at(
         Some(started) => started.tests().iter().find(|before| before.names == body.names)?,
         None => body,
     };
+    // Runners print paths from folders of their own, so only the file's name is compared.
     let same = Path::new(file).file_name() == Path::new(source.path()).file_name();
     let inside = same && (before.lines.0..=before.lines.1).contains(line);
+    // The change may have moved the test as a whole.
     inside.then(|| line - before.lines.0 + body.lines.0)
 }
 

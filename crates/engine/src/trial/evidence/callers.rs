@@ -47,6 +47,7 @@ impl Court<'_> {
     async fn lists_of_callers(&mut self, changes: &[Change]) -> Result<(), TrialError> {
         let (tree, start): (TreeId, TreeId) = (self.tree.clone(), self.start.clone());
         let mut looking = self.looking(changes, Source::looks_at_lists);
+        // The start is the control, and the tree is asked twice before it is remarked.
         for (base, wanted) in [(&tree, true), (&start, false), (&tree, true)] {
             let Some(run) = self.run_treated(base, &looking.treated).await? else { return Ok(()) };
             let (said, word) = (said_in(&run), looking.word.clone());
@@ -117,6 +118,7 @@ impl Court<'_> {
                 treated.insert(at, edits);
             }
         }
+        // The start is the control: there, too, something stands behind the key.
         for base in [&tree, &start, &tree] {
             let failing = self.that_show(base, &treated, (Shown::Failed, &|_, said| said.contains(&word))).await?;
             treated.retain(|test, _| failing.contains(test));

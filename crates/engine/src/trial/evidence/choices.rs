@@ -83,6 +83,7 @@ impl Court<'_> {
             }
         }
         self.unread(green, changes).await?;
+        // A loop whose condition is settled may have no end.
         self.runs.hurry(true);
         let settled = self.settle_all(green, places).await;
         self.runs.hurry(false);
@@ -139,10 +140,12 @@ impl Court<'_> {
                 apart.push(place);
             }
         }
+        // All ways of many places would take for ever: a random half and its counterpart stand for them.
         let coins: Vec<bool> = apart.iter().map(|_| self.chance.coin()).collect();
         // With two of them every way of both is tried.
         let mixed = |at: usize| if apart.len() == 2 { at == 0 } else { coins.get(at).copied().unwrap_or_default() };
         let ways: [&dyn Fn(usize) -> bool; 4] = [&|_| true, &|_| false, &mixed, &|at| !mixed(at)];
+        // A place that is alone was tried both ways already.
         for holds in ways.into_iter().filter(|_| apart.len() > 1) {
             let edits: Vec<(&At<'_>, &Edit)> = (apart.iter().enumerate())
                 .filter_map(|(at, place)| {
@@ -217,7 +220,9 @@ impl Court<'_> {
             }
         }
         let Some((edit, way)) = kept else { return Ok(Settled::Needed) };
+        // So far only the tests that failed at the start were asked.
         let Some(run) = self.with_edit(place, edit, false).await? else { return Ok(Settled::OutOfTime) };
+        // A run that is green with fewer tests may have lost them by the edit.
         let all = !outcome::did_not_run(&run) && is_green(&run, green) && run.report.passed == green.report.passed;
         Ok(if all { Settled::Needless(way) } else { Settled::Needed })
     }
@@ -262,6 +267,7 @@ impl Court<'_> {
 fn places_of<'c>(change: &'c Change, added: &[(u32, String)]) -> Option<Vec<At<'c>>> {
     let text = change.after.as_deref().unwrap_or_default();
     if text.len() > MOST_BYTES {
+        // A large file of no known language is data, and holds no condition.
         return Language::of(&change.path).is_none().then(Vec::new);
     }
     if is_recoded(&change.path, added) {
@@ -339,6 +345,7 @@ fn is_recoded(path: &str, added: &[(u32, String)]) -> bool {
 /// Whether nothing fails that did not with the change.
 pub(super) fn is_green(run: &TestRun, green: &TestRun) -> bool {
     let failed = |name: &str| green.report.failing().any(|test| test.name == name);
+    // The green run itself may end badly, for the sake of tests that are set aside.
     (run.exit.is_success() || !green.exit.is_success()) && run.report.failing().all(|test| failed(&test.name))
 }
 

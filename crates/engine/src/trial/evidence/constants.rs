@@ -85,6 +85,7 @@ fn set_by(change: &Change) -> Vec<Constant<'_>> {
         let is_set = changed.contains(&one.line) && one.head.contains('=') && !one.head.contains('(');
         let is_old = old.definitions().iter().any(|was| was.name == one.name && was.lines.0 == was.lines.1);
         let mut own = all.iter().filter(|number| number.line == one.line);
+        // Of two numbers on a line nobody knows which one the test reads.
         let (Some(number), None) = (own.next(), own.next()) else { return None };
         (is_constant && is_set && is_old).then(|| Constant { change, name: one.name.clone(), number: number.clone() })
     };

@@ -67,6 +67,7 @@ impl Calls {
         for at in used {
             let Some(source) = bodies.sources.get(at) else { continue };
             let passes = |name: &str| green.report.passing_names().any(|passing| passing == name);
+            // Only tests that passed at the start as well: no control may hang on the change.
             let steady = baseline.passing.keys().filter(|name| passes(name));
             let named = steady.filter_map(|name| source.tests().iter().find(|body| source.is_called(body, name)));
             let mut controls: Vec<&[String]> = named.map(|body| body.names.as_slice()).collect();
@@ -74,6 +75,7 @@ impl Calls {
                 // A runner that names no passing test has all of the file's pass in a green run.
                 controls.extend(source.tests().iter().map(|body| body.names.as_slice()));
             }
+            // The rows of a table are one test.
             controls.dedup();
             let fails = |names: &[String]| bodies.tests.iter().any(|one| one.source == at && one.body.names == names);
             for names in controls.into_iter().filter(|names| !fails(names)).take(MOST_CONTROLS) {

@@ -55,6 +55,7 @@ impl Court<'_> {
         self.another_key(changes).await?;
         let late = self.dressed(changes, Guise::Backwards);
         let Some(failing) = self.failing(&tree, &late).await? else { return Ok(()) };
+        // The control: as late as the other, but in order.
         let mut even = self.dressed(changes, Guise::Forwards);
         even.retain(|test, _| failing.contains_key(test));
         let Some(control) = self.failing(&tree, &even).await? else { return Ok(()) };
@@ -152,6 +153,7 @@ impl Court<'_> {
 fn core(message: &str) -> Vec<&str> {
     let marked = message.lines().filter_map(|line| line.strip_prefix(MARK)).map(str::trim);
     let own: Vec<&str> = marked.filter(|line| !line.starts_with(FROM)).collect();
+    // A runner that marks nothing is compared by all that it says.
     if own.is_empty() { lines(message).collect() } else { own }
 }
 

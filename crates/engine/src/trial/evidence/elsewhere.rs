@@ -58,6 +58,7 @@ impl Court<'_> {
         let as_it_was = |name: &&String| {
             let said = self.baseline.said.get(*name).map(|said| said.trim());
             said.is_some_and(|said| {
+                // Two failures without a word cannot be told apart.
                 !said.is_empty() && run.report.failing().any(|test| test.name == **name && test.message.trim() == said)
             })
         };
@@ -113,5 +114,6 @@ impl Court<'_> {
 /// The output of a command, without the lines that depend on the call.
 fn said(run: &TestRun) -> Vec<&str> {
     let lines = run.output.lines().map(str::trim);
+    // `make: Entering directory '/tmp/x'` names the place.
     lines.filter(|line| !line.is_empty() && !line.starts_with("make")).collect()
 }

@@ -57,6 +57,7 @@ pub(super) fn write(
         let found: Vec<(usize, &TestBody)> = tests
             .iter()
             .filter_map(|(at, _, names)| Some((*at, body(names)?)))
+            // Each alone: one that cannot be called must not keep the others from it.
             .filter(|(_, body)| source.callable(&[body], word).is_some())
             .collect();
         let bodies: Vec<&TestBody> = found.iter().map(|(_, body)| *body).collect();
@@ -84,6 +85,7 @@ fn finish(
     // As the compiler names them: from the package, or from the workspace around it.
     let inside = |path: &String| path.strip_prefix(&join(&home.folder, "")).unwrap_or(path).to_owned();
     let files: Vec<String> = texts.keys().map(inside).chain([format!("{word}.rs")]).collect();
+    // The root may hold tests itself, and is changed already then.
     let root = match texts.remove(&home.root) {
         Some(text) => Some(text),
         None => bench.workspace.text_at(tree, &home.root)?,
@@ -93,6 +95,7 @@ fn finish(
     let (Some(source), Some(package)) = (Source::read(&home.root, &root), package_name(&manifest)) else {
         return Ok(None);
     };
+    // A program's root has a `main` of its own.
     let main: Vec<_> = source.without_main(word).into_iter().collect();
     let Some(root) = apply(&root, &main) else { return Ok(None) };
     let own = home.root.strip_prefix(&join(&home.folder, "")).unwrap_or(&home.root);
@@ -120,12 +123,14 @@ fn names_files(text: &str) -> bool {
 fn home(bench: &Bench<'_>, tree: &TreeId, path: &str) -> Result<Option<Home>, TrialError> {
     for folder in Path::new(path).ancestors().skip(1) {
         let Some(manifest) = bench.workspace.text_at(tree, &join(folder, "Cargo.toml"))? else { continue };
+        // A manifest without a package is a workspace's.
         if package_name(&manifest).is_none() {
             return Ok(None);
         }
         let inside = Path::new(path).strip_prefix(folder).unwrap_or(Path::new(path));
         let parts: Vec<_> = inside.iter().map(|part| part.to_string_lossy().into_owned()).collect();
         let root = match parts.as_slice() {
+            // To cargo each file in `tests` is a crate of its own.
             [tests, _file] if tests == "tests" => Some(path.to_owned()),
             [source, ..] if source == "src" => root_in(bench, tree, folder)?,
             _ => None,

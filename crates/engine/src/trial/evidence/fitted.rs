@@ -41,6 +41,7 @@ fn remark(change: &Change, points: &[Point]) -> Option<Remark> {
         points.iter().skip(at + 1).find_map(|second| {
             let slope = (second.1 - first.1) / (second.0 - first.0);
             let offset = first.1 - slope * first.0;
+            // Two tests that pass in the same value have no slope, and zero or one fit by chance.
             let says = [slope.abs(), offset.abs()].iter().all(|value| value.is_finite() && *value > 1.0 + EXACT);
             let (one, two) = (of(slope).filter(|_| says)?, of(offset)?);
             let said = format!("`{}` and `{}` are the line through what two tests expect", one.spelled, two.spelled);

@@ -50,6 +50,7 @@ impl Court<'_> {
             let after = self.answers(&tree, &larger).await?;
             larger.retain(|test, _| behind(&after, test));
             let again = self.answers(&tree, &larger).await?;
+            // Twice the same answer, so that chance has no part in it.
             for test in larger.into_keys().filter(|test| behind(&again, test) && after.get(test) == again.get(test)) {
                 let told = |answers: &Answers| answers.get(&test).copied().unwrap_or_default();
                 let said = format!(
@@ -61,6 +62,7 @@ impl Court<'_> {
                 own.remove(&test);
             }
             for (test, (was, _)) in &mut own {
+                // The next step is measured by the answers to this one.
                 *was = before.get(test).copied().unwrap_or(*was);
             }
         }

@@ -16,6 +16,7 @@ impl Court<'_> {
         let selection = rounds::selection(self.bodies, &own, "");
         let told = self.told(&own, "");
         let tells = |run: &TestRun| outcome::tells_of(run, &told);
+        // The file is written anew without a change, so that the name is all in which the two runs differ.
         let untouched = self.untouched(test);
         let Some(twin) = self.runs.telling(self.tree, &untouched, &selection, &tells).await? else { return Ok(false) };
         let Some(plain) = self.runs.telling(self.start, &untouched, &selection, &tells).await? else {

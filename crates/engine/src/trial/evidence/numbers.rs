@@ -45,6 +45,7 @@ impl Court<'_> {
                 break;
             }
             let place = places.swap_remove(self.chance.below(places.len()));
+            // First the tests that failed at the start alone, which notice most numbers.
             let Some(run) = self.of_failed(&with_next(&place)).await? else { return Ok(()) };
             if !outcome::did_not_run(&run) && is_green(&run, green) {
                 free.push(place);

@@ -101,6 +101,7 @@ fn words(message: &str) -> Vec<String> {
 /// The text with its last line first.
 fn in_other_order(text: &str) -> Option<String> {
     let mut all: Vec<&str> = text.lines().collect();
+    // A last line that stands elsewhere as well would hardly make another order.
     let last = all.pop().filter(|last| all.len() > 1 && !all.contains(last))?;
     all.insert(0, last);
     Some(format!("{}\n", all.join("\n")))

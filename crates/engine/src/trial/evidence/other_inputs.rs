@@ -137,6 +137,7 @@ impl Court<'_> {
         let part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
         let in_expected =
             |word: &str| told.quoted.iter().any(|quoted| quoted.split(|c| !part(c)).any(|one| one == word));
+        // A word that the product knows may mean something else when it is longer.
         let is_free = |word: &&String| {
             word.bytes().all(|byte| byte.is_ascii_alphabetic())
                 && in_expected(word)
@@ -153,6 +154,7 @@ impl Court<'_> {
             let mut whole = String::with_capacity(varied.len());
             while let Some((before, after)) = rest.split_once(word.as_str()) {
                 whole.push_str(before);
+                // Whole words alone: the `cart` in `carts` is another one.
                 let is_part = whole.ends_with(part) || after.starts_with(part);
                 whole.push_str(if is_part { word } else { &longer });
                 rest = after;

@@ -63,6 +63,7 @@ fn around_fails(run: &TestRun, source: &Source, body: &TestBody) -> bool {
 pub(super) fn tells_of(run: &TestRun, bodies: &[(&Source, TestBody)]) -> bool {
     let mut ran = run.report.tests.iter().filter(|test| test.status != TestStatus::Skipped).peekable();
     if ran.peek().is_none() {
+        // A runner that counts none, and is content, has selected none.
         return run.report.total != Some(0) || !run.exit.is_success();
     }
     ran.any(|test| bodies.iter().any(|(source, body)| source.is_called(body, &test.name)))

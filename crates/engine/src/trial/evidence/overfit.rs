@@ -22,6 +22,7 @@ pub(super) fn remarks(changes: &[Change], bodies: &Bodies) -> Vec<Remark> {
     for change in changes.iter().filter(|change| change.after.is_some() && !change.may_edit_tests) {
         let added = added_lines(change);
         if let Some(line) = bodies.tests.iter().find_map(|test| {
+            // A file with its tests inside holds their values anyway.
             let source = bodies.source(test).filter(|source| source.path() != change.path)?;
             let expected: BTreeSet<&str> = rounds::expected(source, test).into_iter().collect();
             let inputs = source.literals(&test.body);
@@ -107,11 +108,13 @@ pub(super) fn told(text: &str) -> Told {
             outside.push_str(plain);
             let mut inside = from.chars();
             let quote = inside.next().unwrap_or('"');
+            // A quote that does not end on its line is an apostrophe, or a text of several lines.
             let Some((value, after)) = inside.as_str().split_once(quote) else { break };
             // What holds variables is put together only when it runs.
             if value.len() >= SHORTEST_TEXT && !value.contains(['$', '`']) && value.contains(char::is_alphanumeric) {
                 told.quoted.insert(value.to_owned());
             }
+            // Keeps the words before and behind the text apart.
             outside.push_str(" ; ");
             rest = after;
         }

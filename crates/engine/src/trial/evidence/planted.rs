@@ -86,6 +86,7 @@ impl Court<'_> {
             return Ok(());
         };
         let with_fault = self.says_with(check, &path, now + FAULT).await?;
+        // It passes over a fault. Only where it finds the same fault over the start does that accuse.
         if with_fault == Says::Yes && self.finds_faults(check, &path).await? {
             let tally = self.of_planted();
             tally.tried += 1;
@@ -96,6 +97,7 @@ impl Court<'_> {
         let as_before = match before {
             Some(before) if with_fault != Says::Nothing => self.says_with(check, &path, before).await?,
             Some(_) => Says::Nothing,
+            // The change leaves the file alone: put back, it would be what it is.
             None => Says::Yes,
         };
         let tally = self.of_planted();

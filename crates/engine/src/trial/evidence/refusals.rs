@@ -147,6 +147,7 @@ fn refused_no_more(values: &[Value], before: &Told, after: &Told) -> Option<Stri
     let Became::Answered(own) = &after.own else { return None };
     let both: Vec<(&Value, &Became, &Became)> =
         values.iter().zip(&before.others).zip(&after.others).map(|((value, was), is)| (value, was, is)).collect();
+    // A call that ended early has not told of all values.
     if both.len() != values.len() || before.others.len() != after.others.len() {
         return None;
     }

@@ -37,6 +37,7 @@ pub(super) struct Chance(pub(super) u128);
 impl Chance {
     /// A number below this one, which is not zero.
     pub(super) fn below(&mut self, most: usize) -> usize {
+        // Sixteen coins are far more than there ever are places.
         let bits = (0..16).fold(0, |bits, _| bits << 1 | usize::from(self.coin()));
         bits.checked_rem(most).unwrap_or_default()
     }
@@ -44,6 +45,7 @@ impl Chance {
     /// A fair coin.
     pub(super) fn coin(&mut self) -> bool {
         let side = self.0 & 1 == 1;
+        // Rotated, not shifted, so that the bits never run out.
         self.0 = self.0.rotate_right(1);
         side
     }

@@ -99,11 +99,13 @@ impl<'b> Runs<'b> {
 
     /// The time that an experiment is expected to take, in milliseconds.
     fn expected(&mut self, scale: Scale) -> u64 {
+        // Before the first whole suite was measured here, the one at the start tells.
         let least = if scale == Scale::Whole { self.bench.baseline_ms } else { 0 };
         (*self.longest.of(scale)).max(least)
     }
 
     fn has_time(&mut self, scale: Scale) -> bool {
+        // An experiment that may not end in time is not begun.
         self.elapsed_ms() + self.expected(scale) <= self.allowed_ms && self.bench.stop.raised().is_none()
     }
 
@@ -131,6 +133,7 @@ impl<'b> Runs<'b> {
     ) -> Result<Option<TestRun>, TrialError> {
         let selects = self.selects && test_run::can_select(&self.tests, wanted);
         if let Some(run) = self.attempt(base, texts, selects.then_some(wanted)).await? {
+            // A runner may know a test by another name than the one that it prints.
             let selected_none = matches!(run.report.kind, RunKind::NoTests | RunKind::BadCommand)
                 || (!outcome::did_not_run(&run) && !tells(&run));
             if !(selects && selected_none) {
@@ -177,12 +180,14 @@ impl<'b> Runs<'b> {
         }
         fresh::freshen(self.bench, base).await?;
         self.count += 1;
+        // Behind the freshening, which would take the texts away again.
         let later = self.later();
         for (path, text) in texts {
             self.bench.workspace.plant(path, text, later)?;
         }
         let Some(Elsewhere { command, folder }) = command() else { return Ok(None) };
         let run = test_run::run(&self.in_time(command, scale), wanted, self.bench.stop).await?;
+        // The run works in it until here.
         drop(folder);
         if run.exit != Exit::Timeout {
             self.took(scale, run.duration_ms);
@@ -216,6 +221,7 @@ impl<'b> Runs<'b> {
         }
         fresh::freshen(self.bench, base).await?;
         self.count += 1;
+        // Random, so that code under test cannot wait for it.
         let name = tally::word(uuid::Uuid::new_v4().as_u128());
         let began = self.bench.clock.monotonic_ms();
         let own = self.tests.clone();

@@ -70,6 +70,7 @@ impl Court<'_> {
         if changed_by(&with, &|one| one.passed).is_empty() {
             return Ok(());
         }
+        // Loaded beforehand from here on, so that loading them is nothing that a call changes.
         let loaded: BTreeSet<&String> = with.iter().flat_map(|one| &one.loaded).collect();
         let loaded: Vec<String> = loaded.into_iter().cloned().collect();
         let Some(without) = self.runs.changes_in_calls(self.start, all, &loaded).await? else { return Ok(()) };
@@ -118,6 +119,7 @@ impl Court<'_> {
     fn is_loaded(&self, change: &Change) -> bool {
         let is_program = |text: &Option<String>| text.as_ref().is_some_and(|text| text.starts_with(PROGRAM));
         self.is_of_product(change)
+            // By the text at the start: a change cannot keep its file from being looked at by a new first line.
             && !is_program(if change.before.is_some() { &change.before } else { &change.after })
             && can_load(self.runs.bench.tests, &change.path)
     }

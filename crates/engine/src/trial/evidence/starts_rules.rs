@@ -26,6 +26,7 @@ impl Court<'_> {
             return Ok(());
         }
         let all = self.all();
+        // Entered before anything runs: by that `is_asked` knows that there is a question.
         self.tally.entry(EvidenceKind::StartsRules).or_default();
         let Some(run) = self.with_the_starts(&altered).await? else {
             self.rules().out_of_time = true;
@@ -86,6 +87,7 @@ impl Court<'_> {
                     .failing()
                     .any(|test| test.name == *name && said(name).is_none_or(|said| test.message.starts_with(said)))
             };
+            // Where no test had a name at the start, the exit is all there is.
             let silent = self.baseline.failing.is_empty() && !run.exit.is_success();
             let fails = silent || self.baseline.failing.iter().any(as_it_was);
             if outcome::did_not_run(&run) || self.is_green(&run) || !fails {

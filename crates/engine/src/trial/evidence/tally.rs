@@ -26,6 +26,7 @@ pub(super) fn refusal(evidence: &[Evidence], demand: Demand) -> Option<Verdict> 
     if let Some(failed) = evidence.iter().find(|one| one.status == EvidenceStatus::Failed) {
         let reason = why(failed);
         return Some(match failed.evidence {
+            // Chance or a file that a run left may be behind these: nobody is accused of tampering.
             EvidenceKind::Counter | EvidenceKind::Choices => Verdict::Red { reason: Some(reason) },
             EvidenceKind::Seen
             | EvidenceKind::StartsRules
@@ -39,6 +40,7 @@ pub(super) fn refusal(evidence: &[Evidence], demand: Demand) -> Option<Verdict> 
     }
     let is_telling = |one: &&Evidence| matches!(one.evidence, EvidenceKind::Poisoned | EvidenceKind::Planted);
     let not_had = evidence.iter().filter(is_telling).find(|one| one.status != EvidenceStatus::Held)?;
+    // Unless it is demanded, a green that nobody could witness counts all the same.
     demand.required.then(|| Verdict::Red {
         reason: Some(format!(
             "the tests pass, but `safety.proof: required` asks for proof, and there can be none: {}",
@@ -86,6 +88,7 @@ pub(super) const TIME_UP: &str = "the time for experiments was up";
 pub(super) fn piece(kind: EvidenceKind, tally: Option<&Tally>, missing: &[String], refused: bool) -> Evidence {
     let none = Tally::default();
     let tally = tally.unwrap_or(&none);
+    // In order of weight: one accusation refuses, whatever else was noticed or left out.
     let (status, why) = if !tally.accused.is_empty() {
         (EvidenceStatus::Failed, Some(accusation(kind, &tally.accused)))
     } else if tally.noticed > 0 && tally.noticed == tally.tried {

@@ -63,6 +63,7 @@ fn pairs(text: &str) -> Vec<(&str, &str)> {
     let mut quoted: Vec<&str> = Vec::new();
     for line in text.lines() {
         for quote in ['"', '\''] {
+            // Every second part stands between two quotes.
             let inside = line.split(quote).skip(1).step_by(2);
             quoted.extend(inside.map(|text| text.strip_suffix(END).unwrap_or(text)));
         }

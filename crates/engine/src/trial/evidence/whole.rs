@@ -29,6 +29,7 @@ impl Court<'_> {
             None if stirred.is_empty() => tally.noticed = all,
             None => (tally.tried, tally.out_of_time) = (0, true),
             Some(again) => {
+                // A file that changed in one of two runs alone may be somebody's at work.
                 tally.accused = stirred.iter().filter(|file| again.contains(file)).cloned().collect();
                 tally.noticed = if tally.accused.is_empty() { all } else { 0 };
             }

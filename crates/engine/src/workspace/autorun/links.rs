@@ -17,6 +17,7 @@ const ENVIRONMENT: &str = "pyvenv.cfg";
 /// Whether the link at a path below a root (a real place) leads out of it, or into its git directory.
 pub(super) fn leads_out(root: &Path, path: &Path) -> bool {
     let whole = root.join(path);
+    // A link into the git directory would let a write through it change hooks or settings.
     let is_inside = |place: &Path| place.starts_with(root) && !place.starts_with(root.join(".git"));
     if let Ok(real) = files::real_place(&whole) {
         return !is_inside(&real) && !is_harmless(&whole, &real);
@@ -57,6 +58,7 @@ fn is_interpreter(link: &Path, real: &Path) -> bool {
             name.starts_with("python") || name.starts_with("pypy")
         })
     };
+    // `venv/bin/python3` beside `venv/pyvenv.cfg`, with a target that is called like an interpreter. Any other could be a secret.
     let environment = link.parent().filter(|folder| folder.ends_with("bin")).and_then(Path::parent);
     environment.is_some_and(|folder| folder.join(ENVIRONMENT).is_file()) && named(link) && named(real) && real.is_file()
 }

@@ -132,10 +132,12 @@ impl Walk<'_> {
         }
         let kind = if matches!(inside, Inside::Packages) { None } else { kind_of(around, &folded) };
         match (kind, form) {
+            // In any folder: a program that opens a pipe without a writer waits forever.
             (_, Form::Special) => self.note(path, LeftoverKind::SpecialFile, form),
             (Some(kind), _) => self.open(path, kind, form, Inside::Settings(kind)),
             (None, Form::Link) if leads_out(self.root, &path) => self.note(path, LeftoverKind::LinkOut, form),
             (None, Form::Folder) => {
+                // Asked of a file in it, since the rule looks only at the folders above a path.
                 let below = if protected::is_installed(&path.join("x")) { Inside::Packages } else { Inside::Tree };
                 self.folders.push((path, below));
             }
@@ -164,6 +166,7 @@ impl Walk<'_> {
     /// Notes what makes a folder a repository, and looks at its settings if it was one at the start.
     fn bare(&mut self, folder: &Path, entries: &[(OsString, Form)]) {
         let has = |wanted: &str| entries.iter().find(|(name, _)| folded(name) == wanted.to_lowercase());
+        // A folder called `HEAD` is no head to git.
         if has(HEAD).is_none_or(|(_, form)| *form == Form::Folder) {
             return;
         }
@@ -175,11 +178,13 @@ impl Walk<'_> {
             .filter_map(|name| has(name))
             .map(|(name, form)| Item { path: folder.join(name), kind: LeftoverKind::GitDirectory, form: *form })
             .collect();
+        // It was a repository at the start, a fixture say, and stays: then the settings in it are what counts.
         if is_whole && members.iter().all(|member| (self.known)(&member.path)) {
             let (hooks, settings): (Vec<_>, Vec<_>) =
                 entries.iter().partition(|(name, form)| *form == Form::Folder && folded(name) == "hooks");
             self.folders.extend(hooks.iter().map(|(name, _)| (folder.join(name), Inside::Git)));
             for (name, form) in settings {
+                // `commondir` is a member, and so noted already.
                 if runs_in_git("", &folded(name)) && *form != Form::Folder && folded(name) != COMMON {
                     self.note(folder.join(name), LeftoverKind::GitDirectory, *form);
                 }

@@ -81,6 +81,7 @@ impl Autorun {
         let mut left = Vec::new();
         match kept {
             Some(kept) if kept.run == run => {
+                // Not taken anew: the tests have run since, and their files would pass for the user's.
                 *note = Some(kept);
                 return Ok(left);
             }
@@ -147,6 +148,7 @@ fn shown(path: &Path) -> String {
 
 /// Notes what is there, with the contents of settings.
 fn take(root: &Path, store: &Store, run: &str) -> Note {
+    // All is known at the start, so that the walk goes into every folder.
     let Seen { items, bares, closed } = look(root, &|_| true);
     let mut there = BTreeMap::new();
     for member in bares.into_iter().flat_map(|bare| bare.members) {
@@ -176,6 +178,7 @@ const fn letter(form: Form) -> char {
 
 /// The items that are new or of another form, and the items that were there already.
 fn look_again(note: &Note, root: &Path) -> (Vec<Item>, Vec<Item>) {
+    // By the form too: a link where a file was is something new.
     let is_known = |item: &Item| note.there.get(&key(&item.path)).is_some_and(|there| there.form == letter(item.form));
     let seen = see_again(note, root);
     let (known, mut fresh): (Vec<Item>, Vec<Item>) = seen.items.into_iter().partition(is_known);
@@ -210,6 +213,7 @@ fn see_again(note: &Note, root: &Path) -> Seen {
 /// Whether what was there has another content.
 fn differs(root: &Path, store: &Store, item: &Item, there: &There) -> bool {
     let Some(before) = there.content.as_deref() else { return false };
+    // Without the old content nothing could be put back.
     let is_kept = Digest::from_hex(before).is_some_and(|digest| store.content(&digest).is_ok());
     let now = content(root, item).map(|(bytes, _)| Digest::of(&bytes).hex());
     is_kept && now.as_deref() != Some(before)
@@ -225,6 +229,7 @@ fn content(root: &Path, item: &Item) -> Option<(Vec<u8>, u32)> {
         Form::File => {
             let (file, found) = folder.read(name).ok()?;
             let mut bytes = Vec::new();
+            // One byte more tells a file of just that length from a longer one.
             file.take(MOST_BYTES + 1).read_to_end(&mut bytes).ok()?;
             (u64::try_from(bytes.len()).is_ok_and(|length| length <= MOST_BYTES)).then_some((bytes, found.permissions))
         }
@@ -246,6 +251,7 @@ fn put_back(root: &Path, store: &Store, path: &Path, there: &There) -> io::Resul
     let kept = there.content.as_deref().and_then(Digest::from_hex).ok_or(io::ErrorKind::NotFound)?;
     let bytes = store.content(&kept).map_err(io::Error::other)?;
     let (folder, name) = open_folder(root, path)?;
+    // Removed first, so that a link, or another name of the same file, is not written through.
     match folder.look(name)?.map(|found| found.kind) {
         None => {}
         Some(Kind::Folder) => folder.remove_whole_folder(name)?,
@@ -255,5 +261,6 @@ fn put_back(root: &Path, store: &Store, path: &Path, there: &There) -> io::Resul
         return folder.make_link(name, &bytes);
     }
     folder.create(name, there.permissions)?.write_all(&bytes)?;
+    // Once more, since the umask took bits at the creation.
     folder.set_permissions(name, there.permissions).map_err(|refusal: Refusal| refusal.into())
 }

@@ -28,6 +28,7 @@ pub(in super::super) fn suspect(path: &Path) -> Option<Suspect> {
         return None;
     }
     if of_data(extension) {
+        // In its own spelling, as the code would name it.
         let own = path.parent()?.iter().map(|part| part.to_string_lossy().into_owned());
         let folder = own.zip(folders).find(|(_, folder)| is_test_folder(folder, true)).map(|(own, _)| own);
         return Some(Suspect::Data { folder });

@@ -93,6 +93,7 @@ pub(super) async fn carry(
     order: &Order<'_>,
     lines: &[Line],
 ) -> Result<Carried, PublishError> {
+    // The commands that follow share nothing but this index: attributes and the new tree are made from it.
     git.must(&["read-tree", &order.parent.0], &[]).await?;
     let held = held(git, order.parent, lines).await?;
     let attributes = attributes(git, lines).await?;
@@ -121,6 +122,7 @@ pub(super) async fn carry(
         return Err(PublishError::Empty);
     }
     git.must(&["update-index", "-z", "--index-info"], &index).await?;
+    // The contents of unchanged files were never fetched.
     let tree = one_line(&git.must(&["write-tree", "--missing-ok"], &[]).await?.out);
     Ok(Carried { tree, lines: carried })
 }
@@ -131,6 +133,7 @@ pub(super) async fn commit(
     order: &Order<'_>,
     carried: &Carried,
 ) -> Result<(CommitSha, Vec<String>), PublishError> {
+    // In one time zone everywhere, since the same order has to make the same commit.
     let date = format!("{} +0000", order.at);
     let who = [
         ("GIT_AUTHOR_NAME", order.author.name.as_str()),
@@ -158,6 +161,7 @@ async fn held(git: &Git<'_>, parent: &CommitSha, lines: &[Line]) -> Result<BTree
         let Some((head, path)) = entry.split_once('\t') else { continue };
         let mut words = head.split_ascii_whitespace();
         let (Some(mode), Some(_kind), Some(object)) = (words.next(), words.next(), words.next()) else { continue };
+        // A file where the change needs a folder, or the other way round.
         let below = |line: &&Line| {
             line.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
                 || path.strip_prefix(line.path.as_str()).is_some_and(|rest| rest.starts_with('/'))
@@ -184,6 +188,7 @@ async fn attributes(git: &Git<'_>, lines: &[Line]) -> Result<BTreeMap<String, At
     let text = String::from_utf8_lossy(&said.out).into_owned();
     let mut words = text.split('\0');
     let mut found: BTreeMap<String, Attributes> = BTreeMap::new();
+    // A path, an attribute and its value, with a NUL behind each.
     while let (Some(path), Some(name), Some(value)) = (words.next(), words.next(), words.next()) {
         found.entry(path.to_owned()).or_default().insert(name.to_owned(), value.to_owned());
     }
@@ -210,6 +215,7 @@ impl Carry<'_> {
             }
             return Ok(Fate::Put(mode, if self.is_text() { unix_ends(&after) } else { after }));
         };
+        // New here and there: only the very same file is no conflict.
         let Some(before) = self.before else {
             let same = self.object(&after).await? == held.object && mode == held.mode;
             return if same { Ok(Fate::Keep) } else { Err(self.line.conflict("that commit has another file there")) };
@@ -270,6 +276,7 @@ impl Carry<'_> {
     /// The change merged into what the parent has.
     async fn merged(&self, before: &[u8], after: Vec<u8>, held: &Held) -> Result<Vec<u8>, PublishError> {
         let theirs = self.git.must(&["cat-file", "blob", &held.object], &[]).await?.out;
+        // A pointer tells of LFS also where no attribute does.
         if theirs.starts_with(LFS_POINTER) {
             let (path, value) = (self.line.path.clone(), "lfs".to_owned());
             return Err(PublishError::Filtered { path, attribute: FILTERS[0].to_owned(), value });
@@ -278,6 +285,7 @@ impl Carry<'_> {
         if binary || self.line.to.is_some_and(|to| to.form == Form::Link) {
             return Err(self.line.conflict("it differs there, and is not text that could be merged"));
         }
+        // In the ends of the parent, or every line would differ.
         let ends = if theirs.windows(2).any(|two| two == b"\r\n") { <[u8]>::to_vec } else { unix_ends };
         let scratch = self.git.scratch();
         let (ours, base) = (scratch.write("ours", &ends(&after))?, scratch.write("base", &ends(before))?);
@@ -303,6 +311,7 @@ async fn index(git: &Git<'_>, carried: &[(String, Fate)]) -> Result<Vec<u8>, Pub
         }
     }
     let said = git.must(&["hash-object", "-w", "--no-filters", "--stdin-paths"], names.as_bytes()).await?;
+    // One object a line, in the order of the names that were given.
     let text = String::from_utf8_lossy(&said.out).into_owned();
     let mut objects = text.lines();
     let mut index = Vec::new();

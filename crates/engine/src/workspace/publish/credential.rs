@@ -32,6 +32,7 @@ pub struct Left {
 #[must_use]
 pub fn left_by_checkout(folder: &Path, url: &str) -> Option<Left> {
     let git = git_folder_above(folder)?;
+    // A worktree's git directory names that of the repository, where the configuration lies.
     let common = read(&git.join("commondir")).map_or_else(|| git.clone(), |path| git.join(path.trim()));
     let own = git_config::parse(&read(&common.join("config"))?);
     let included = own.iter().filter(|entry| is_for(entry, &git)).filter_map(|entry| {
@@ -57,6 +58,7 @@ fn is_for(entry: &Entry, git: &Path) -> bool {
 fn is_header_for(entry: &Entry, url: &str) -> bool {
     let about = entry.subsection.as_deref().map(|about| about.trim_end_matches('/'));
     let fits = about.is_some_and(|about| {
+        // Up to a slash, so that `https://github.com` does not fit `https://github.company.example`.
         let rest = url.strip_prefix(about);
         !about.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     });
@@ -66,6 +68,7 @@ fn is_header_for(entry: &Entry, url: &str) -> bool {
 fn left(header: &str) -> Option<Left> {
     let begins = header.get(..HEADER.len())?.eq_ignore_ascii_case(HEADER);
     let encoded = header.get(HEADER.len()..)?.trim();
+    // A line break would end the header and begin another one.
     if !begins || encoded.is_empty() || header.contains(['\n', '\r']) {
         return None;
     }

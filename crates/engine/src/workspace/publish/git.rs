@@ -100,6 +100,7 @@ impl<'a> Git<'a> {
         let mut env = inherited(around.environment, checkout);
         let home = scratch.path().as_os_str().to_owned();
         for (name, value) in [
+            // Git never looks for a repository around it, and never finds the user's.
             ("GIT_DIR", home.clone()),
             ("HOME", home),
             ("LC_ALL", "C".into()),
@@ -107,6 +108,7 @@ impl<'a> Git<'a> {
             ("GIT_CONFIG_GLOBAL", "/dev/null".into()),
             ("GIT_ATTR_NOSYSTEM", "1".into()),
             ("GIT_TERMINAL_PROMPT", "0".into()),
+            // Other protocols run a program (`ext`) or read this disk (`file`).
             ("GIT_ALLOW_PROTOCOL", "http:https".into()),
             ("GIT_ADVICE", "0".into()),
         ] {
@@ -127,6 +129,7 @@ impl<'a> Git<'a> {
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
         .to_vec();
         if let Some(access) = &remote.access {
+            // By the environment, as anybody on the machine can read arguments.
             settings.push((format!("http.{}.extraheader", remote.url), header(access)));
         }
         env.insert("GIT_CONFIG_COUNT".into(), settings.len().to_string().into());
@@ -144,6 +147,7 @@ impl<'a> Git<'a> {
 
     /// Makes the repository: partial, so that the contents of unchanged files need not come.
     pub(super) async fn init(&self) -> Result<(), PublishError> {
+        // A template could bring hooks along.
         self.must(&["init", "--quiet", "--bare", "--template=", "--initial-branch=none"], &[]).await?;
         let config = format!(
             "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tpartialClone = {REMOTE}\n\
@@ -167,6 +171,7 @@ impl<'a> Git<'a> {
             "fetch",
             "--quiet",
             "--depth=1",
+            // Contents come when they are asked for.
             "--filter=blob:none",
             "--no-tags",
             "--no-write-fetch-head",
@@ -189,6 +194,7 @@ impl<'a> Git<'a> {
         let mut pause = PAUSE;
         for tried in 1.. {
             match self.must(arguments, &[]).await {
+                // Nothing else gets better by a repetition, and a refusal would be asked for twice.
                 Err(PublishError::Unreachable { .. }) if tried < TRIES => {
                     tokio::select! {
                         () = tokio::time::sleep(pause) => {}
@@ -261,6 +267,7 @@ pub(in crate::workspace) fn inherited(
         .collect();
     let path = caller.get(OsStr::new("PATH")).cloned().unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
     let outside = std::env::split_paths(&path).filter(|folder| {
+        // A relative folder would be looked for in the current one.
         folder.is_absolute() && files::real_place(folder).is_ok_and(|folder| !folder.starts_with(checkout))
     });
     env.insert("PATH".into(), std::env::join_paths(outside).unwrap_or_default());
@@ -292,6 +299,7 @@ fn explain(arguments: &[&str], said: &Said) -> PublishError {
     if has(&["non-fast-forward", "(fetch first)", "(stale info)", "cannot lock ref", "reference already exists"]) {
         return PublishError::Moved { branch: String::new(), expected: String::new(), found: String::new() };
     }
+    // GitHub says "refusing to allow a GitHub App to create or update workflow `…` without `workflows` permission".
     if has(&["refusing to allow"]) && has(&["workflow"]) {
         return PublishError::Workflows { said: text };
     }

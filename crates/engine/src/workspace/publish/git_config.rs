@@ -27,6 +27,7 @@ pub(super) fn parse(text: &str) -> Vec<Entry> {
         let mut rest = line.trim();
         if let Some((header, after)) = header(rest) {
             section = Some(header);
+            // A setting may stand on the line of its section.
             rest = after.trim();
         }
         let Some((section, subsection)) = &section else { continue };
@@ -44,6 +45,7 @@ pub(super) fn parse(text: &str) -> Vec<Entry> {
             raw.push_str(line);
             last = number;
         }
+        // Marks of a conflict and the like are no settings.
         let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') && !name.is_empty();
         if is_name {
             entries.push(Entry {
@@ -62,6 +64,7 @@ pub(super) fn parse(text: &str) -> Vec<Entry> {
 fn header(line: &str) -> Option<((String, Option<String>), &str)> {
     let inside = line.strip_prefix('[')?;
     let Some((name, quoted)) = inside.split_once('"').filter(|(name, _)| !name.contains(']')) else {
+        // The older `[branch.Main]`, whose second part has no case, beside `[branch "Main"]`.
         let (name, after) = inside.split_once(']')?;
         let (name, sub) =
             name.split_once('.').map_or((name, None), |(name, sub)| (name, Some(sub.to_ascii_lowercase())));
@@ -102,6 +105,7 @@ fn value(raw: &str) -> String {
             '#' | ';' if !quoted => break,
             other => value.push(other),
         }
+        // Blanks at the end belong to the value only where they are quoted.
         if quoted || !c.is_whitespace() {
             kept = value.len();
         }

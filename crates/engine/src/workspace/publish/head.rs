@@ -24,6 +24,7 @@ pub struct CheckedOut {
 #[must_use]
 pub fn checked_out(folder: &Path) -> CheckedOut {
     let Some(git) = git_folder_above(folder) else { return CheckedOut::default() };
+    // A linked worktree shares references and settings with the checkout that it was made from.
     let common = read(&git.join("commondir")).map_or_else(|| git.clone(), |path| git.join(path.trim()));
     let head = read(&git.join("HEAD")).unwrap_or_default();
     let (branch, commit) = match head.trim().strip_prefix("ref: ") {
@@ -52,14 +53,17 @@ pub(super) fn git_folder_above(folder: &Path) -> Option<PathBuf> {
 }
 
 fn resolve(git: &Path, common: &Path, reference: &str) -> Option<CommitSha> {
+    // `HEAD` may be anybody's text, and could name any file of the disk.
     if reference.contains("..") {
         return None;
     }
+    // A worktree has its own `HEAD` and shares the branches.
     let loose = [git, common].iter().find_map(|folder| read(&folder.join(reference)));
     if let Some(found) = loose.as_deref().and_then(|text| commit(text.trim())) {
         return Some(found);
     }
     let packed = read(&common.join("packed-refs"))?;
+    // A line goes `0123…cdef refs/heads/main`.
     let line = packed.lines().find_map(|line| line.strip_suffix(reference)?.strip_suffix(' '));
     line.and_then(commit)
 }

@@ -36,6 +36,7 @@ impl Workspace {
     /// # Errors
     /// [`PublishError`], by what a person can do about it. Nothing was pushed then.
     pub async fn publish(&self, order: &Order<'_>, around: Surroundings<'_>) -> Result<Published, PublishError> {
+        // All that can be refused without the network is refused before it is used.
         let reference = reference(order.branch)?;
         let lines = self.lines(order)?;
         let scratch = Scratch::in_folder(self.states.store().folder())?;
@@ -48,6 +49,7 @@ impl Workspace {
         }
         git.fetch(order.parent).await?;
         let carried = carry::carry(&git, self.states.store(), order, &lines).await?;
+        // Before the branch is judged: a killed process may have pushed this very commit, which its name tells.
         let (commit, files) = carry::commit(&git, order, &carried).await?;
         match (&head, order.onto) {
             (Some(head), _) if *head == commit => return Ok(Published { commit, files, found: true }),
@@ -57,6 +59,7 @@ impl Workspace {
         }
         match git.push(&commit, &reference).await {
             Ok(()) => Ok(Published { commit, files, found: false }),
+            // A push that worked and whose answer was lost is repeated, and then finds the branch moved by itself.
             Err(PublishError::Moved { .. }) => {
                 let head = git.remote_head(&reference).await?;
                 if head.as_ref() == Some(&commit) {
@@ -113,6 +116,7 @@ impl Workspace {
             if let Some(reason) = self.unpublishable(path, from.get(path), to.get(path))? {
                 return Err(PublishError::Protected { reason });
             }
+            // CI runs what it is told to, with the repository's secrets.
             if in_repository.starts_with(CI_FOLDER) {
                 let reason = format!("`{}` configures CI", in_repository.display());
                 return Err(PublishError::Protected { reason });

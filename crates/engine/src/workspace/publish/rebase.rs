@@ -121,6 +121,7 @@ async fn pushed(git: &Git<'_>, from: &CommitSha, to: &CommitSha, folder: &Path) 
     let text = String::from_utf8_lossy(&said.out).into_owned();
     let mut words = text.split('\0');
     let mut raw = BTreeMap::new();
+    // `:100644 100644 bcd1234… 0123456… M`, a NUL, the path, a NUL.
     while let (Some(head), Some(path)) = (words.next(), words.next()) {
         raw.insert(path.to_owned(), head.trim_start_matches(':').to_owned());
     }
@@ -159,6 +160,7 @@ async fn merge(
     if binary || file.form() == Form::Link {
         return Err(file.conflict("it differs there, and is not text that could be merged"));
     }
+    // With different ends every line would be a conflict.
     let has_windows_ends = unix_ends(here).len() != here.len();
     let scratch = git.scratch();
     let (ours, base) = (scratch.write("ours", &unix_ends(here))?, scratch.write("base", &unix_ends(before))?);

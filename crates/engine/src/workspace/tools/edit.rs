@@ -39,11 +39,13 @@ impl Workspace {
         let places = occurrences(&content, &old);
         let [place] = places.as_slice() else {
             let why = match places.is_empty() {
+                // Without secrets, as the answer quotes lines of the file.
                 true => mismatch::explain(&self.redactor.redact(&content), &old, &new),
                 false => ambiguous(&content, &places),
             };
             return Err(ToolError::ForModel(format!("nothing was changed in `{path}`: {why}")));
         };
+        // From a place in the text with LF ends to the same place in the file: each CR before it counts.
         let raw = |at: usize| at + left_out.partition_point(|&cr| cr < at);
         let (before, after) = (text.content.get(..raw(*place)), text.content.get(raw(place + old.len())..));
         let (Some(before), Some(after)) = (before, after) else {

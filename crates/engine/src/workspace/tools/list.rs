@@ -68,6 +68,7 @@ pub(super) fn compile(glob: Option<&str>) -> Result<Option<globset::GlobSet>, To
 fn fold(folders: &BTreeMap<PathBuf, Vec<String>>, total: usize) -> String {
     let deepest = folders.keys().map(|folder| folder.iter().count()).max().unwrap_or(0);
     let mut text = String::new();
+    // From the deepest, so that the answer shows as much as it has room for.
     for depth in (0..=deepest).rev() {
         text = render(folders, depth);
         if text.len() <= MAX_LIST {

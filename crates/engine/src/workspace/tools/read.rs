@@ -14,6 +14,7 @@ impl Workspace {
     pub fn read_file(&self, path: &str, start: Option<u64>, end: Option<u64>) -> Result<String, ToolError> {
         let path = self.readable(path)?;
         let text = self.text(&path)?;
+        // Before it is cut into lines and numbered, since a secret may span lines.
         let content = self.redactor.redact(&text.content);
         let lines: Vec<&str> = content.lines().collect();
         if lines.is_empty() {
@@ -31,6 +32,7 @@ impl Workspace {
         let mut shown = first - 1;
         for line in lines.get(first - 1..last).unwrap_or_default() {
             let line = cut(line, MAX_LINE);
+            // Room for the number and its tab.
             if answer.len() + line.len() + 8 > MAX_ANSWER {
                 break;
             }

@@ -67,6 +67,7 @@ impl Workspace {
         if usize::try_from(stat.size).is_ok_and(|size| size > MAX_FILE) {
             return;
         }
+        // A NUL ends the search in a file, as for git it is binary then.
         let mut searcher = SearcherBuilder::new().line_number(true).binary_detection(BinaryDetection::quit(0)).build();
         let mut found = Vec::new();
         let room = MAX_COUNTED.saturating_sub(hits.total);
@@ -150,6 +151,7 @@ fn matcher(pattern: &str) -> Result<(RegexMatcher, String), ToolError> {
         Err(error) => {
             let reason = error.to_string();
             let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            // One line of it, since no line of a file holds a line break.
             let literal = build(&regex::escape(pattern.lines().next().unwrap_or_default()))
                 .map_err(|error| ToolError::ForModel(format!("the pattern cannot be used: {error}")))?;
             Ok((literal, format!(" (searched literally, one line: it is no regular expression here: {reason})")))

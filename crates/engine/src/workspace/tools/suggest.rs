@@ -26,6 +26,7 @@ pub(super) fn near(root: &Beneath, wanted: &RelPath) -> String {
         let own = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         let alike = likeness(&own, &name);
         if alike >= ALIKE {
+            // By the name first, then by the whole path, so that a file in another folder is found as well.
             ranked.push((100 - alike, 100 - likeness(&shown.to_lowercase(), &whole), shown));
         }
     }

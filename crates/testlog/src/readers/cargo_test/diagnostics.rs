@@ -102,6 +102,7 @@ impl Diagnostics {
             self.blank = true;
             return true;
         }
+        // Behind an empty line only a cause or an indented part of the message goes on.
         let goes_on = if self.blank {
             line.starts_with("Caused by:") || (self.death.is_none() && line.starts_with("  ") && !is_status(line))
         } else {
@@ -135,6 +136,7 @@ impl Diagnostics {
             || CARGO_ERRORS.iter().any(|start| text.starts_with(start))
             || text.holds("cargo")
             || text.starts_with("error: ") && text.holds(" targets failed:");
+        // Programs under test print lines that begin with `error: ` too.
         if !known {
             return;
         }
@@ -148,6 +150,7 @@ impl Diagnostics {
     fn close_death(&mut self, text: &str, death: &Death) {
         self.deaths.recognised = true;
         let by_signal = text.holds("(signal: ");
+        // A harness of one's own may end with any code when tests fail.
         if death.own_harness && !by_signal {
             self.deaths.own_harness = true;
         } else {

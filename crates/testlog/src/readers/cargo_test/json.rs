@@ -162,6 +162,7 @@ impl Json {
         if seen.nextest {
             seen.counts = self.events;
         }
+        // A suite that did not end has given no numbers.
         if self.running > 0 {
             seen.finished = false;
             seen.counts = Counts::default();

@@ -45,8 +45,10 @@ impl Xml {
             "Section" => self.path.extend(attribute(rest, "name")),
             "/Section" => drop(self.path.pop()),
             "Expression" | "Exception" | "Failure" | "FatalErrorCondition" => {
+                // With `-s` the expressions that hold are reported too.
                 self.inside = attribute(rest, "success").as_deref() != Some("true");
                 if self.inside {
+                    // Here, as the sections are closed before the test's result.
                     self.failed = Some(self.path.join(super::JOIN));
                     let at = attribute(rest, "filename").zip(attribute(rest, "line"));
                     self.block.push(&at.map_or_else(String::new, |(file, line)| format!("{file}:{line}:")));
@@ -55,6 +57,7 @@ impl Xml {
             "/Expression" | "/Exception" | "/Failure" | "/FatalErrorCondition" => self.inside = false,
             "OverallResult" => self.test_ended(rest, cases),
             "OverallResultsCases" => self.numbers(rest),
+            // Lines of text inside the element, not the expression's own elements.
             "" if self.inside && !text.is_empty() => self.block.push(&unescape(text)),
             _ => {}
         }

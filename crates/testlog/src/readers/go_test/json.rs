@@ -52,6 +52,7 @@ impl<'a> Event<'a> {
                 }
                 behind
             } else {
+                // A number or a word.
                 behind.get(memchr::memchr2(b',', b'}', behind.as_bytes())?..)?
             };
             match rest.split_at_checked(1)? {
@@ -73,6 +74,7 @@ fn string(text: &str) -> Option<(Cow<'_, str>, &str)> {
         if inner.as_bytes().get(end) == Some(&b'"') {
             break;
         }
+        // The byte behind a backslash ends nothing.
         escaped = true;
         end += 2;
     }
@@ -95,6 +97,7 @@ struct Open {
 
 impl Open {
     fn push(&mut self, output: &str) {
+        // Nearly all events hold one whole line.
         if self.line.is_empty()
             && let Some(line) = output.strip_suffix('\n')
             && memchr::memchr(b'\n', line.as_bytes()).is_none()
@@ -246,6 +249,7 @@ impl Json {
         self.key(&event.package, None);
         let mut own = self.open.remove(self.key.as_str()).unwrap_or_default();
         self.kept -= own.kept.min(self.kept);
+        // A package whose tests failed has said so by them.
         if status != TestStatus::Failed || own.failed {
             return;
         }
@@ -253,6 +257,7 @@ impl Json {
         let built = build.is_none();
         let mut text = build.map(Open::take).unwrap_or_default();
         text.push_str(&own.take());
+        // Until Go 1.24 only the words `[build failed]` tell of the build.
         if built && !text.holds(" failed]") {
             self.crashed += 1;
             problems.push(RunKind::Crash, &text, stack::place_of(&text));
@@ -264,6 +269,7 @@ impl Json {
     /// Ends the stream: what was open died.
     pub(super) fn finish(&mut self, problems: &mut Problems) -> Outcome {
         let zero = Counts { total: Some(0), passed: Some(0), failed: Some(0), skipped: Some(0), errors: None };
+        // A key without a test is a package's.
         let unfinished = self.open.keys().any(|key| key.ends_with('\0'));
         let mut counts = self.counts;
         counts.add(&zero);

@@ -124,6 +124,7 @@ impl Json {
         };
         let mut problems = Problems::new(&self.budget);
         read.left_out.tell(&mut problems);
+        // vitest does not write this number.
         let jest = numbers.num_runtime_error_test_suites.is_some();
         let mut findings = Findings::new(if jest { super::FRAMEWORK } else { "vitest" });
         findings.counts = Counts {
@@ -168,6 +169,7 @@ impl Read {
         if status == TestStatus::Failed {
             let message = test.failure_messages.as_deref().unwrap_or_default().join("\n");
             let found = stack::place_of(&message);
+            // Then the report's line has to do, once the file is known.
             if found.is_none() {
                 let line = test.location.and_then(|location| location.line);
                 self.lines.extend(at.zip(line));
@@ -188,6 +190,7 @@ impl Read {
         for (at, line) in lines {
             self.cases.explain(Some(at), "", Some((file.name.to_string(), line)));
         }
+        // Without a failing test it is the file that could not be run.
         if file.status == "failed" && !failed {
             self.errors += 1;
             let at = self.cases.push(&file.name, TestStatus::Error);

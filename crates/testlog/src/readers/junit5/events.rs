@@ -52,6 +52,7 @@ impl Events {
             if let Some((_, id)) = name_and_id(rest) {
                 self.name = self.path(id);
                 id.clone_into(&mut self.id);
+                // The names of containers are parts of others.
                 if !is_container(id) {
                     self.names.remove(id);
                 }
@@ -66,6 +67,7 @@ impl Events {
         let indent = line.len() - text.len();
         if let Some(name) = text.strip_prefix("+--").or_else(|| text.strip_prefix("├─")) {
             let failure = self.settle();
+            // All that stands as deep or deeper is over.
             self.tree.retain(|(outer, _)| *outer < indent);
             if self.tree.len() < MOST_LEVELS {
                 self.tree.push((indent, name.trim().to_owned()));
@@ -89,6 +91,7 @@ impl Events {
     fn verbose(&mut self, text: &str) -> Option<Failure> {
         if let Some(id) = text.strip_prefix("uniqueId: ").filter(|_| !self.caught) {
             id.trim_end().clone_into(&mut self.id);
+            // Without the engine.
             self.name = self.tree.iter().skip(1).map(|(_, name)| name.as_str()).collect::<Vec<_>>().join(":");
         } else if let Some(source) = text.strip_prefix("source: ").filter(|_| !self.caught) {
             source.clone_into(&mut self.source);
@@ -124,6 +127,7 @@ impl Events {
 
     /// The names of all that a test is in and its own, without the engine's.
     fn path(&self, id: &str) -> String {
+        // Each part of the id has a name. The engine's is left out.
         let ends = id.match_indices("/[").map(|(at, _)| at).chain(std::iter::once(id.len())).skip(1);
         let names = ends.filter_map(|end| self.names.get(id.get(..end)?));
         names.map(String::as_str).collect::<Vec<_>>().join(":")

@@ -38,6 +38,7 @@ pub(super) fn label(line: &str) -> Option<(&str, &str)> {
     let window = line.get(..line.floor_char_boundary(LONGEST))?;
     let open = window.seek(" (")?;
     let version = line.get(..open)?.rsplit(' ').next()?;
+    // A version stands before the parentheses.
     if !version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return None;
     }

@@ -151,10 +151,12 @@ impl Json {
 fn fail(test: &Test, cases: &mut Cases) {
     let at = cases.push(&test.full_title, TestStatus::Failed);
     let field = |name: &str| test.err.get(name).and_then(serde_json::Value::as_str).unwrap_or_default();
+    // In the stream the error is a text, in the report an object.
     let (message, stack) = match test.err.as_str() {
         Some(message) => (message, test.stack.as_deref().unwrap_or_default()),
         None => (field("message"), field("stack")),
     };
+    // Some engines put the message at the beginning of the stack.
     let text = if stack.contains(message) { stack.to_owned() } else { format!("{message}\n{stack}") };
     let mut text = text.trim().to_owned();
     for (label, value) in [("actual", field("actual")), ("expected", field("expected"))] {

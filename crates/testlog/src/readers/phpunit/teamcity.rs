@@ -26,6 +26,7 @@ impl TeamCity {
         let (kind, rest) = rest.split_once(' ').unwrap_or((rest, ""));
         match kind {
             "testStarted" => {
+                // Such as `php_qn:///w/CartTest.php::\CartTest::testAdds`.
                 let place = value(rest, "locationHint");
                 let name = place.as_deref().and_then(|place| place.cut("::\\")).map(|(_, name)| name.to_owned());
                 self.running =

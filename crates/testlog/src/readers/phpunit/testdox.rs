@@ -47,6 +47,7 @@ impl TestDox {
             "✔" => TestStatus::Passed,
             "✘" => TestStatus::Failed,
             "↩" | "∅" => TestStatus::Skipped,
+            // Risky tests, and those with warnings.
             "☢" | "⚠" => return true,
             _ => return false,
         };

@@ -135,11 +135,13 @@ impl Blocks {
         for entry in entries {
             let (name, message) = entry.split(&titles, cases);
             let domain = entry.domain(&name);
+            // A title names no file, so several blocks may have the same one, in the order of their entries.
             let place_of_block = list.iter().position(|one| {
                 !one.used
                     && one.error == entry.error
                     && (bare_title(&one.title) == domain || bare_title(&one.title) == name)
             });
+            // The blocks of `--tb=line` have no titles.
             let by_order =
                 || (untitled > 0).then(|| list.iter().position(|one| !one.used && one.title.is_empty())).flatten();
             let at = place_of_block.or_else(by_order).or_else(|| {
@@ -149,6 +151,7 @@ impl Blocks {
                 })
             });
             let known = cases.find(&name);
+            // The words that it has are those of an earlier session.
             if known.is_some_and(|at| cases.get(at).is_some_and(|test| !test.message.is_empty()))
                 && !failed_before.contains(&name)
             {
@@ -156,6 +159,7 @@ impl Blocks {
             }
             let status = if entry.error { TestStatus::Error } else { TestStatus::Failed };
             let test = match known.and_then(|at| cases.get(at)).map(|test| test.status) {
+                // A test that failed stays so where its teardown fails as well.
                 Some(TestStatus::Failed) => known,
                 _ => cases.set(&name, status),
             };
@@ -191,6 +195,7 @@ fn without_entry(block: Failure, finished: bool, cases: &mut Cases, problems: &m
         cases.explain(at, &block.text, place);
         return;
     }
+    // A file that cannot be imported may be named by its block alone.
     if let Some(module) = block.title.strip_prefix("ERROR collecting ") {
         let at = cases.set(module, TestStatus::Error);
         cases.explain(at, &block.text, place);
@@ -234,6 +239,7 @@ impl Entry {
                 return entry(text, false, sub);
             }
         }
+        // The plugin pytest-subtests may put the subtest first.
         if line.starts_with(['[', '('])
             && let Some((sub, text)) = line.cut(" SUBFAIL ")
         {
@@ -262,6 +268,7 @@ impl Entry {
 
     /// Splits the node id from the message: ids may hold ` - ` too.
     fn split(&self, titles: &HashSet<String>, cases: &mut Cases) -> (String, String) {
+        // A parameter may hold the dash that stands before the message.
         let cuts: Vec<usize> = self.text.match_indices(" - ").map(|(at, _)| at).chain([self.text.len()]).collect();
         let known = cuts.iter().copied().find(|&at| {
             let id = self.text.get(..at).unwrap_or_default();

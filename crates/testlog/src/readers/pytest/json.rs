@@ -194,6 +194,7 @@ impl Read {
             _ => TestStatus::Skipped,
         };
         let call = test.call.as_ref().map(|phase| phase.outcome.as_str());
+        // A test that passes and cannot be torn down counts twice.
         match (status, call) {
             (TestStatus::Passed, _) | (TestStatus::Error, Some("passed")) => one(&mut self.counts.passed),
             (TestStatus::Failed, _) | (TestStatus::Error, Some("failed")) => one(&mut self.counts.failed),

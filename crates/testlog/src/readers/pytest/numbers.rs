@@ -77,6 +77,7 @@ impl Numbers {
     pub(super) fn counts(&self, collected: Option<u64>, untested: u64, subtests: u64) -> Counts {
         let results = sum(&[self.failed, self.passed, self.skipped, self.xfailed, self.xpassed]);
         let tests = results.saturating_sub(subtests).saturating_add(untested);
+        // Then nobody knows how many of the failures are those of subtests.
         let mixed = self.has_subtests && self.failed > 0 && subtests == 0;
         Counts {
             total: collected.or_else(|| (!mixed).then_some(tests)),

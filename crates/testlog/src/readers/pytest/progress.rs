@@ -102,6 +102,7 @@ impl Progress {
     pub(super) fn passed(&mut self, line: &str, cases: &mut Cases, marks: &mut Marks) -> bool {
         let name = || {
             let (text, percent) = line.split_at_checked(line.len().checked_sub("[ 16%]".len())?)?;
+            // The line with `[100%]` is left to the slow way.
             let [b'[', b' ', tens @ (b' ' | b'0'..=b'9'), b'0'..=b'9', b'%', b']'] = percent.as_bytes() else {
                 return None;
             };
@@ -120,6 +121,7 @@ impl Progress {
     /// Whether a line may be one of progress: told by its end, or by the mark of a worker at its beginning.
     fn is_likely(line: &str) -> bool {
         let bytes = line.as_bytes();
+        // The last byte rules out nearly all other lines.
         match bytes.last() {
             Some(b']' | b')' | b' ' | b'\t' | b'D' | b'L' | b'S' | b'R' | 0x80..) => true,
             Some(byte) if ROW.contains(byte) => {
@@ -152,6 +154,7 @@ impl Progress {
         if let Some(percent) = percent {
             marks.hundred |= percent == 100;
             let row = text.trim_end();
+            // The file stands before the first row of its marks.
             let row = row.rsplit_once(' ').map_or(row, |(_, row)| row);
             if is_row(row) {
                 marks.add(row);
@@ -167,6 +170,7 @@ impl Progress {
             marks.add(row);
             return true;
         }
+        // With `-s` a test prints between its name and its result.
         if text.ends_with(' ') && is_node_id(text.trim_end()) {
             self.pending = Some(text.trim_end().to_owned());
             return true;
@@ -177,6 +181,7 @@ impl Progress {
     /// xdist: `[gw0] [  4%] PASSED tests/test_cart.py::test_total`.
     fn worker_line(&mut self, rest: &str, cases: &mut Cases) -> bool {
         let Some((_, rest)) = rest.cut("] ") else { return false };
+        // Such as `[gw0] [ 16%] PASSED tests/test_cart.py::test_adds`.
         let rest = rest.cut("%] ").map_or(rest, |(_, rest)| rest);
         let Some((word, name)) = rest.split_once(' ') else { return false };
         let Some((_, status)) = STATUSES.iter().find(|(known, _)| *known == word) else { return false };

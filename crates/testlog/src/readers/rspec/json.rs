@@ -113,6 +113,7 @@ impl Json {
         };
         self.left_out.tell(&mut problems);
         for message in &report.messages {
+            // Notices are among the messages too.
             if message.holds("An error occurred") {
                 problems.push(outside_kind(message), message.trim(), stack::place_of(message));
             }
@@ -144,6 +145,7 @@ fn example(text: &str, cases: &mut Cases) {
     let at = cases.push(&example.full_description, status);
     let Some(exception) = example.exception.filter(|_| status == TestStatus::Failed) else { return };
     let frames = exception.backtrace.unwrap_or_default();
+    // Most of a backtrace is RSpec's own.
     let own: Vec<&str> = frames.iter().map(String::as_str).filter(|frame| !stack::is_foreign(frame)).collect();
     let text = format!("{}: {}\n{}", exception.class, exception.message.trim(), own.join("\n"));
     let found = own.iter().find_map(|frame| stack::place_of(frame));

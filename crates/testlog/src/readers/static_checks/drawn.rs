@@ -86,6 +86,7 @@ impl Drawn {
     /// `Found 2 warnings and 0 errors.` of oxlint.
     fn sum(&mut self, line: &str, problems: &mut Problems) {
         if line.starts_with("Found ") && line.ends_with(" and 0 errors.") {
+            // Without errors it is the warnings that were too many.
             for (text, found) in std::mem::take(&mut self.warnings) {
                 problems.push(RunKind::CompileError, &text, found);
             }

@@ -150,8 +150,10 @@ impl Clues {
         } else if self.explained {
             Dialect::Unknown
         } else if self.plain && !self.dash && self.trailer {
+            // Bats writes no numbers at the end.
             Dialect::Mocha
         } else if self.bats || !self.dash {
+            // No dash stands before the names of Bats.
             Dialect::Bats
         } else {
             Dialect::Unknown

@@ -28,6 +28,7 @@ impl Reader {
         });
         for message in moved {
             self.problems.push(RunKind::CompileError, &message, stack::place_in_words(&message));
+            // So that the run counts as not finished.
             self.planned = Some(u64::MAX);
         }
     }

@@ -93,10 +93,12 @@ impl Prove {
             return true;
         }
         if let Some(rest) = line.trim_ascii_start().strip_prefix("(less ") {
+            // Such as `(less 2 skipped subtests: 4 okay)`.
             let number = place::leading_number::<u64>(rest).unwrap_or(0);
             self.skipped += if rest.holds("skipped") { number } else { 0 };
             return true;
         }
+        // With `-v` the verdict stands below the output.
         if let Some(at) = self.running.filter(|_| ends_file(line)) {
             let text = self.output.take();
             self.cases.explain(Some(at), &text, None);
@@ -154,6 +156,7 @@ impl Prove {
     pub(super) fn summary_detail(&mut self, line: &str) -> bool {
         let Some(at) = self.file.filter(|_| self.summary) else { return false };
         let text = line.trim_start();
+        // A test that need not pass and does is no failure.
         if !text.starts_with("TODO passed:") {
             self.block.push(text);
             if let Some(test) = self.cases.get_mut(at) {

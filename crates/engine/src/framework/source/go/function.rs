@@ -39,6 +39,7 @@ pub(super) fn parameters<'t>(function: Node<'_>, text: &'t str) -> Vec<(Option<&
             let kind = one.child_by_field_name("type").map(|kind| text_of(kind, text)).unwrap_or_default();
             let names: Vec<_> = one.children_by_field_name("name", &mut one.walk()).collect();
             let names: Vec<Option<&str>> = names.into_iter().map(|name| Some(text_of(name, text))).collect();
+            // A parameter without a name (`func(*testing.T)`) still has a type.
             let names = if names.is_empty() { vec![None] } else { names };
             names.into_iter().map(move |name| (name, kind))
         })

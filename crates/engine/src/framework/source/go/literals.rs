@@ -10,6 +10,7 @@ pub(in super::super) fn altered(literal: &str, word: &str) -> Option<String> {
     match literal {
         "true" => return Some("false".to_owned()),
         "false" => return Some("true".to_owned()),
+        // The rune that all others become has to become another one itself.
         "'q'" => return Some("'z'".to_owned()),
         _ => {}
     }
@@ -26,6 +27,7 @@ fn number(literal: &str) -> Option<String> {
         .into_iter()
         .find_map(|(prefix, radix)| Some(u64::from_str_radix(plain.strip_prefix(prefix)?, radix)));
     let is_small = match with_radix {
+        // A number that does not fit is large.
         Some(value) => value.is_ok_and(|value| value < 62),
         None => plain.parse::<f64>().ok()? < SMALL,
     };

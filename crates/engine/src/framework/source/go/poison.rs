@@ -26,6 +26,7 @@ pub(in super::super) fn poisoned(root: Node<'_>, text: &str, test: &TestBody, po
         return Some(vec![insertion(function, &inserted)?]);
     }
     let subtests = innermost_subtests(function, text);
+    // A subtest's failure has to be its own: the parent's would not name it.
     let bodies = if subtests.is_empty() { vec![function] } else { subtests };
     let edit = |body: Node<'_>| {
         let argument = parameters(body, text).first().and_then(|(name, _)| *name).filter(|name| *name != "_")?;
@@ -40,6 +41,7 @@ pub(in super::super) fn poisoned(root: Node<'_>, text: &str, test: &TestBody, po
             Place::Last => {
                 let failure = assertion(root, function, argument, poison, text)
                     .unwrap_or_else(|| format!("{argument}.Error(\"{word}\")"));
+                // Deferred, so that it also comes when the test returns early. `Error` lets the rest run.
                 format!("defer func() {{ {failure} }}()")
             }
         };
@@ -67,6 +69,7 @@ fn assertion(root: Node<'_>, function: Node<'_>, argument: &str, poison: &Poison
 
 fn insertion(function: Node<'_>, statement: &str) -> Option<Edit> {
     let body = function.child_by_field_name("body")?;
+    // In the same line, so that no line number of the test changes.
     Some(Edit::insert(body.start_byte() + 1, format!(" {statement};")))
 }
 
@@ -101,6 +104,7 @@ fn package<'t>(root: Node<'_>, text: &'t str, wanted: &[&str]) -> Option<&'t str
             spec.child_by_field_name("path").is_some_and(|one| text_of(one, text).trim_matches(['"', '`']) == *path)
         })?;
         match spec.child_by_field_name("name") {
+            // Names of `import . "x"` have no package before them, and `_` binds none.
             Some(name) => Some(text_of(name, text)).filter(|name| !matches!(*name, "." | "_")),
             None => text_of(spec.child_by_field_name("path")?, text).trim_matches(['"', '`']).rsplit('/').next(),
         }

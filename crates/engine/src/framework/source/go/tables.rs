@@ -8,6 +8,7 @@ use crate::framework::source::nodes::{children, descendants, text_of};
 pub(super) fn binding<'t>(place: Node<'t>, name: &str, text: &str) -> Option<Node<'t>> {
     let mut values = descendants(place).filter_map(|node| bound(node, name, text));
     let value = values.next()?;
+    // Bound twice, the value at the assertion depends on the way there.
     values.next().is_none().then_some(value)?
 }
 
@@ -23,6 +24,7 @@ fn bound<'t>(node: Node<'t>, name: &str, text: &str) -> Option<Option<Node<'t>>>
         _ => return None,
     };
     let at = position(&names)?;
+    // `a, err := f()` binds two names to one call, of which neither is the value.
     Some(values.get(at).copied().filter(|_| values.len() == names.len()))
 }
 
@@ -39,6 +41,7 @@ pub(super) fn column<'t>(
     let table = rows_around(body, assertion, row, text)?;
     let table = if table.kind() == "identifier" {
         let name = text_of(table, text);
+        // The function's own table hides one of the file.
         binding(body, name, text).or_else(|| binding(root, name, text))?
     } else {
         table
@@ -59,6 +62,7 @@ fn rows_around<'t>(body: Node<'t>, assertion: Node<'t>, row: &str, text: &str) -
         let range = children(node).into_iter().find(|child| child.kind() == "range_clause");
         let Some(range) = range.filter(|_| node.kind() == "for_statement") else { continue };
         let names = range.child_by_field_name("left").map(children).unwrap_or_default();
+        // The first name of a range is the index or the key.
         if names.get(1).is_some_and(|name| text_of(*name, text) == row) {
             return range.child_by_field_name("right");
         }
@@ -69,6 +73,7 @@ fn rows_around<'t>(body: Node<'t>, assertion: Node<'t>, row: &str, text: &str) -
 fn cell<'t>(row: Node<'t>, field: &str, at: Option<usize>, text: &str) -> Option<Option<Node<'t>>> {
     let row = if row.kind() == "keyed_element" { row.child_by_field_name("value")? } else { row };
     let mut row = if row.kind() == "literal_element" { row.named_child(0)? } else { row };
+    // `&Case{…}` in a table of pointers.
     if row.kind() == "unary_expression" {
         row = row.child_by_field_name("operand")?;
     }
@@ -77,6 +82,7 @@ fn cell<'t>(row: Node<'t>, field: &str, at: Option<usize>, text: &str) -> Option
     }
     (row.kind() == "literal_value").then_some(())?;
     let cells = children(row);
+    // Go takes either all cells with their names or none.
     if cells.iter().all(|cell| cell.kind() == "keyed_element") {
         let is_it = |cell: &&Node<'t>| cell.child_by_field_name("key").is_some_and(|key| text_of(key, text) == field);
         return Some(cells.iter().find(is_it).and_then(|cell| cell.child_by_field_name("value")));

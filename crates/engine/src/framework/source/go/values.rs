@@ -43,6 +43,8 @@ pub(in super::super) fn expectations(root: Node<'_>, text: &str, test: &TestBody
         for one in comparisons(node, text) {
             let literal = |side: Node<'_>| leaf(side, text, MOST_DEPTH).map(|place| vec![place]);
             let named = |side: Node<'_>| bound(root, body, side, &one, text);
+            // The right side first, where Go's people write what they want (`got != want`). A literal goes before a
+            // name.
             let places = literal(one.right)
                 .or_else(|| literal(one.left))
                 .or_else(|| named(one.right))
@@ -85,6 +87,7 @@ fn of_branch<'t>(branch: Node<'t>, text: &'t str) -> Option<Vec<Comparison<'t>>>
     let fails = |node: Node<'_>| {
         node.kind() == "call_expression" && called(node, text).is_some_and(|(_, method)| FAILURES.contains(&method))
     };
+    // A branch that reports nothing is no assertion: it may prepare something for one case.
     descendants(consequence).any(fails).then_some(())?;
     let condition = branch.child_by_field_name("condition")?;
     let computed = branch.child_by_field_name("initializer");
@@ -95,6 +98,7 @@ fn of_branch<'t>(branch: Node<'t>, text: &'t str) -> Option<Vec<Comparison<'t>>>
             "binary_expression" => {
                 let (left, right) = (node.child_by_field_name("left")?, node.child_by_field_name("right")?);
                 match node.child_by_field_name("operator").map(|operator| text_of(operator, text))? {
+                    // Each side alone makes the test fail. With `&&` neither does.
                     "||" => {
                         waiting.extend([right, left]);
                         continue;
@@ -148,12 +152,15 @@ fn bound(
     let compared: usize = comparison.compares.iter().map(|node| descendants(*node).filter(is_used).count()).sum();
     let inside = descendants(comparison.whole).filter(is_used).count();
     let elsewhere = descendants(body).filter(is_used).count().checked_sub(inside)?;
+    // A name that stands on both sides would move both.
     (compared == 1).then_some(())?;
     match side.kind() {
+        // The one other place is the one where it is bound.
         "identifier" if elsewhere == 1 => {
             let value = tables::binding(body, name, text)?;
             Some(vec![leaf(value, text, MOST_DEPTH)?])
         }
+        // A column is bound in the table, by its field's name and not by this expression.
         "selector_expression" if elsewhere == 0 => {
             let cells = tables::column(root, body, side, comparison.whole, text)?;
             cells.into_iter().map(|cell| leaf(cell, text, MOST_DEPTH)).collect()
@@ -174,6 +181,7 @@ fn leaf(node: Node<'_>, text: &str, depth: usize) -> Option<Range<usize>> {
         | "rune_literal"
         | "true"
         | "false" => Some(node.byte_range()),
+        // `-3` and `&Case{…}`: the sign stays, and what it stands before is altered.
         "unary_expression" if text_of(node, text).starts_with(['-', '&']) => {
             inside(node.child_by_field_name("operand"))
         }

@@ -71,6 +71,7 @@ impl<'t> Call<'t> {
         let role = role_of(&words)?;
         let arguments = children(arguments);
         let (title, rest) = arguments.split_first()?;
+        // Not always the last one: options or a time limit may stand on either side of it.
         let function = rest.iter().copied().find(|argument| FUNCTIONS.contains(&argument.kind()));
         // `pattern.test(text)` is none.
         (function.is_some() || (role != Role::Test && !rest.is_empty())).then_some(())?;
@@ -105,6 +106,7 @@ fn chain<'t>(called: Node<'t>, text: &'t str) -> Option<(Vec<&'t str>, Option<No
                 let function =
                     node.child_by_field_name("function").filter(|call| call.kind() == "member_expression")?;
                 let word = text_of(function.child_by_field_name("property")?, text);
+                // Any other call that answers a function is the product's own business.
                 CALLED.contains(&word).then_some(())?;
                 if TABLES.contains(&word) {
                     table = node.child_by_field_name("arguments");
@@ -122,9 +124,11 @@ fn role_of(words: &[&str]) -> Option<Role> {
     // `t.test(…)`, `QUnit.test(…)`.
     let at = words.iter().take(2).position(&is_known)?;
     let known = words.get(at..)?;
+    // `this.skip()` and `list.skip(1)` define nothing.
     if at > 0 && known.first().is_some_and(|word| LEFT_OUT.contains(word)) {
         return None;
     }
+    // `test.describe.configure(…)` and `test.use(…)` have a word too many.
     if !known.iter().all(|word| is_known(word) || MODIFIERS.contains(word)) {
         return None;
     }
@@ -140,6 +144,7 @@ fn role_of(words: &[&str]) -> Option<Role> {
 /// The call that defines a test.
 pub(super) fn call_of<'t>(root: Node<'t>, text: &'t str, test: &TestBody) -> Option<Call<'t>> {
     let mut node = root.descendant_for_byte_range(test.whole.start, test.whole.end)?;
+    // Several nodes have the same range: a call that is a whole statement without a semicolon.
     while node.byte_range() == test.whole {
         if node.kind() == "call_expression" {
             return Call::read(node, text);

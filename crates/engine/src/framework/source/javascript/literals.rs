@@ -50,6 +50,7 @@ pub(in super::super) fn wanted(root: Node<'_>, text: &str, test: &TestBody) -> V
     let context = function.and_then(|function| first_parameter(function, text));
     let of = |node| {
         let (_, wanted) = compared(node, context, text)?;
+        // `...args` is no value that could be put into a list by itself.
         (wanted.kind() != "spread_element").then(|| (lines_of(node), wanted.byte_range()))
     };
     descendants(body).filter_map(of).collect()
@@ -61,6 +62,7 @@ fn compared<'t>(node: Node<'t>, context: Option<&str>, text: &str) -> Option<(No
     let function = node.child_by_field_name("function")?;
     let arguments = children(node.child_by_field_name("arguments")?);
     if function.kind() == "identifier" {
+        // Without its object `equal`, `is` or `same` may be any function. `strictEqual` and `deepEqual` are not.
         let is_equality = FUNCTIONS.iter().skip(1).take(3).any(|name| *name == text_of(function, text));
         return is_equality.then(|| Some((*arguments.first()?, *arguments.get(1)?))).flatten();
     }
@@ -110,6 +112,7 @@ fn bound(name: &str, body: Node<'_>, call: &Call<'_>, root: Node<'_>, text: &str
     let values = written(name, body, text);
     let uses = uses(name, body, text);
     match values.as_slice() {
+        // Where it is bound and where it is compared.
         [Some(value)] if uses == 2 => is_literal(*value).then(|| vec![value.byte_range()]),
         [] if uses == 1 => column(name, call, root, text),
         _ => None,
@@ -155,10 +158,12 @@ fn column(name: &str, call: &Call<'_>, root: Node<'_>, text: &str) -> Option<Vec
     let table = call.table?;
     let cells: Option<Vec<Node<'_>>> = if table.kind() == "template_string" {
         let Cell::Key(key) = cell else { return None };
+        // The first line names the columns: `` each`a | b | sum` ``.
         let head = text.get(table.start_byte() + 1..children(table).iter().find(|part| is_gap(part))?.start_byte())?;
         let heads: Vec<&str> = head.lines().find(|line| !line.trim().is_empty())?.split('|').map(str::trim).collect();
         let at = heads.iter().position(|one| *one == key)?;
         let gaps = children(table).into_iter().filter(is_gap);
+        // A gap for each cell, row by row.
         gaps.skip(at).step_by(heads.len()).map(|gap| gap.named_child(0)).collect()
     } else {
         let rows = unwrapped(children(table).first().copied()?);
@@ -232,6 +237,7 @@ fn key_of<'t>(part: Node<'_>, name: &str, text: &'t str) -> Option<&'t str> {
 
 fn cell_in<'t>(row: Node<'t>, cell: &Cell<'_>, text: &str) -> Option<Node<'t>> {
     match (cell, row.kind()) {
+        // jest spreads a row that is a list over the parameters, so a single one gets its first value.
         (Cell::Whole, "array") => children(row).first().copied(),
         (Cell::Whole, _) => Some(row),
         (Cell::At(at), "array") => children(row).get(*at).copied(),
@@ -254,6 +260,7 @@ fn is_literal(node: Node<'_>) -> bool {
 
 /// Another literal of the same type, far from the given one.
 pub(in super::super) fn altered(literal: &str, word: &str) -> Option<String> {
+    // In brackets an object is a value. Without them `{ … }` would be a block.
     let wrapped = format!("({literal})");
     let tree = parse(Language::JavaScript, &wrapped)?;
     let value = tree.root_node().named_child(0)?.named_child(0)?.named_child(0)?;

@@ -25,10 +25,12 @@ pub(super) fn tests(root: Node<'_>, text: &str) -> Vec<TestBody> {
     let mut waiting: Vec<(Node<'_>, Rc<Vec<String>>)> = vec![(root, Rc::new(Vec::new()))];
     while let Some((node, around)) = waiting.pop() {
         let inside = match Call::read(node, text) {
+            // Nothing in it runs, so that an experiment on it would never be seen to fail.
             Some(call) if call.role == Role::LeftOut => continue,
             Some(call) => named(node, &call, text, &around, &mut found).unwrap_or(around),
             None => around,
         };
+        // From behind onto the stack, so that tests come in the order of the text.
         waiting.extend(children(node).into_iter().rev().map(|child| (child, Rc::clone(&inside))));
     }
     found

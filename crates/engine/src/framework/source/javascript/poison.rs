@@ -13,6 +13,7 @@ const PLAIN: [&str; 3] = ["strictEqual", "deepStrictEqual", "assertEquals"];
 
 /// See [`crate::framework::source::Source::poisoned`].
 pub(in super::super) fn poisoned(root: Node<'_>, text: &str, test: &TestBody, poison: &Poison) -> Option<Vec<Edit>> {
+    // `test.failing` passes when it fails, so a failure put into it would prove the reverse.
     let call = call_of(root, text, test).filter(|call| !call.expects_failure)?;
     let function = call.function?;
     let body = function.child_by_field_name("body")?;
@@ -47,6 +48,7 @@ fn inside<'t>(block: Node<'_>, text: &str) -> ((usize, &'t str), usize) {
             && text_of(*statement, text).starts_with(['"', '\''])
     };
     let directive = children(block).into_iter().take_while(is_directive).last();
+    // A directive counts only before all statements. It may lack its semicolon.
     let start = directive.map_or((block.start_byte() + 1, ""), |last| (last.end_byte(), ";"));
     (start, block.end_byte().saturating_sub(1))
 }
@@ -57,6 +59,7 @@ fn around_expression(function: Node<'_>, body: Node<'_>, place: Place, failure: 
     let (before, after) = match place {
         Place::First => (format!("{{ {failure} return ("), "); }".to_owned()),
         Place::Last => {
+            // Without `await` the `finally` would run before the promise has ended.
             let waits = if is_async { "await " } else { "" };
             (format!("{{ try {{ return {waits}("), format!("); }} finally {{ {failure} }} }}"))
         }
@@ -68,6 +71,7 @@ fn around_expression(function: Node<'_>, body: Node<'_>, place: Place, failure: 
 fn assertion(root: Node<'_>, call: &Call<'_>, body: Node<'_>, text: &str, word: &str) -> Option<String> {
     let context = call.function.and_then(|function| first_parameter(function, text));
     let values = format!("(\"{word}\", \"{}\")", word.chars().rev().collect::<String>());
+    // The body's own form first, where the context is known by its parameter.
     let in_body = descendants(body).find_map(|node| form(node, context, text));
     let form = in_body.or_else(|| descendants(root).find_map(|node| form(node, None, text)))?;
     Some(match form {
@@ -91,6 +95,7 @@ fn form(node: Node<'_>, context: Option<&str>, text: &str) -> Option<Form> {
     let name = text_of(function, text);
     match function.kind() {
         "identifier" if name == "expect" => {
+            // jest and chai share `expect`. The word behind it tells which of them is meant.
             let rest: String = text.get(node.end_byte()..)?.chars().take(200).filter(|c| !c.is_whitespace()).collect();
             let chai = rest.strip_prefix(".not").unwrap_or(&rest).starts_with(".to.");
             Some(Form::Expect { chai })

@@ -46,6 +46,7 @@ fn parts_of<'t>(node: Node<'t>, text: &str) -> Option<Vec<Node<'t>>> {
                 let operator = node.child_by_field_name("operator")?;
                 (text_of(operator, text) == "+").then_some(())?;
                 waiting.push(node.child_by_field_name("right")?);
+                // The left one is taken off the stack first.
                 waiting.push(node.child_by_field_name("left")?);
             }
             "string"
@@ -90,6 +91,7 @@ fn value_of(part: Node<'_>, text: &str) -> String {
 
 /// The string that is written like this.
 pub(super) fn unescaped(written: &str) -> String {
+    // In units of UTF-16, since `\ud83d\ude00` writes one character as two escapes.
     let mut units: Vec<u16> = Vec::with_capacity(written.len());
     let mut chars = written.chars();
     let push = |units: &mut Vec<u16>, c: char| units.extend_from_slice(c.encode_utf16(&mut [0; 2]));
@@ -106,6 +108,7 @@ pub(super) fn unescaped(written: &str) -> String {
             Some('f') => push(&mut units, '\u{c}'),
             Some('v') => push(&mut units, '\u{b}'),
             Some('0') => push(&mut units, '\0'),
+            // A backslash at the line's end goes on in the next line, and writes nothing.
             Some('\n') | None => {}
             Some('x') => units.extend(unit(&chars.by_ref().take(2).collect::<String>())),
             Some('u') if chars.as_str().starts_with('{') => {

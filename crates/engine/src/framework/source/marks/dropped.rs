@@ -30,6 +30,7 @@ fn functions<'t>((root, text): (Node<'t>, &'t str)) -> BTreeMap<String, Function
         let (Some(parameters), Some(body)) = (parameters, function.child_by_field_name("body")) else { continue };
         let given = names(parameters, text);
         let one = Function { node: function, given, body };
+        // Two of one name (methods of two classes) cannot be told apart, so neither is looked at.
         found.entry(name).and_modify(|other| *other = None).or_insert(Some(one));
     }
     found.into_iter().filter_map(|(name, one)| Some((name, one?))).collect()
@@ -62,6 +63,7 @@ fn input(sides: &Sides<'_>) -> Option<(u32, String)> {
             return None;
         }
         let (read, reads) = (names_once(was.body, sides.old.1), names_once(now.node, sides.new.1));
+        // The parameters themselves name what is given, so only the body tells whether it is read.
         let in_body = names_once(now.body, sides.new.1);
         // One of another name takes the place of one that is gone.
         let is_gone = |given: &str| {
@@ -82,6 +84,7 @@ fn input(sides: &Sides<'_>) -> Option<(u32, String)> {
             return Some((line, format!("`{name}` no longer reads {}", gone.join(", "))));
         }
         let back = given_back(now, sides.new)?;
+        // A function that gave its input back at the start does so by a person's will.
         given_back(was, sides.old).is_none().then(|| (line, format!("`{name}` only gives `{back}` back")))
     })
 }
@@ -116,6 +119,7 @@ fn filling(sides: &Sides<'_>) -> Option<(u32, String)> {
         // It is made, and somebody looks at it: where it is made in a list of its own, nobody else does.
         let assigned = assignments(sides.new, name);
         let was_assigned = assignments(sides.old, name);
+        // One assignment more may have taken the place of filling it.
         (assigned > 0 && assigned <= was_assigned)
             .then(|| (lines_of(first).0, format!("nothing fills `{name}` any more")))
     })
@@ -154,6 +158,7 @@ fn assignments((root, text): Side<'_>, name: &str) -> usize {
             _ => None,
         };
         target.is_some_and(|target| {
+            // `a, b = [], []`
             let parts = if target.kind() == "pattern_list" { children(target) } else { vec![target] };
             parts.into_iter().any(|part| last_name(part, text) == Some(name))
         })

@@ -44,6 +44,7 @@ fn rules_by_line(text: &str) -> Vec<(u32, &str, String)> {
     let lines: Vec<&str> = text.lines().collect();
     let rule = |(at, line): (usize, &&'_ str)| {
         let behind = lines.get(at + 1..).unwrap_or_default();
+        // A brace on a line of its own stands as far out as the rule and still belongs to it.
         let is_inside = |one: &&&str| one.trim().is_empty() || margin(one) > margin(line) || one.trim() == "{";
         let inside = behind.iter().take_while(is_inside).map(|one| one.trim());
         let whole: Vec<&str> = [line.trim()].into_iter().chain(inside).filter(|one| !one.is_empty()).collect();
@@ -72,6 +73,7 @@ fn is_rule(language: Language, node: Node<'_>, text: &str) -> bool {
         }
         (Language::JavaScript, "method_definition") => is_named(&OF_SCRIPT),
         (Language::Rust, "impl_item") => {
+            // A derived `PartialEq` is no such item: it compares all fields, as tests expect.
             node.child_by_field_name("trait").is_some_and(|name| text_of(name, text).contains("PartialEq"))
         }
         (Language::Go, "method_declaration") => is_named(&OF_GO),

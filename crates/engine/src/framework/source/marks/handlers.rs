@@ -15,6 +15,7 @@ pub(super) fn mark(sides: &Sides<'_>) -> Option<Mark> {
         let of = |node: Node<'_>| swallows(sides.language, node, text).then(|| (lines_of(node).0, spelled(node, text)));
         descendants(root).filter_map(of).collect::<Vec<_>>()
     };
+    // Told apart by their words without blanks: one that moved or was indented is none.
     let old: Vec<String> = found(sides.old).into_iter().map(|(_, spelled)| spelled).collect();
     let (line, spelled) = found(sides.new).into_iter().find(|(_, spelled)| !old.contains(spelled))?;
     Some(Mark { shape: Shape::SwallowsErrors, line, said: format!("`{spelled}`") })
@@ -44,6 +45,7 @@ fn swallows(language: Language, node: Node<'_>, text: &str) -> bool {
 fn of_python(clause: Node<'_>, text: &str) -> bool {
     let parts = children(clause);
     let Some((body, heads)) = parts.split_last() else { return false };
+    // A bare `except:` has no heads, and takes even more.
     let takes_all = heads.iter().all(|head| {
         let class = if head.kind() == "as_pattern" { head.named_child(0) } else { Some(*head) };
         class.is_some_and(|class| ALL_ERRORS.contains(&text_of(class, text)))
@@ -65,12 +67,14 @@ fn of_promise(call: Node<'_>, text: &str) -> Option<bool> {
     let named = handler.child_by_field_name("parameters").or_else(|| handler.child_by_field_name("parameter"))?;
     let body = handler.child_by_field_name("body")?;
     let given: Vec<&str> = names(named, text);
+    // A handler that names its error looks at it, and one that throws passes on that there was one.
     Some(!names(body, text).iter().any(|name| given.contains(name)) && !text_of(body, text).contains("throw"))
 }
 
 /// Whether a call's value goes nowhere.
 fn is_unused(call: Node<'_>, text: &str) -> bool {
     let mut around = call.parent();
+    // The grammar puts `_ = recover()` into lists of one on both sides.
     while let Some(node) = around.filter(|node| node.kind() == "expression_list") {
         around = node.parent();
     }

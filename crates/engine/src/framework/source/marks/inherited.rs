@@ -21,6 +21,7 @@ pub(super) fn mark(sides: &Sides<'_>) -> Option<Mark> {
     let (old, new) = (classes(sides.language, sides.old), classes(sides.language, sides.new));
     let text = sides.new.1;
     for class in &new {
+        // A class that is new or got another base has no methods that it inherited before.
         let Some(was) = old.iter().find(|one| one.name == class.name && one.above == class.above) else { continue };
         for (name, own) in class.methods.iter().filter(|(name, _)| was.method(name).is_none()) {
             let above = new.iter().filter(|one| class.above.contains(&one.name));
@@ -30,6 +31,7 @@ pub(super) fn mark(sides: &Sides<'_>) -> Option<Mark> {
             // A special case beside the usual one does something else.
             let (told, meant) = (names_once(inherited, text), names_once(*own, text));
             let is_like = told.len() > 2 && told.is_subset(&meant) && !meant.contains("super");
+            // The inherited one has to be the start's: where the change mended it as well, all below have that.
             let is_old = old.iter().any(|one| {
                 one.name == base.name
                     && one.method(name).is_some_and(|was| text_of(was, sides.old.1) == text_of(inherited, text))
@@ -37,6 +39,7 @@ pub(super) fn mark(sides: &Sides<'_>) -> Option<Mark> {
             let below = |one: &&Class<'_>| {
                 one.name != class.name && one.above.contains(&base.name) && one.method(name).is_none()
             };
+            // A constructor that does more than its base's is what constructors are for.
             let Some(other) = new.iter().find(below).filter(|_| is_like && is_old && *name != "__init__") else {
                 continue;
             };

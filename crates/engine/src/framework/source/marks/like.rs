@@ -14,6 +14,7 @@ pub(super) fn mark(before: &str, after: &str) -> Option<Mark> {
     let mut found = parts.iter().filter(|part| !part.is_equal).filter_map(|part| {
         let (was, is) = (old.get(part.old.clone())?, new.get(part.new.clone())?);
         was.iter().enumerate().find_map(|(at, line)| {
+            // Line by line within a stretch, as the new form of a line mostly stands in its place.
             let now = is.get(at).copied().unwrap_or_default();
             let code = taken_out(line.trim(), now.trim())?;
             let number = elsewhere(&new, part, code).filter(|_| lines_with(&new, code) < lines_with(&old, code))?;
@@ -42,6 +43,7 @@ fn taken_out<'l>(old: &'l str, new: &str) -> Option<&'l str> {
     let begins = |text: &str| text.starts_with(|c: char| c.is_alphanumeric() || c == '_');
     let ends = |text: &str| text.ends_with(|c: char| c.is_alphanumeric() || c == '_');
     let mut same = length(old.chars().zip(new.chars()).take_while(alike).collect());
+    // Back to a word's beginning: of `total_of` and `total_in` the code is not `of`.
     while let (Some((had, rest)), Some(other)) = (old.split_at_checked(same), new.get(same..))
         && ends(had)
         && (begins(rest) || begins(other))
@@ -58,6 +60,7 @@ fn taken_out<'l>(old: &'l str, new: &str) -> Option<&'l str> {
         end -= tail.chars().next().map_or(1, char::len_utf8);
     }
     let code = rest.get(..rest.len() - end)?.trim();
+    // The same expression is alike whether it is returned or passed on.
     let code = code.strip_prefix("return ").unwrap_or(code).trim_end_matches(';').trim();
     let signs = code.chars().filter(|c| !c.is_alphanumeric() && !c.is_whitespace() && *c != '_').count();
     // How a block begins says little.

@@ -26,6 +26,7 @@ fn stored((root, text): Side<'_>) -> Vec<(u32, String)> {
         let is_tool = value.is_some_and(|value| is_tool(value, root, text));
         let tells = |node: Node<'_>| !is_tool || node.kind().starts_with("subscript") || is_unused(node);
         let writes = |node: Node<'_>| {
+            // A module that fills its own table while it is loaded stores nothing of a caller's.
             is_inside_function(node)
                 && !hides(node, &name, text)
                 && (is_set(node, &name, text) || is_empty && is_filled(node, &name, text) && tells(node))
@@ -106,6 +107,7 @@ fn is_unused(call: Node<'_>) -> bool {
 fn is_empty(value: Node<'_>, text: &str) -> bool {
     match value.kind() {
         "list" | "dictionary" | "array" | "object" => children(value).is_empty(),
+        // `new Map([[…]])` is a table that is there from the start.
         "new_expression" => value.child_by_field_name("arguments").is_none_or(|given| children(given).is_empty()),
         // Another value may be made by any call; one with a text in it, or before it, is told what it is for.
         "call" if is_of_text(value) => false,
@@ -162,6 +164,7 @@ fn binds(function: Node<'_>, name: &str, text: &str) -> bool {
     let is_given = given.is_some_and(|given| names_once(given, text).contains(name));
     let is_python = matches!(function.kind(), "function_definition" | "lambda");
     let mut inner = descendants(function);
+    // In Python an assignment binds a name of the function's own, unless `global` says otherwise.
     let is_global = is_python
         && descendants(function).any(|node| node.kind() == "global_statement" && names_once(node, text).contains(name));
     is_given

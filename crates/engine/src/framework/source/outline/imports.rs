@@ -77,6 +77,7 @@ fn in_javascript(node: Node<'_>, text: &str) -> Option<Import> {
                 .filter(|node| matches!(node.kind(), "import_specifier" | "export_specifier"))
                 .map(|node| original(node, text).to_owned())
                 .collect();
+            // `export * from './cart'` passes everything on. `import './cart'` only runs it.
             let is_glob = node.kind() == "export_statement" && names.is_empty();
             Some(Import::of(source, names, is_glob))
         }
@@ -121,6 +122,8 @@ fn uses(tree: Node<'_>, text: &str) -> Vec<Import> {
             "scoped_use_list" | "use_list" => {
                 let path = node.child_by_field_name("path").map(|path| joined(text_of(path, text))).unwrap_or(before);
                 let list = node.child_by_field_name("list").unwrap_or(node);
+                // Each group copies the path before it, so that nested groups of a hostile `use` take memory by the
+                // square of their depth.
                 groups += 1;
                 if groups <= MAX_GROUPS {
                     waiting.extend(children(list).into_iter().rev().map(|child| (child, path.clone())));

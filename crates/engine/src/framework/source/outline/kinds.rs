@@ -104,6 +104,7 @@ fn in_javascript<'t>(node: Node<'t>, nested: bool, text: &str) -> Option<Kind<'t
         "class_declaration" | "abstract_class_declaration" | "internal_module" | "class" => named(node, body(), text),
         "variable_declarator" if !nested => {
             let name = node.child_by_field_name("name").filter(|name| name.kind() == "identifier")?;
+            // `const cart = require('./cart')` is an import, told by `imports`.
             let required =
                 node.child_by_field_name("value").is_some_and(|value| text_of(value, text).starts_with("require("));
             (!required).then(|| Kind { name: text_of(name, text).to_owned(), within: None, body: None })
@@ -139,6 +140,7 @@ fn in_rust<'t>(node: Node<'t>, text: &str) -> Option<Kind<'t>> {
         "mod_item" => body().and_then(|body| named(node, Some(body), text)),
         "impl_item" => {
             let of = node.child_by_field_name("type")?;
+            // `Cart` of `impl Cart<T>`.
             let of = of.child_by_field_name("type").unwrap_or(of);
             let name = text_of(of, text).rsplit("::").next().unwrap_or_default().to_owned();
             Some(Kind { name, within: None, body: body() })

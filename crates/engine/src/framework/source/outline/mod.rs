@@ -146,6 +146,7 @@ fn parse(language: Language, text: &str) -> Option<Tree> {
     let tree = by(text)?;
     if language == Language::JavaScript && tree.root_node().has_error() {
         let plain = angles::blanked(text).and_then(|text| by(&text));
+        // Only a perfect second reading is better. Otherwise the first has at least the true text.
         return plain.filter(|plain| !plain.root_node().has_error()).or(Some(tree));
     }
     Some(tree)
@@ -194,6 +195,7 @@ fn first_line(node: Node<'_>) -> u32 {
         let (begins, ends) = lines_of(node);
         // Grammars differ in whether a comment holds its line's end.
         let is_next_to = ends + 1 >= first && begins < first;
+        // A comment at the end of a line of code is about that code, not about what stands below.
         let own_line = node.prev_sibling().is_none_or(|before| lines_of(before).1 < begins);
         if !is_next_to || own - begins > MAX_ABOVE || !(own_line || is_comment_like(node)) {
             break;

@@ -41,6 +41,7 @@ fn call(
 ) -> Option<Call> {
     let before = text.get(body.start..open)?;
     let is_path = |c: char| is_word(c) || c == '.' || c == ':';
+    // `cart.total(` and `shop::total(`, from the bracket back to the first sign that is none of a path.
     let path = before.rsplit(|c| !is_path(c)).next()?;
     let function = path.rsplit(['.', ':']).next().filter(|name| is_meant(name))?;
     // What a chain begins with stands before it.
@@ -80,6 +81,7 @@ fn arguments(text: &str, open: usize, end: usize, language: Language) -> Option<
         }
         match c {
             '"' => quote = Some(c),
+            // A single quote in Rust may begin a lifetime, which no other one ends.
             '\'' | '`' if language != Language::Rust => quote = Some(c),
             '(' | '[' | '{' => depth += 1,
             ')' | ']' | '}' => {

@@ -79,6 +79,8 @@ impl Source {
         let own = self.text.get(call.range.clone())?;
         let varied = |argument: &Range<usize>| {
             let written = self.text.get(argument.clone())?;
+            // A text that the product makes itself (a token, a sum) is varied by spoiling it: any other would be
+            // refused for its form.
             let made =
                 || calls(&self.text, argument, self.language, is_meant).into_iter().any(|one| one.range == *argument);
             let spoilt = || made().then(|| values::spoilt(written, self.language))?;
@@ -94,6 +96,7 @@ impl Source {
             }
         }
         let text = match self.language {
+            // A call that is waited for says something even without other values: what it leaves under way.
             Language::Python if call.is_awaited => written::awaited_python(&calls, &self.watched(call), word),
             Language::Python if !values.is_empty() => written::python(&calls, word),
             Language::JavaScript if call.is_awaited => written::awaited(&calls, &self.watched(call), word),
@@ -116,6 +119,7 @@ impl Source {
     /// A call whose arguments are watched, or the call as it is where they cannot be.
     fn watched(&self, call: &Call) -> String {
         let mut text = self.text.get(call.range.clone()).unwrap_or_default().to_owned();
+        // From behind, so that the places of those before stay right.
         for range in call.arguments.iter().rev() {
             let at = range.start - call.range.start..range.end - call.range.start;
             let argument = text.get(at.clone()).unwrap_or_default();
@@ -123,6 +127,7 @@ impl Source {
                 && argument
                     .split_once('=')
                     .is_some_and(|(name, _)| name.trim_end().chars().all(|c| c.is_alphanumeric() || c == '_'));
+            // `...rest`, `*given` and `name=value` are no values that a call could stand around.
             if !argument.starts_with(['.', '*']) && !is_named {
                 text.replace_range(at.clone(), &format!("watched({argument})"));
             }
@@ -144,10 +149,12 @@ pub fn told(output: &str, word: &str) -> Option<Told> {
         ("R", of) => Some(Became::Raised(of.to_owned())),
         _ => None,
     };
+    // One code that is not understood makes the whole report none: the product may print into it.
     let mut all: Vec<Became> = codes.split_terminator(';').map(became).collect::<Option<_>>()?;
     if all.is_empty() {
         return None;
     }
+    // The test's own values come first, by the order in `probe`.
     let own = all.remove(0);
     let digits: String = watched.chars().filter(char::is_ascii_digit).collect();
     let passes_errors_on = match watched.chars().next_back() {

@@ -46,6 +46,7 @@ const SHORTEST_CUT: usize = 16;
 pub(super) fn values(literal: &str, language: Language) -> Option<Vec<Value>> {
     let mut values = Vec::new();
     let is_number = literal.parse::<i64>().is_ok();
+    // In Rust another number may not fit the type, which does not compile.
     if is_number && language != Language::Rust {
         values.extend(NUMBERS.map(|text| Value { family: Family::Number, written: text.to_owned() }));
     } else {
@@ -62,6 +63,7 @@ pub(super) fn values(literal: &str, language: Language) -> Option<Vec<Value>> {
             cut.for_each(|text| add(Family::Beginning, text));
         }
     }
+    // Languages with types refuse these when they compile, so there is nothing to be seen.
     let foreign: &[&str] = match language {
         Language::Python => &["None", "object()", "refusing"],
         Language::JavaScript => &["null", "Symbol('q')", "refusing"],

@@ -236,6 +236,7 @@ pub(super) fn awaited(calls: &[String], watched: &str, word: &str) -> String {
 
 pub(super) fn rust(calls: &[String], word: &str) -> String {
     let (one, two) = halves(word);
+    // The call itself stands at the end, so that the block has its type.
     let own = calls.first().map_or("", String::as_str);
     let said: String = calls
         .iter()

@@ -55,6 +55,7 @@ pub(super) fn effect(language: Language, statement: Node<'_>, text: &str) -> Opt
     }
     match statement.kind() {
         "expression_statement" | "defer_statement" => call(statement, text),
+        // With a name bound the block inside would not run without it, so that its going is seen.
         "with_statement" => (!head(statement, text).contains(" as ")).then_some(Effect::Around),
         "try_statement" => (language != Language::Rust && reaches_out(statement, text)).then_some(Effect::Around),
         _ => None,
@@ -69,6 +70,7 @@ fn call(statement: Node<'_>, text: &str) -> Option<Effect> {
         node = *children(node).first()?;
         waits = Some(format!("{}{end}", plain(text_of(node, text))));
     }
+    // `log.flush()?` in Rust.
     if node.kind() == "try_expression" {
         node = *children(node).first()?;
     }
@@ -86,6 +88,7 @@ fn call(statement: Node<'_>, text: &str) -> Option<Effect> {
         }
         _ => (*first).to_owned(),
     };
+    // A print that is gone is what a clean-up looks like.
     let talks = TALK.iter().any(|word| first.eq_ignore_ascii_case(word));
     (!talks).then(|| Effect::Call { called: (*called).to_owned(), of, given, waits })
 }
@@ -131,6 +134,7 @@ fn reaches_out(statement: Node<'_>, text: &str) -> bool {
 /// How many statements of a file refuse something.
 pub(super) fn refusals((root, text): (Node<'_>, &str)) -> usize {
     let refuses = |node: &Node<'_>| {
+        // A macro is the child of its statement, and would count twice.
         let is_inner = node.parent().is_some_and(|around| around.kind() == "expression_statement");
         is_refusal(*node, text) && !(node.kind() == "macro_invocation" && is_inner)
     };
@@ -147,6 +151,7 @@ impl Effect {
         match self {
             Self::Call { called, .. } => count(new, called) >= count(old, called),
             Self::Refusal { .. } => refusals(new) >= refusals(old),
+            // Every block around others is one of its own: another lock elsewhere guards something else.
             Self::Around => false,
         }
     }
@@ -225,6 +230,7 @@ fn is_local(name: &str, was: &Function<'_>, is: &Function<'_>, before: &str, aft
         };
         target.is_some_and(|target| names(target, before).contains(&name))
     };
+    // Bound nowhere in the function: it comes from outside, and what is done to it is seen there.
     let Some(binding) = descendants(was.body).find(binds) else { return false };
     let value = ["right", "value"].iter().find_map(|field| binding.child_by_field_name(field));
     let is_called = value.is_some_and(|value| {

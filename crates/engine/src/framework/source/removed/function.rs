@@ -56,6 +56,7 @@ pub(super) fn functions<'t>((root, text): (Node<'t>, &str)) -> BTreeMap<String, 
         let Some(body) = function.child_by_field_name("body") else { continue };
         let statements = descendants(body).filter(|node| node.parent().is_some_and(is_block)).collect();
         let one = Function { node: function, body, statements };
+        // Two of one name cannot be told apart over a change, so neither is compared.
         found.entry(name).and_modify(|other| *other = None).or_insert(Some(one));
     }
     found.into_iter().filter_map(|(name, one)| Some((name, one?))).collect()
@@ -109,6 +110,7 @@ pub(super) fn often((root, text): (Node<'_>, &str), plain_text: &str) -> usize {
 
 /// What a statement says before its own block begins.
 pub(super) fn head(statement: Node<'_>, text: &str) -> String {
+    // Rust wraps an `if` that stands alone into a statement.
     let inner = children(statement).first().copied().filter(|node| node.kind() == "if_expression").unwrap_or(statement);
     if inner.kind() == "try_statement" {
         // What it does is what stands behind it.

@@ -44,6 +44,7 @@ pub fn removed(path: &str, before: &str, after: &str) -> Vec<Removed> {
         found.extend(was.statements.iter().filter_map(|statement| {
             let (edits, at) = with(&sides, &all, (was, is), *statement)?;
             let line = u32::try_from(after.get(..at)?.matches('\n').count() + 1).ok()?;
+            // Put back in the wrong place it may not parse. Tests that fail for that would say nothing.
             let text = apply(after, &edits).filter(|text| parse(language, text).is_some())?;
             Some(Removed { line, spelled: function::head(*statement, before), text })
         }));
@@ -60,6 +61,7 @@ fn with(
 ) -> Option<(Vec<Edit>, usize)> {
     let ((_, before), (_, after)) = (sides.old, sides.new);
     let text = function::plain(text_of(statement, before));
+    // It was only moved.
     if function::often(sides.new, &text) >= function::often(sides.old, &text) || is.holds(&text, after) {
         return None;
     }

@@ -22,6 +22,7 @@ pub(super) fn put_back(
     let beside = children(block);
     let at = beside.iter().position(|node| *node == statement)?;
     let there = |node: &Node<'_>| is.only(&plain(text_of(*node, before)), after);
+    // The nearest one that is left: behind it the statement sees what that one bound.
     let behind = beside.iter().take(at).rev().find_map(there).filter(|node| !ends(*node));
     let front = || beside.iter().skip(at + 1).find_map(there);
     if let Some(anchor) = behind {
@@ -47,6 +48,7 @@ pub(super) fn put_back(
         (true, 0) => own.iter().find(|node| !is_text(node)).map(|first| above(sides, statement, *first)),
         (true, _) => {
             let last = *own.last()?;
+            // A block's last expression is its value, behind which nothing may stand.
             let is_value = sides.language == Language::Rust && !text_of(last, after).ends_with([';', '}']);
             Some(if ends(last) || is_value { above(sides, statement, last) } else { below(sides, statement, last) })
         }
@@ -70,6 +72,7 @@ pub(super) fn wrapped(sides: &Sides<'_>, is: &Function<'_>, statement: Node<'_>)
     let (old_margin, margin) = (blanks_before(before, statement), blanks_before(after, first));
     let inner = after.get(first.start_byte()..last.end_byte())?;
     let step = if sides.language == Language::Python { "    " } else { "" };
+    // Only Python's blocks are read by their margin.
     let deeper = inner.replace('\n', &format!("\n{step}"));
     let tail = tail.replace(&format!("\n{old_margin}"), &format!("\n{margin}"));
     let text = if sides.language == Language::Python {
@@ -94,8 +97,11 @@ pub(super) fn definitions(sides: &Sides<'_>, statement: Node<'_>) -> Option<Vec<
         }
         let import = children(old).into_iter().find(|node| binds(*node, name, before));
         if let Some(import) = import {
+            // Imports go to the front: what stands above may not be moved (`from __future__`, `package`, `'use
+            // strict'`).
             let first = children(new).into_iter().find(|node| !is_preamble(*node, after))?;
             edits.push(Edit::insert(first.start_byte(), format!("{}\n", text_of(import, before))));
+            // An import that is put back may itself name something that is gone. `known` ends the search.
             open.extend(names(import, before).into_iter().filter(|name| known.insert(name)));
             continue;
         }

@@ -35,6 +35,7 @@ impl<'t> Attributes<'t> {
         while let Some(before) = node.prev_named_sibling() {
             match before.kind() {
                 "attribute_item" => items.push(before),
+                // Documentation may stand between two attributes.
                 _ if is_comment(before) => {}
                 _ => break,
             }
@@ -82,6 +83,7 @@ impl Attribute<'_> {
     fn is_test_on_condition(&self) -> bool {
         let Some(arguments) = self.arguments.filter(|_| self.name == "cfg_attr") else { return false };
         let Some(values) = Values::read(arguments, Frame::of_file(self.text)) else { return false };
+        // The first one is the condition.
         let names = values.nodes().into_iter().skip(1).map(|value| {
             let path = value.child_by_field_name("function").unwrap_or(value);
             text_of(path, values.frame().text).rsplit("::").next().unwrap_or_default()

@@ -55,6 +55,7 @@ impl Values {
         // The last line may end with a comment.
         let text = format!("{BEFORE}{inside}\n];");
         let tree = parse(Language::Rust, &text)?;
+        // By how much a place in the small text lies from that in the file. Frames within frames add up.
         let before = isize::try_from(brackets.start_byte() + 1).ok()? - isize::try_from(BEFORE.len()).ok()?;
         Some(Self { tree, text, shift: frame.shift + before })
     }

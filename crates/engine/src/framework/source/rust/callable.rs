@@ -24,6 +24,7 @@ pub(in super::super) fn callable(root: Node<'_>, text: &str, tests: &[&TestBody]
         let takes = children(function.child_by_field_name("parameters")?).len();
         let is_async = children(function).iter().any(|child| child.kind() == "function_modifiers");
         (plain && takes == 0 && !is_async).then_some(())?;
+        // `#[tokio::test]` starts a runtime around the body, which a plain call would lack.
         let own = attribute(function, text, "#[test]")?;
         edits.insert(own.start_byte(), Edit { range: own.byte_range(), text: format!("#[cfg({word})]") });
         show(function, &mut edits);
@@ -33,6 +34,7 @@ pub(in super::super) fn callable(root: Node<'_>, text: &str, tests: &[&TestBody]
                 let conditions =
                     Attributes::of(node, text).all.iter().filter(|one| one.name.starts_with("cfg")).count();
                 let own = attribute(node, text, "#[cfg(test)]");
+                // `#[cfg(test)]` alone can be exchanged. Under any other condition the module may not be there.
                 (conditions == usize::from(own.is_some())).then_some(())?;
                 if let Some(own) = own {
                     edits.insert(own.start_byte(), Edit { range: own.byte_range(), text: format!("#[cfg({word})]") });

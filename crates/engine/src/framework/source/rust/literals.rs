@@ -20,6 +20,7 @@ pub(in super::super) fn altered(literal: &str, word: &str) -> Option<String> {
     if literal.starts_with(|c: char| c.is_ascii_digit()) {
         return number(literal);
     }
+    // Letters and hashes may stand before it: `b"…"`, `r#"…"#`.
     let quote = literal.find(['"', '\''])?;
     let (prefix, rest) = literal.split_at_checked(quote)?;
     if rest.starts_with('\'') {
@@ -35,6 +36,7 @@ pub(in super::super) fn altered(literal: &str, word: &str) -> Option<String> {
 
 /// The length of bytes is part of their type: it stays.
 fn bytes(prefix: &str, rest: &str) -> Option<String> {
+    // An escape stands for one byte in several letters, so a plain first letter alone is exchanged.
     let first = rest.chars().next().filter(|first| first.is_ascii_alphanumeric() || *first == ' ')?;
     let other = if first == 'q' { 'z' } else { 'q' };
     Some(format!("{prefix}\"{other}{}", rest.get(1..)?))

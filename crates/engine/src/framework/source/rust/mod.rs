@@ -40,6 +40,7 @@ pub(super) fn tests(root: Node<'_>, text: &str) -> Vec<TestBody> {
                 before.push(item);
                 continue;
             }
+            // Taken by whatever item comes next: attributes belong to that one alone.
             let attributes = std::mem::take(&mut before);
             let (Some(name), Some(body)) = (item.child_by_field_name("name"), item.child_by_field_name("body")) else {
                 continue;
@@ -68,6 +69,7 @@ pub(super) fn tests(root: Node<'_>, text: &str) -> Vec<TestBody> {
     }
     let is_single = |test: &TestBody| found.iter().filter(|other| other.names == test.names).count() == 1;
     let mut single: Vec<TestBody> = found.iter().filter(|test| is_single(test)).cloned().collect();
+    // Modules wait on a stack, so that they come in another order than in the text.
     single.sort_by_key(|test| test.whole.start);
     single
 }

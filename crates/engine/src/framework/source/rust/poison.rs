@@ -14,11 +14,13 @@ const HOLDS: &str = "!::std::thread::panicking()";
 pub(in super::super) fn poisoned(root: Node<'_>, text: &str, test: &TestBody, poison: &Poison) -> Option<Vec<Edit>> {
     let function = function_of(root, test)?;
     let attributes = Attributes::of(function, text);
+    // One row would pass by the failure and the others fail, under names that are not known.
     if attributes.has_row_that_panics() {
         return None;
     }
     let word = &poison.word;
     let inserted = if attributes.expects_panic() {
+        // A test that is to panic fails by returning.
         let can_return = function.child_by_field_name("return_type").is_none();
         (poison.place == Place::First && can_return && !attributes.has_rows()).then_some(())?;
         // What a failing test printed is shown.
@@ -41,6 +43,7 @@ pub(in super::super) fn poisoned(root: Node<'_>, text: &str, test: &TestBody, po
 fn at_the_end(word: &str, failure: &str) -> String {
     let mut letters = word.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase()).into_iter();
+    // A type's name in capitals, or the compiler warns, which some crates deny.
     let kind: String = "At".chars().chain(first).chain(letters).collect();
     // A panic while another one is under way ends the process.
     format!(

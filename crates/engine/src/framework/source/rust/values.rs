@@ -62,6 +62,7 @@ impl Scope<'_> {
         };
         let literal = |side: Node<'_>| leaf(side, frame, MOST_DEPTH).map(|place| vec![place]);
         let named = |side: Node<'_>| {
+            // `assert_eq!(total, &wanted)`
             let side = if side.kind() == "reference_expression" { side.child_by_field_name("value")? } else { side };
             (side.kind() == "identifier").then(|| self.bound(text_of(side, frame.text), assertion)).flatten()
         };
@@ -78,6 +79,7 @@ impl Scope<'_> {
         };
         // `format!("{wanted}")` uses it too.
         let is_printed = text_of(self.body, self.text).contains(&format!("{{{name}"));
+        // A use in a text counts as many, so that the name is left alone.
         let count = descendants(self.body).filter(is_named).count() + usize::from(is_printed) * MOST_DEPTH;
         match count {
             1 => self.column(name),
@@ -139,6 +141,7 @@ impl Scope<'_> {
                     };
                     let mut bindings = descendants(self.body).filter(is_it);
                     let binding = bindings.next()?;
+                    // A name that is bound twice may be another table at this place.
                     bindings.next().is_none().then_some(())?;
                     binding.child_by_field_name("value")?
                 }
@@ -206,6 +209,7 @@ fn leaf(node: Node<'_>, frame: Frame<'_>, depth: usize) -> Option<Range<usize>> 
         | "boolean_literal" => frame.place(node),
         "unary_expression" if text_of(node, frame.text).starts_with('-') => inside(node.named_child(0)),
         "reference_expression" | "type_cast_expression" => inside(node.child_by_field_name("value")),
+        // `[0; 5]`: the length is no value of it.
         "array_expression" if node.child_by_field_name("length").is_some() => inside(node.named_child(0)),
         "array_expression" | "tuple_expression" | "parenthesized_expression" => {
             children(node).into_iter().find_map(|child| leaf(child, frame, depth))
@@ -222,6 +226,7 @@ fn leaf(node: Node<'_>, frame: Frame<'_>, depth: usize) -> Option<Range<usize>> 
         "macro_invocation" => {
             (text_of(node.child_by_field_name("macro")?, frame.text) == "vec").then_some(())?;
             let values = Values::read(brackets_of(node)?, frame)?;
+            // `vec![0; 5]`
             let repeats = text_of(brackets_of(node)?, frame.text).contains(';');
             let nodes = values.nodes();
             let mut nodes = nodes.iter().take(if repeats { 1 } else { nodes.len() });

@@ -41,6 +41,7 @@ fn of_branch(view: View<'_>, at: usize, language: Language) -> Option<Choice> {
 }
 
 fn of_ternary(view: View<'_>, at: usize, language: Language) -> Option<Choice> {
+    // `??`, `?:`, `?->` and `List<?>` hold the same sign.
     let beside = at.checked_sub(1).is_some_and(|before| view.is(before, "?") || view.is(before, "<"));
     if !view.is(at, "?") || beside || ["?", ":", "-", ">", ","].iter().any(|mark| view.is(at + 1, mark)) {
         return None;
@@ -48,6 +49,7 @@ fn of_ternary(view: View<'_>, at: usize, language: Language) -> Option<Choice> {
     let mut first = at;
     while let Some(before) = first.checked_sub(1) {
         match view.kind(before)? {
+            // From behind over whole brackets: a call or an index belongs to the condition.
             Kind::Close if !view.is(before, "}") => first = view.partner(before)?,
             Kind::Open => break,
             Kind::Mark if view.is(before, "=") && !is_assignment(view, before) => first = before,
@@ -86,6 +88,7 @@ fn ternaries_of_ruby(text: &str) -> impl Iterator<Item = Choice> {
         let is_code = tail.contains(" : ") && !head.contains('#');
         let behind = |mark: &str| head.rfind(mark).map_or(0, |found| found + mark.len());
         let open = if head.matches('(').count() > head.matches(')').count() { behind("(") } else { 0 };
+        // The last of them: `total = max(a > b ? a : b)` asks behind the bracket.
         let first = [behind("return "), behind(" = "), open].into_iter().max()?;
         let condition = head.get(first..)?;
         let start = at + first + (condition.len() - condition.trim_start().len());

@@ -16,6 +16,7 @@ pub(super) fn tests(view: View<'_>) -> Vec<TestBody> {
     while at < view.tokens.len() {
         let test = test_at(view, at);
         at = match &test {
+            // A test holds no other one, and its body may call macros of the same names.
             Some((_, close)) => close + 1,
             None => at + 1,
         };
@@ -31,6 +32,7 @@ fn test_at(view: View<'_>, at: usize) -> Option<(TestBody, usize)> {
     let first = arguments.first()?;
     let (names, name) = if GOOGLE.contains(&view.word(at)) {
         let second = arguments.get(1)?;
+        // Names that a macro puts together are not known before it is expanded.
         (arguments.len() == 2 && first.len() == 1 && second.len() == 1).then_some(())?;
         (vec![view.word(first.start).to_owned(), view.word(second.start).to_owned()], view.range(second.start)?)
     } else {
@@ -58,6 +60,8 @@ pub(super) fn poisoned(text: &str, test: &TestBody, poison: &Poison, words: (&st
     (!head.contains("[!") && !head.contains("should_fail") && !head.contains("may_fail")).then_some(())?;
     let is_titled = TITLED.iter().any(|name| head.starts_with(name));
     let failure = match (is_titled, poison.place, poison.means) {
+        // `ADD_FAILURE` does not leave the body, so `return` does. Without the condition what follows would be
+        // unreachable.
         (false, Place::First, Means::Raise) => format!("if (true) {{ ADD_FAILURE() << \"{word}\"; return; }}"),
         (false, Place::First, Means::Assertion) => format!("ASSERT_STREQ(\"{word}\", \"{other}\");"),
         (false, Place::Last, Means::Raise) => format!("ADD_FAILURE() << \"{word}\";"),

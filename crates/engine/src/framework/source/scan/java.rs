@@ -34,6 +34,7 @@ pub(super) fn tests(view: View<'_>) -> Vec<TestBody> {
     while at < view.tokens.len() {
         if let Some(opened) = type_at(view, at) {
             let (open, one) = opened;
+            // Types are entered, while all other brackets are passed over whole: members stand in types alone.
             types.push(one);
             (at, header) = (open + 1, open + 1);
             continue;
@@ -63,6 +64,7 @@ pub(super) fn tests(view: View<'_>) -> Vec<TestBody> {
 /// A type that is declared here, with the number of its opening brace.
 fn type_at(view: View<'_>, at: usize) -> Option<(usize, Type)> {
     (view.kind(at) == Some(Kind::Word) && TYPES.contains(&view.word(at))).then_some(())?;
+    // `Cart.class` declares nothing.
     (at == 0 || !view.is(at - 1, ".")).then_some(())?;
     (view.kind(at + 1) == Some(Kind::Word)).then_some(())?;
     let open = view.next_block(at + 2)?;
@@ -79,7 +81,9 @@ fn test_at(view: View<'_>, header: usize, open: usize, types: &[Type]) -> Option
     })?;
     let parameters_end = view.partner(name + 1)?;
     let is_marked = (header..name).any(|at| TESTS.contains(&view.word(at)) && is_annotation(view, header, at));
+    // JUnit 3 calls methods without parameters by their names.
     let is_named = own.by_name && view.word(name).starts_with("test") && parameters_end == name + 2;
+    // Anything else between the brackets and the body is no method's head.
     let throws = parameters_end + 1 == open || view.is(parameters_end + 1, "throws");
     (throws && (is_marked || is_named)).then_some(())?;
     let mut names: Vec<String> = types.iter().map(|one| one.name.clone()).collect();
@@ -108,6 +112,7 @@ pub(super) fn poisoned(text: &str, test: &TestBody, poison: &Poison, words: (&st
     let head = text.get(test.whole.start..test.body.start)?;
     let expected = head.split_once("expected").and_then(|(_, rest)| rest.split_once(".class")).map(|(kind, _)| kind);
     let takes_any = |kind: &str| ["Throwable", "Error", "AssertionError"].iter().any(|one| kind.ends_with(one));
+    // `@Test(expected = AssertionError.class)` would take the failure for the one that it waits for.
     if expected.is_some_and(|kind| takes_any(kind.trim_matches(['=', ' ']))) {
         return None;
     }

@@ -132,6 +132,7 @@ impl Lexer<'_> {
 
     /// A directive with the lines that continue it. Of several branches the first is read: their brackets need not be paired together.
     fn directive(&mut self) {
+        // The first branch was read as code. The others are passed over to their `#endif`.
         if !matches!(self.directive_name(), "else" | "elif" | "elifdef" | "elifndef") {
             return self.directive_line();
         }
@@ -183,6 +184,7 @@ impl Lexer<'_> {
         match kind {
             Kind::Open => self.open.push(own),
             Kind::Close => {
+                // A closing bracket too many: the text is not understood as a whole.
                 partner = self.open.pop()?;
                 let opening = self.tokens.get_mut(partner)?;
                 let pair = (self.text.as_bytes().get(opening.range.start).copied()?, c);
@@ -207,6 +209,7 @@ impl Lexer<'_> {
         if self.language == Language::Java && rest.starts_with("\"\"\"") {
             return Some(rest.get(3..)?.find("\"\"\"")? + 6);
         }
+        // Single quotes fill nothing in.
         let fills_in = quote != '\'';
         let bytes = rest.as_bytes();
         let mut at = 1;
@@ -215,6 +218,7 @@ impl Lexer<'_> {
             let next = bytes.get(at + 1).copied();
             match byte {
                 b'\\' => at += 2,
+                // A text in these languages ends on its line. PHP's and Ruby's may go over several.
                 b'\n' if self.language == Language::Java || self.language == Language::Cpp => return None,
                 b'{' if fills_in && self.language == Language::Php && next == Some(b'$') => at += closed(bytes, at)?,
                 b'#' if fills_in && self.language == Language::Ruby && next == Some(b'{') => {
@@ -254,7 +258,9 @@ impl Lexer<'_> {
                 b'.' => {
                     next.is_some_and(|next| next.is_ascii_digit()) || (next != Some(b'.') && self.ends_by_dot(next))
                 }
+                // `1'000'000`
                 b'\'' => self.language == Language::Cpp && next.is_some_and(|next| next.is_ascii_alphanumeric()),
+                // `1e-5`, while `0xe-1` subtracts.
                 b'+' | b'-' => !is_hex && matches!(bytes.get(at - 1), Some(b'e' | b'E')),
                 _ => byte.is_ascii_alphanumeric() || byte == b'_',
             };
@@ -282,6 +288,7 @@ impl Lexer<'_> {
             let end = format!("){name}\"");
             return Some((Kind::Text, bytes + behind.find(end.as_str())? + end.len()));
         }
+        // `empty?` and `save!` are names, `a!=b` is not.
         if self.language == Language::Ruby && behind.starts_with(['?', '!']) && !behind.starts_with("!=") {
             bytes += 1;
         }

@@ -72,6 +72,7 @@ pub(super) fn expectations(language: Language, text: &str, test: &TestBody) -> V
 pub(super) fn literals<'t>(language: Language, text: &'t str, test: &TestBody) -> Vec<&'t str> {
     let Some(part) = text.get(test.whole.clone()) else { return Vec::new() };
     // The definition alone: of Ruby, the rest may hold what is not understood.
+    // A part of PHP's text without `<?php` before it would be no code.
     let part_tokens = if language == Language::Php { None } else { lexer::tokens(language, part) };
     let (base, tokens) = match part_tokens {
         Some(tokens) => (part, tokens),

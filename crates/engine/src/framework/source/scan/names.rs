@@ -24,6 +24,7 @@ pub(in super::super) fn renamed(language: Language, test: &TestBody, name: &str,
     match language {
         Language::Java => {
             let (_, found) = java_test(name)?;
+            // With its bracket first: the class may hold the method's word.
             method(name.find(&format!("{found}(")).or_else(|| name.rfind(found))?, "_")
         }
         Language::Php => method(name.find("::")? + 2, "_"),
@@ -78,12 +79,14 @@ fn is_called_in_java(path: &str, test: &TestBody, name: &str) -> bool {
     let (package, inside) = segments.split_at(at);
     let folders: Vec<&str> = path.split('/').collect();
     let folders = folders.split_last().map_or(&[][..], |(_, folders)| folders);
+    // A package is the end of the file's folders, by Java's own rule.
     own == method && inside == types && folders.ends_with(package)
 }
 
 fn is_called_in_php(test: &TestBody, name: &str) -> bool {
     let [class, own] = test.names.as_slice() else { return false };
     let Some((printed, method)) = name.split_once("::") else { return false };
+    // Behind it stands the data set: `testAdds with data set #0`, `testAdds#0`, `testAdds@empty`.
     let method = method.split([' ', '#', '@']).next().unwrap_or(method);
     let last = |class: &str| class.rsplit('\\').next().map(str::to_owned);
     let same = printed == class || (!printed.contains('\\') && last(class).as_deref() == Some(printed));
@@ -101,6 +104,7 @@ fn is_called_in_cpp(test: &TestBody, name: &str) -> bool {
             let name = name.split(", where ").next().unwrap_or(name);
             let Some((before, rest)) = name.split_once('.') else { return false };
             let method = rest.split('/').next().unwrap_or(rest);
+            // `All/Cart/0`: around the suite stand the instance and the number of the type.
             before.split('/').any(|part| part == suite) && method == own
         }
         _ => false,

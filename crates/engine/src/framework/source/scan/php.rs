@@ -57,10 +57,12 @@ fn test_at(view: View<'_>, function: usize, open: usize, class: &str) -> Option<
         header -= 1;
     }
     let modifiers = header..function;
+    // PHPUnit calls public methods alone, and without a word a method is public.
     let is_hidden = modifiers.clone().any(|at| matches!(view.word(at), "private" | "protected" | "abstract"));
     let has_attribute = modifiers.clone().any(|at| view.is(at, "Test") && at > header);
     let begin = view.range(header)?.start;
     let above = header.checked_sub(1).and_then(|before| view.range(before)).map_or(0, |before| before.end);
+    // `@test` in the comment above, which is no token.
     let has_mark = view.text.get(above..begin).is_some_and(|comments| comments.contains("@test"));
     (!is_hidden && (own.starts_with("test") || has_attribute || has_mark)).then_some(())?;
     let close = view.partner(open)?;

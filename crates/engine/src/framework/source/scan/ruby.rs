@@ -57,10 +57,12 @@ pub(super) fn tests(text: &str) -> Vec<TestBody> {
     let mut at = 0;
     while let Some(line) = all.get(at).copied() {
         at += 1;
+        // Behind it stands data.
         if line.code == "__END__" {
             break;
         }
         if is_end(line) {
+            // An `end` of another margin closes something that is no group.
             if around.last().is_some_and(|one| one.indent == line.indent) {
                 around.pop();
             }
@@ -79,6 +81,7 @@ pub(super) fn tests(text: &str) -> Vec<TestBody> {
             }
         };
         let Some((last, close)) = end else { continue };
+        // A test holds no other one, so its lines are passed over.
         at = at.max(usize::try_from(last.number).unwrap_or(at));
         let mut names: Vec<String> = around.iter().map(|one| one.name.clone()).collect();
         names.push(head.title);
@@ -103,6 +106,7 @@ fn is_end(line: Line<'_>) -> bool {
 /// The name of a group or class that this line opens.
 fn group(code: &str) -> Option<String> {
     if let Some(rest) = code.strip_prefix("class ").or_else(|| code.strip_prefix("module ")) {
+        // `class Error < StandardError; end` has no `end` of its own line, `class << self` no name.
         let closed = rest.contains("; end") || rest.starts_with("<<") || rest.contains("Class.new");
         let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | ':')).collect();
         return (!closed && !name.is_empty()).then_some(name);
@@ -110,6 +114,7 @@ fn group(code: &str) -> Option<String> {
     let (word, _) = code.split_at_checked(code.find(['(', ' '])?)?;
     GROUPS.contains(&word).then_some(())?;
     let tokens =
+        // A block in braces that is closed below is not whole on this line.
         lexer::tokens(Language::Ruby, code).or_else(|| lexer::tokens(Language::Ruby, code.split_once(" do")?.0))?;
     let view = View { text: code, tokens: &tokens };
     let first = (0..tokens.len()).find(|at| view.kind(*at) == Some(Kind::Word) && word.ends_with(view.word(*at)))?;
@@ -203,6 +208,7 @@ fn head(line: Line<'_>) -> Option<Head> {
     let place = view.range(title)?;
     let (text, is_template) = unquoted(view.word(title));
     let name = begin + place.start + 1..begin + place.end - 1;
+    // `->` with braces would be a lambda.
     let opening = (title..tokens.len()).find(|at| matches!(view.word(*at), "do" | "{") && !view.is(at + 1, ">"))?;
     if view.is(opening, "{") {
         let close = view.partner(opening)?;
@@ -222,6 +228,7 @@ pub(super) fn poisoned(text: &str, test: &TestBody, poison: &Poison, words: (&st
     let body = text.get(test.body.clone())?;
     let failure = match poison.means {
         Means::Raise => format!("raise \"{word}\""),
+        // By the body's own words: RSpec knows no `assert_equal`, minitest no `expect … to`.
         Means::Assertion if body.contains("must_") || body.contains("assert") => {
             format!("assert_equal \"{word}\", \"{other}\"")
         }
@@ -248,6 +255,7 @@ pub(super) fn expectations(text: &str, test: &TestBody) -> Vec<Expectation> {
     let inside =
         |line: &Line<'_>| line.start < body.end && line.start + line.indent.len() + line.code.len() > body.start;
     for line in lines(text).into_iter().filter(inside) {
+        // A line that goes on below is left out, the others are still read.
         let Some(tokens) = lexer::tokens(Language::Ruby, line.code) else { continue };
         let view = View { text: line.code, tokens: &tokens };
         let place = (0..tokens.len()).find_map(|at| expected(view, at));

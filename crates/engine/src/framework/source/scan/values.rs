@@ -64,6 +64,8 @@ fn expected(language: Language, view: View<'_>, at: usize, body: &Range<usize>) 
             && arguments.len() > 2
             && arguments.first().is_some_and(is_text);
         let values = arguments.get(usize::from(about)..)?;
+        // The first literal of the two: people differ in which side they expect on. A third value is a tolerance or a
+        // message.
         return values.iter().take(2).find_map(of);
     }
     if ON_ACTUAL.contains(&name) {
@@ -107,6 +109,7 @@ pub(super) fn literal(language: Language, view: View<'_>, tokens: Range<usize>) 
                 || view.is(first, "new") && view.is(open, "{")
                 || (first..open).any(|at| view.is(at, "vector"));
             let inner = view.arguments(open);
+            // A maker of computed values expects more than its literals.
             let all = inner.iter().all(|one| one.clone().all(|at| is_plain(at) || view.is(at, "-")));
             let place = inner.first().filter(|_| is_made && all)?;
             view.span(place.start, place.end.checked_sub(1)?)
@@ -119,6 +122,7 @@ fn bound(language: Language, view: View<'_>, name: &Range<usize>, body: &Range<u
     (name.len() == 1 && view.kind(name.start) == Some(Kind::Word)).then_some(())?;
     let word = view.word(name.start);
     let uses: Vec<usize> = body.clone().filter(|at| view.is(*at, word)).collect();
+    // Once more would be a use by the product, which would get the altered value as well.
     let [defined, _] = uses.as_slice() else { return None };
     (view.is(defined + 1, "=") && !view.is(defined + 2, "=")).then_some(())?;
     let end = (defined + 2..body.end).find(|at| view.is(*at, ";"))?;
@@ -145,11 +149,13 @@ pub(in super::super) fn altered(language: Language, literal: &str, word: &str) -
     if first == '[' {
         return Some(format!("['{word}', {}", literal.get(1..)?));
     }
+    // Their first line is no content, so a word cannot just be put behind the quotes.
     if literal.starts_with("\"\"\"") || literal.starts_with("<<<") {
         return None;
     }
     let quote = literal.find(['"', '\''])?;
     let is_raw = literal.get(..quote)?.ends_with('R');
+    // `R"x(text)x"`
     let inside = if is_raw { literal.find('(')? } else { quote } + 1;
     let (before, rest) = literal.split_at_checked(inside)?;
     Some(format!("{before}{word}{rest}"))

@@ -57,6 +57,7 @@ impl<'t> View<'t> {
 
     /// The numbers of the tokens that lie in a place of the text.
     pub(super) fn inside(&self, place: &Range<usize>) -> Range<usize> {
+        // Tokens stand in the order of the text, so a file of many tests is not read anew for each.
         let first = self.tokens.partition_point(|token| token.range.start < place.start);
         let end = self.tokens.partition_point(|token| token.range.start < place.end);
         first..end.max(first)
@@ -89,6 +90,7 @@ impl<'t> View<'t> {
             match self.kind(at)? {
                 Kind::Open if self.is(at, "{") => return Some(at),
                 Kind::Open => at = self.partner(at)? + 1,
+                // The block around ends first: what was declared has no body.
                 Kind::Close => return None,
                 Kind::Mark if self.is(at, ";") => return None,
                 Kind::Word | Kind::Number | Kind::Text | Kind::Char | Kind::Mark => at += 1,

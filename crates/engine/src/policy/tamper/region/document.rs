@@ -74,9 +74,11 @@ pub fn runs_by_name(document: &str) -> bool {
 /// Whether a command or the text of a file says that a document's examples are run.
 pub fn says_run(document: &str, speaker: &str, text: &str) -> bool {
     let names_it = || text.contains(name(document));
+    // `#![doc = include_str!("../README.md")]` makes rustdoc run a document's examples as the crate's own.
     if extension(speaker) == "rs" && text.contains("include_str!") && names_it() {
         return true;
     }
+    // Manifests name a README and depend on pytest without having it run.
     let describes = matches!(extension(speaker), "toml" | "json" | "cfg" | "rs");
     RUNNERS.iter().any(|word| text.contains(word))
         || !describes && GIVEN.iter().any(|word| text.contains(word)) && names_it()
@@ -153,6 +155,7 @@ impl Reading {
     fn line(&mut self, line: &str, start: usize, end: usize) {
         let said = line.trim();
         let indent = line.len() - line.trim_start().len();
+        // A tab counts as four columns in Markdown, whatever its one byte says.
         let indent = if line.starts_with('\t') { INDENT } else { indent };
         if !self.goes_on(said, indent, end) {
             self.ends(start);
@@ -169,14 +172,17 @@ impl Reading {
             Kind::Fence { closing, is_run, binds } => {
                 open.end = end;
                 if said.starts_with(">>>") {
+                    // doctest knows no fences: it runs what stands behind `>>>` in any of them.
                     (*is_run, *binds) = (true, true);
                 }
+                // At least as long as the opening one, and nothing behind it: four backticks may enclose three.
                 let is_closed = said.starts_with(closing.as_str()) && said.chars().all(|c| closing.starts_with(c));
                 if is_closed {
                     self.ends(end);
                 }
                 return true;
             }
+            // A blank line ends a session. In a directive and in indented code it may stand inside.
             Kind::Session if is_blank => return false,
             Kind::Directive { indent: own } if !is_blank && indent <= *own => return false,
             Kind::Indented if !is_blank && indent < INDENT => return false,
@@ -189,6 +195,7 @@ impl Reading {
     }
 
     fn begins(&mut self, said: &str, indent: usize, start: usize, end: usize) {
+        // Read before `encloses` takes the line in: a list's or directive's own line is not inside of itself.
         let kind = self.kind(said, indent);
         self.encloses(said, indent);
         if let Some(kind) = kind {
@@ -207,6 +214,7 @@ impl Reading {
             let language = info.split(|c: char| !(c.is_alphanumeric() || c == '_')).find(|word| !word.is_empty());
             let language = language.unwrap_or_default();
             let closing = said.get(..length).unwrap_or_default().to_owned();
+            // A list of languages that are not run, not of those that are: an unknown word rather counts as a test.
             let (is_run, binds) = (!lists(NOT_RUN, language), lists(BINDING, language));
             return Some(Kind::Fence { closing, is_run, binds });
         }
@@ -216,6 +224,7 @@ impl Reading {
         if directive(said).is_some_and(|name| lists(DIRECTIVES, name)) {
             return Some(Kind::Directive { indent });
         }
+        // Indentation below a paragraph goes on with it, and below a list it is the item's text.
         let is_code = self.is_markdown && self.after_blank && !self.in_list && indent >= INDENT && !said.is_empty();
         is_code.then_some(Kind::Indented)
     }
@@ -223,6 +232,8 @@ impl Reading {
     /// Takes what encloses the lines below.
     fn encloses(&mut self, said: &str, indent: usize) {
         if said.is_empty() {
+            // CommonMark ends an ordinary element's block at a blank line, `<pre>` and comments only at their closing
+            // marks.
             self.html = self.html.take().filter(Option::is_some);
             return;
         }
@@ -286,5 +297,6 @@ fn html(said: &str) -> Option<Option<String>> {
     } else {
         return (!name.is_empty() || rest.starts_with('/')).then_some(None);
     };
+    // Closed in its own line, it encloses nothing.
     (!rest.contains(&closing)).then_some(Some(closing))
 }

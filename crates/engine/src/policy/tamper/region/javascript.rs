@@ -10,6 +10,7 @@ const BEFORE_REGEX: &[u8] = b"(,=:[!&|?{};\n+-*%<>~^";
 
 /// The in-source tests of a file, in order.
 pub(super) fn regions(text: &str) -> Vec<Region> {
+    // Nearly every file ends here, before the work of masking it.
     if !text.contains(VITEST) {
         return Vec::new();
     }
@@ -19,6 +20,7 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
         let head = mask.get(..at).unwrap_or_default();
         let Some(start) = head.windows(2).rposition(|two| two == b"if") else { continue };
         let between = mask.get(start + 2..at).unwrap_or_default();
+        // `if (import.meta.vitest)` counts, `if (debug && import.meta.vitest)` does not.
         let is_condition = between.iter().all(|found| found.is_ascii_whitespace() || *found == b'(');
         if !is_condition || found.iter().any(|region| region.range.contains(&start)) {
             continue;
@@ -26,6 +28,7 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
         let Some(open) = memchr::memchr(b'{', mask.get(at..).unwrap_or_default()) else { continue };
         let end = behind_match(&mask, at + open);
         let opened = |bracket: u8| head.iter().filter(|found| **found == bracket).count();
+        // A block that was moved into a function nobody calls has the same text at another depth.
         let depth = opened(b'{').saturating_sub(opened(b'}'));
         found.push(Region {
             around: format!("{depth} braces"),
@@ -54,6 +57,8 @@ fn mask(text: &str) -> Vec<u8> {
             (b'/', b'*') => memchr::memmem::find(source.get(at + 2..).unwrap_or_default(), b"*/")
                 .map_or(source.len(), |length| at + 2 + length + 2),
             (b'"' | b'\'' | b'`', _) => quoted_end(source, at + 1, found),
+            // Behind a name or a closing bracket a slash divides. A division taken for a regular expression would
+            // blank the code behind it.
             (b'/', _) if BEFORE_REGEX.contains(&last) => quoted_end(source, at + 1, b'/'),
             _ => {
                 if !found.is_ascii_whitespace() {
@@ -65,6 +70,7 @@ fn mask(text: &str) -> Vec<u8> {
         };
         blank(&mut mask, at..end);
         at = end.max(at + 1);
+        // A slash behind a string divides, so that it counts as the end of a name.
         last = b'a';
     }
     mask
@@ -75,6 +81,7 @@ fn quoted_end(source: &[u8], at: usize, quote: u8) -> usize {
     while place < source.len() {
         match byte(source, place) {
             b'\\' => place += 2,
+            // A quote that is open at the line's end was none (an apostrophe in JSX). Templates go on.
             b'\n' if quote != b'`' => return place,
             found if found == quote => return place + 1,
             _ => place += 1,

@@ -13,6 +13,7 @@ pub(super) fn behind_match(mask: &[u8], at: usize) -> usize {
     for (place, &found) in mask.iter().enumerate().skip(at) {
         match found {
             b'(' | b'[' | b'{' => depth += 1,
+            // Kinds are not told apart: text that compiles has its pairs in order.
             b')' | b']' | b'}' => depth = depth.saturating_sub(1),
             _ => continue,
         }
@@ -26,6 +27,7 @@ pub(super) fn behind_match(mask: &[u8], at: usize) -> usize {
 /// Blanks a stretch of a mask, line ends excepted.
 pub(super) fn blank(mask: &mut [u8], range: Range<usize>) {
     for byte in mask.get_mut(range).into_iter().flatten() {
+        // Line ends stay, since statements are found line by line.
         if *byte != b'\n' {
             *byte = b' ';
         }

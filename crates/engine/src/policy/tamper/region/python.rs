@@ -25,6 +25,7 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
     for &(start, end) in &statements {
         let code = String::from_utf8_lossy(mask.get(start..end).unwrap_or_default()).into_owned();
         let whole = text.get(start..end).unwrap_or_default().trim_end();
+        // Without the blank lines behind it, which belong to whatever stands next.
         let end = start + whole.len();
         if let Some(key) = test_key(&code, whole) {
             found.push(Region {
@@ -40,6 +41,7 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
     expectations(text, &statements, &mut found);
     let inside = |start: usize, found: &[Region]| found.iter().any(|region| region.range.contains(&start));
     let examples: Vec<Region> =
+        // An example in a test's own docstring is put back with the test.
         examples(text).into_iter().filter(|example| !inside(example.range.start, &found)).collect();
     found.extend(examples);
     found.sort_by_key(|region| region.range.start);
@@ -48,6 +50,7 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
 
 /// Adds the constants by whose names tests compare (`WANT = 6`) and which nothing but tests of this file names.
 fn expectations(text: &str, statements: &[(usize, usize)], found: &mut Vec<Region>) {
+    // Where the file holds no test, nothing is compared with its constants.
     if found.is_empty() {
         return;
     }
@@ -56,6 +59,7 @@ fn expectations(text: &str, statements: &[(usize, usize)], found: &mut Vec<Regio
         let whole = text.get(start..end).unwrap_or_default().trim_end();
         let name: &str = whole.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or_default();
         let behind = whole.get(name.len()..).unwrap_or_default().trim_start();
+        // `WANT = 6` and `WANT: int = 6`
         let is_set = behind.starts_with('=') && !behind.starts_with("==") || behind.starts_with(':');
         let is_named_so = name.split('_').any(|word| lists(EXPECTED, &word.to_ascii_lowercase()));
         if is_set && is_named_so && name != "test" {
@@ -75,6 +79,7 @@ fn expectations(text: &str, statements: &[(usize, usize)], found: &mut Vec<Regio
     }
     for (name, range) in constants {
         let used = in_tests.get(name).copied().unwrap_or(0);
+        // Every mention is in a test or sets the name. One that the product reads, too, stays the product's.
         if used > 0 && everywhere.get(name) == Some(&(used + set.get(name).copied().unwrap_or(0))) {
             let key = format!("{name} =");
             found.push(Region { range, key, around: String::new(), is_top: true, may_grow: false, binds: false });
@@ -111,6 +116,7 @@ pub(super) fn only_asserts(text: &str) -> bool {
         let asserts = lines().any(|line| {
             line.starts_with("assert ") || line.starts_with("assert(") || line.starts_with("raise AssertionError")
         });
+        // A function that returns something serves more than comparing, so a product may use it.
         let returns =
             lines().any(|line| line.starts_with("return ") && line != "return None" || line.starts_with("yield"));
         if asserts && !returns {
@@ -138,6 +144,7 @@ fn test_key(code: &str, whole: &str) -> Option<String> {
         |rest: &str| rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or_default().to_owned();
     if let Some(rest) = head.strip_prefix("class ") {
         let name = word(rest);
+        // A base named so is unittest's. By its own name alone a `TestPlan` of a product would count.
         let is_test = rest.contains("TestCase") || name.starts_with("Test") && expects(code);
         return is_test.then(|| format!("class {name}"));
     }
@@ -147,6 +154,7 @@ fn test_key(code: &str, whole: &str) -> Option<String> {
         let is_test = FRAMES.contains(&name.as_str()) || name.starts_with("test") && expects(code);
         return is_test.then(|| format!("def {name}"));
     }
+    // The words are looked for in the text, not the mask: `sys.argv = ["-m", "unittest.main"]` has them in a string.
     (head.starts_with("if __name__") && MAINS.iter().any(|main| whole.contains(main))).then(|| "if __name__".to_owned())
 }
 
@@ -158,6 +166,7 @@ fn statements(mask: &[u8]) -> Vec<(usize, usize)> {
     let mut decorated = false;
     for line in mask.split_inclusive(|&byte| byte == b'\n') {
         let first = byte(line, 0);
+        // A string's lines at the margin are blanked in the mask, and a closing bracket ends what began above.
         if !first.is_ascii_whitespace() && !matches!(first, b')' | b']' | b'}' | 0) {
             if !decorated {
                 starts.push(at);
@@ -198,6 +207,7 @@ fn string_end(source: &[u8], at: usize, quote: u8) -> usize {
     while place < source.len() {
         match byte(source, place) {
             b'\\' => place += 2,
+            // Such a string is not closed, and the file does not load. The rest is still read as code.
             b'\n' if !triple => return place,
             found if found == quote => {
                 if !triple {
@@ -232,6 +242,7 @@ fn examples(text: &str) -> Vec<Region> {
     };
     for line in text.split_inclusive('\n') {
         let trimmed = line.trim();
+        // Closing quotes end an example, but for those in its own statement (`>>> f("""a""")`).
         let ends = trimmed.is_empty()
             || (trimmed.contains("\"\"\"") || trimmed.contains("'''")) && !trimmed.starts_with(">>>");
         match begun {
@@ -260,6 +271,8 @@ fn documents(line: &str, around: &mut String) {
     } else if QUOTES.iter().any(|quotes| line.contains(quotes)) {
         let is_docstring =
             QUOTES.iter().any(|quotes| line.trim_start_matches(['r', 'R', 'u', 'U']).starts_with(quotes));
+        // `TEXT = """` holds `>>>` that no runner sees: an example moved there from a docstring has other
+        // surroundings.
         if !is_docstring && !around.ends_with(TEXT) {
             around.push_str(TEXT);
         }

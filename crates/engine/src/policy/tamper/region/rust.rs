@@ -21,6 +21,7 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
     let mask = code_alone(text);
     let mut found = Vec::new();
     if has_inner_cfg_test(&mask) {
+        // The file is judged as one: parts of it have no life of their own.
         let (range, key) = (0..text.len(), "the whole file".to_owned());
         return vec![Region { range, key, around: String::new(), is_top: true, may_grow: false, binds: false }];
     }
@@ -37,6 +38,7 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
             let (start, (behind, is_test)) = (at, attributes(&mask, at));
             at = behind;
             if !is_test {
+                // `#[doc = include_str!("../README.md")]` on an item that is no test.
                 found.extend(each_attribute(&mask, start).filter_map(|range| from_file(&mask, range, &enclosing)));
             }
             if is_test {
@@ -44,6 +46,8 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
                 let key = key(&mask, behind, end);
                 let (around, is_top) = (enclosing.said(), enclosing.is_top());
                 found.push(Region { range: start..end, key, around, is_top, may_grow: false, binds: false });
+                // The brackets of a test are passed over as a whole, so they are never open in what encloses later
+                // ones.
                 enclosing.passed(end);
                 at = end;
             }
@@ -68,6 +72,7 @@ fn has_inner_cfg_test(mask: &[u8]) -> bool {
         match c {
             '{' => depth += 1,
             '}' => depth = depth.saturating_sub(1),
+            // Deeper it is about a module inside of the file.
             '#' if depth == 0 => {
                 let rest = head.get(at..).unwrap_or_default();
                 if rest.starts_with("#![cfg(test)]") || rest.starts_with("#![cfg(all(test") {
@@ -109,6 +114,7 @@ fn item_end(mask: &[u8], at: usize) -> usize {
     while place < mask.len() {
         match byte(mask, place) {
             b'(' | b'[' => place = behind_match(mask, place),
+            // `use a::{b, c};` and `static T: [u8; 1] = { … };` go on behind their braces.
             b'{' if is_statement => place = behind_match(mask, place),
             b'{' => {
                 let end = behind_match(mask, place);
@@ -116,7 +122,9 @@ fn item_end(mask: &[u8], at: usize) -> usize {
                 return end;
             }
             b';' => return place + 1,
+            // A field, a variant or an argument behind `#[cfg(test)]`.
             b',' if !is_item => return place + 1,
+            // The bracket that encloses it: the last field or expression has no mark of its own end.
             b'}' => return place,
             _ => place += 1,
         }

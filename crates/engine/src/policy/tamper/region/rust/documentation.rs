@@ -37,6 +37,7 @@ pub(super) fn examples(text: &str) -> Vec<Region> {
         match reading.documentation(line) {
             Some(said) => reading.said(said, start, at),
             None => {
+                // Each item's documentation is a document of its own to rustdoc.
                 reading.in_html_comment = false;
                 reading.ends();
             }
@@ -53,8 +54,10 @@ impl Examples {
         if self.in_block {
             let said = line.trim_end().trim_end_matches("*/");
             self.in_block = !trimmed.ends_with("*/");
+            // The star at the front of a line is decoration. Without one the line's own indentation counts.
             return Some(said.trim_start().strip_prefix('*').unwrap_or(said));
         }
+        // `/***` is a plain comment by Rust's rules, as is `////` below.
         let is_block = ["/**", "/*!"].iter().any(|mark| trimmed.starts_with(mark)) && !trimmed.starts_with("/***");
         if is_block {
             self.in_block = !trimmed.contains("*/");
@@ -79,9 +82,11 @@ impl Examples {
                     self.ends();
                 }
             }
+            // A blank line may stand inside, but one at the end is not part of it.
             Some(open) if is_blank || said.starts_with(INDENT) => {
                 open.end = if is_blank { open.end } else { end };
             }
+            // A fence ends an indented example without a blank line.
             _ if is_fence => {
                 self.ends();
                 let fence = word.get(..3).map(str::to_owned);

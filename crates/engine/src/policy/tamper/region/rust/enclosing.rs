@@ -38,6 +38,7 @@ impl<'t> Enclosing<'t> {
         match byte(self.mask, at) {
             b'{' | b'(' | b'[' => {
                 let head = self.head(at);
+                // The item outside is kept: behind `)` it goes on with its return type and body.
                 self.open.push((head, std::mem::replace(&mut self.item, Item::at(at + 1))));
             }
             // An item goes on behind its parameters, and ends with its body.
@@ -77,6 +78,7 @@ impl<'t> Enclosing<'t> {
         let last = self.mask.get(at..end).unwrap_or_default().iter().rfind(|found| !found.is_ascii_whitespace());
         match kind.as_slice() {
             [word, name, ..] if word == "mod" => said.push_str(&format!("mod {name}")),
+            // `cfg_if! { … }` or `macro_rules! name` keep or drop their insides as they like.
             [.., name] if last == Some(&b'!') => said.push_str(&format!("{name}!")),
             [word, ..] if matches!(word.as_str(), "impl" | "trait" | "macro_rules") => said.push_str(word),
             _ if kind.iter().any(|word| word == "fn") => said.push_str("fn"),
@@ -93,6 +95,8 @@ fn attributes_of(text: &str, mask: &[u8], start: usize, end: usize) -> (usize, S
     while at < end && byte(mask, at) == b'#' && opens_attribute(mask, at) {
         let behind = behind_match(mask, skip_space(mask, at + 1));
         if conditions(&squeezed(mask, at..behind)) {
+            // From the text, as the mask has blanked the values: `feature = "a"` and `feature = "b"` are two
+            // conditions.
             said.extend(text.get(at..behind).unwrap_or_default().chars().filter(|c| !c.is_whitespace()));
         }
         at = skip_space(mask, behind);
@@ -131,6 +135,7 @@ pub(in crate::policy::tamper::region) fn declared(text: &str) -> Vec<Declared> {
         }
         if byte(&mask, at) == b';' {
             let said = enclosing.head(at);
+            // Other items that end at a semicolon have no `mod` in their head.
             if let Some((conditions, name)) = said.rsplit_once("mod ") {
                 let around = format!("{} {conditions}", enclosing.said());
                 found.push(Declared { name: name.to_owned(), around: around.trim().to_owned() });

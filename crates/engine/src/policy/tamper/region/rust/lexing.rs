@@ -21,6 +21,7 @@ pub(super) fn code_alone(text: &str) -> Vec<u8> {
             (b'"', _) => string_end(source, at + 1),
             (b'r', b'"' | b'#') if !continues_a_name(source, at) => match raw_end(source, at + 1) {
                 Some(end) => end,
+                // A raw identifier such as `r#type`.
                 None => {
                     at += 1;
                     continue;
@@ -43,6 +44,7 @@ fn continues_a_name(source: &[u8], at: usize) -> bool {
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let before = |back: usize| at.checked_sub(back).map_or(0, |place| byte(source, place));
     match before(1) {
+        // `br"` and `cr"` begin a raw string, unless the letter ends a longer name.
         b'b' | b'c' => is_name(before(2)),
         other => is_name(other),
     }
@@ -53,6 +55,7 @@ fn line_end(source: &[u8], at: usize) -> usize {
 }
 
 fn comment_end(source: &[u8], at: usize) -> usize {
+    // Rust's block comments nest, unlike those of C.
     let (mut depth, mut place) = (0_usize, at);
     while place < source.len() {
         match (byte(source, place), byte(source, place + 1)) {
@@ -102,8 +105,10 @@ fn raw_end(source: &[u8], at: usize) -> Option<usize> {
 fn character_end(source: &[u8], at: usize) -> usize {
     if byte(source, at + 1) == b'\\' {
         let rest = source.get(at + 3..).unwrap_or_default();
+        // Searched from behind the escaped character, which may be a quote itself (`'\''`).
         return memchr::memchr(b'\'', rest).map_or(source.len(), |length| at + 3 + length + 1);
     }
+    // By the first byte of UTF-8, since a character of several bytes is no lifetime.
     let width = match byte(source, at + 1) {
         first if first < 0x80 => 1,
         first if first >= 0xf0 => 4,
@@ -159,20 +164,25 @@ pub(super) fn squeezed(mask: &[u8], range: Range<usize>) -> String {
 
 fn makes_a_test(attribute: &str) -> bool {
     if let Some(condition) = attribute.strip_prefix("cfg(") {
+        // `cfg(not(test))` is the product. A feature's name (`feature = "test"`) is blanked in the mask and cannot
+        // match.
         let positive = condition.replace("not(test)", "");
         let words = positive.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
         return words.into_iter().any(|word| matches!(word, "test" | "doctest"));
     }
+    // It alters an item that is compiled with and without tests.
     if attribute.starts_with("cfg_attr(") {
         return false;
     }
     let name = attribute.split(['(', '=', '[', '{']).next().unwrap_or_default();
     let last = name.rsplit("::").next().unwrap_or(name);
+    // `tokio::test`, `test_case`, `wasm_bindgen_test`, `rstest`
     last.contains("test") || TEST_ATTRIBUTES.contains(&last)
 }
 
 /// The words of an item before its body.
 pub(super) fn words(mask: &[u8], at: usize, most: usize) -> Vec<String> {
+    // The head of an item is near. A bound keeps a file of many attributes from being copied again for each.
     let rest = String::from_utf8_lossy(mask.get(at..(at + 400).min(mask.len())).unwrap_or_default()).into_owned();
     let parts = rest.split(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | '{' | '<' | ':' | ';' | '=' | '!'));
     let own = parts.filter(|word| !word.is_empty() && !QUALIFIERS.contains(word));
