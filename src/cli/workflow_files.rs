@@ -86,9 +86,7 @@ pub(super) fn uses_upshift(workflow: &Value) -> bool {
 
 /// Whether a step of a job is ours.
 pub(super) fn runs_upshift(job: &Value) -> bool {
-    let steps = job.get("steps").and_then(Value::as_sequence).into_iter().flatten();
-    let mut actions = steps.filter_map(|step| step.get("uses")?.as_str()?.split('@').next());
-    actions.any(|action| action.rsplit('/').next() == Some("upshift"))
+    job.get("steps").and_then(Value::as_sequence).into_iter().flatten().any(|step| command(step).is_some())
 }
 
 /// Whether a job is one of upshift's own reusable workflows.

@@ -73,7 +73,11 @@ async fn look(context: &Context<'_>, failure: &[String]) -> Option<Looked> {
     let outside = context.world.outside?;
     let Counting::ByLogs { wish, default_branch } = &outside.counting else { return None };
     let (github, key) = (outside.github.as_ref()?, failure::key_of(&context.charter, failure)?);
-    std::fs::create_dir_all(&context.world.keep).ok()?;
+    if let Err(error) = std::fs::create_dir_all(&context.world.keep) {
+        // Not read is not none: this run must not be the one that nobody counts.
+        let why = format!("no logs can be fetched to {}: {error}", context.world.keep.display());
+        return Some((key, *wish, Err(why)));
+    }
     let kept = Kept {
         github,
         workflow: outside.own_workflows.first().map(String::as_str),

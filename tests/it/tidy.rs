@@ -271,7 +271,8 @@ fn files_stay_readable() {
 
 #[test]
 fn the_architecture_page_names_every_module() {
-    let root = |folder: &str| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join("lib.rs"));
+    let root =
+        |folder: &str| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join("lib.rs"));
     let [page, engine] = PROGRAM.map(|folder| root(folder).expect("lib.rs"));
     for line in page.lines().chain(engine.lines()).filter_map(|line| line.strip_prefix("pub mod ")) {
         let module = line.trim_end_matches(';');

@@ -82,10 +82,13 @@ fn merge(ours: &Workflow, all: &[Workflow], waits: Waits) -> Option<Finding> {
 }
 
 fn starts_at(workflow: &Value, event: &str, kind: &str) -> bool {
-    let Some(trigger) = workflow.get("on").and_then(|on| on.get(event)) else { return false };
-    let types = trigger.get("types").and_then(Value::as_sequence);
-    // Without `types`, `pull_request` means opened, synchronize and reopened, none of which is a merge.
-    types.is_some_and(|types| types.iter().any(|one| one.as_str() == Some(kind)))
+    let trigger = workflow.get("on").and_then(|on| on.get(event));
+    match trigger.and_then(|trigger| trigger.get("types")) {
+        Some(Value::Sequence(types)) => types.iter().any(|one| one.as_str() == Some(kind)),
+        Some(types) => types.as_str() == Some(kind),
+        // Without `types`, `pull_request` means opened, synchronize and reopened, none of which is a merge. A review means all of its kinds.
+        None => event == "pull_request_review" && files::runs_on(workflow, event),
+    }
 }
 
 /// A job that the runner ends in the middle of a wait keeps no log.

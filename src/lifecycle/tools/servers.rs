@@ -23,6 +23,8 @@ use crate::session::{DO_WITHOUT, OutsideError};
 
 /// How much of a server's standard error is kept from each end, in bytes.
 const KEEP: usize = 4 * 1024;
+/// Files that an interpreter runs when it is given their folder.
+const ENTRIES: [&str; 5] = ["package.json", "index.js", "index.mjs", "index.cjs", "__main__.py"];
 /// The most time of a server: no session is longer.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -181,13 +183,18 @@ fn start_here(context: &Context<'_>, server: &McpServer) -> Result<Started, Stri
 fn apart(program: &Path, arguments: &[String], checkout: &Path) -> Result<(), String> {
     // Links are followed on both sides, or one of them would lead past the comparison.
     let root = checkout.canonicalize().unwrap_or_else(|_gone| checkout.to_owned());
-    let is_inside = |path: &Path| path.canonicalize().is_ok_and(|real| real.starts_with(&root) && real.is_file());
+    let is_code =
+        |real: &Path| real.is_file() || real.is_dir() && ENTRIES.iter().any(|entry| real.join(entry).is_file());
+    let is_inside = |path: &Path| path.canonicalize().is_ok_and(|real| real.starts_with(&root) && is_code(&real));
+    let values = arguments.iter().filter_map(|word| Some(word.split_once('=')?.1));
+    let words = arguments.iter().map(String::as_str).chain(values);
     // `join` leaves an absolute path as it is, and a word that is no path has no file.
     let part = std::iter::once(program.to_owned())
-        .chain(arguments.iter().map(|word| checkout.join(word)))
+        // `--import=./x.mjs` names one behind its sign.
+        .chain(words.map(|word| checkout.join(word)))
         .find(|path| is_inside(path));
     match part {
-        Some(path) => Err(format!("it has variables of its own, and `{}` is a file of the tree", path.display())),
+        Some(path) => Err(format!("it has variables of its own, and `{}` lies in the tree", path.display())),
         None => Ok(()),
     }
 }

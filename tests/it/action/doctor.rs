@@ -303,6 +303,10 @@ fn a_merge_that_would_wake_nobody_and_a_job_that_ends_in_a_wait_are_named() {
     ] {
         assert!(line.contains(part), "{line}");
     }
+    let all_kinds = REVIEW.1.replace("pull_request_review:\n    types: [submitted]", "pull_request_review:");
+    assert_ne!(all_kinds, REVIEW.1);
+    let hears = lines_where(&merge, "triggers", &[("upshift.yml", inits), ci, (REVIEW.0, &all_kinds)]);
+    assert_eq!(hears, Vec::<String>::new(), "a review's trigger without types has all of them");
     let by_input = deaf.replace("max-cost-usd:", "wait-for: merge\n          max-cost-usd:");
     assert_eq!(named(&[], &by_input).len(), 1, "the workflow's own input counts, too");
     assert_eq!(named(&[], &deaf), Vec::<String>::new(), "nobody waits for a merge");

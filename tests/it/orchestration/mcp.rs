@@ -121,10 +121,19 @@ fn call(tool: &str, arguments: Value) -> Scripted {
 fn a_server_with_variables_of_its_own_has_no_part_in_the_tree() {
     let project = Project::python();
     project.write("tools/server.py", include_str!("server.py"));
-    let config = "agent: {mcp: {own: {command: [python3, tools/server.py, sleep-none], env: [TEAM_WORD]}}}\n";
-    let run = Run::of(project, config, "sleep-none", |_| brief());
+    project.write("tools/__main__.py", include_str!("server.py"));
+    let server = |command: &str| format!("{{command: [{command}, sleep-none], env: [TEAM_WORD]}}");
+    let config = format!(
+        "agent: {{mcp: {{file: {}, folder: {}, behind: {}}}}}\n",
+        server("python3, tools/server.py"),
+        server("python3, tools"),
+        server("node, --import=./tools/server.py, x")
+    );
+    let run = Run::of(project, &config, "sleep-none", |_| brief());
     assert_eq!(run.said.code, 0, "{}", run.said.all());
-    assert!(run.said.all().contains("is a file of the tree"), "{}", run.said.all());
+    for part in ["tools/server.py", "tools", "./tools/server.py"] {
+        assert!(run.said.err.contains(&format!("/{part}` lies in the tree")), "{part}: {}", run.said.all());
+    }
     assert!(run.requests[0].tools().iter().all(|name| !name.starts_with("mcp__")));
 }
 

@@ -49,9 +49,11 @@ impl Lines {
     fn add(&mut self, piece: &[u8]) {
         if self.too_long.is_none() && self.begun.len().saturating_add(piece.len()) > MAX_LINE {
             let mut line = std::mem::take(&mut self.begun);
+            // The piece itself comes to the end below, as all that follow it.
+            let tail = last(&line);
             line.extend_from_slice(piece.get(..KEPT_ENDS).unwrap_or(piece));
             let head = line.get(..KEPT_ENDS).unwrap_or(&line).to_vec();
-            self.too_long = Some(Ends { head, tail: last(&line) });
+            self.too_long = Some(Ends { head, tail });
         }
         match &mut self.too_long {
             Some(Ends { tail, .. }) => {
@@ -76,4 +78,20 @@ impl Lines {
 
 fn last(bytes: &[u8]) -> Vec<u8> {
     bytes.get(bytes.len().saturating_sub(KEPT_ENDS)..).unwrap_or_default().to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ends_of_a_line_that_is_too_long_hold_each_byte_once() {
+        let mut lines = Lines::default();
+        let mut out = Vec::new();
+        lines.push(&vec![b'a'; MAX_LINE], &mut out);
+        lines.push(b"bcd\n", &mut out);
+        let [Line::TooLong(Ends { head, tail })] = &out[..] else { panic!("{}", out.len()) };
+        assert!(head.iter().all(|byte| *byte == b'a') && head.len() == KEPT_ENDS);
+        assert!(tail.ends_with(b"aabcd") && tail.len() == KEPT_ENDS);
+    }
 }

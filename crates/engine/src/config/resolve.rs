@@ -20,7 +20,7 @@ use super::tiers_source::{Chosen, TiersSource, chosen, classify_tiers};
 use super::{advisors, estimate, github, hosts, sub_agents, suggest, tool_sources};
 
 /// Variables of ours that are no settings.
-const OTHER_VARIABLES: [&str; 18] = [
+const OTHER_VARIABLES: [&str; 19] = [
     "UPSHIFT_ACTION",
     "UPSHIFT_BIN",
     "UPSHIFT_COMMAND",
@@ -36,6 +36,7 @@ const OTHER_VARIABLES: [&str; 18] = [
     "UPSHIFT_HANDED_OVER",
     sections::SEEN_TESTS,
     "UPSHIFT_TASK",
+    "UPSHIFT_TASK_LIST",
     "UPSHIFT_TASK_PARENT",
     "UPSHIFT_TASK_RUN",
     "UPSHIFT_TEST_CLOCK",

@@ -161,7 +161,10 @@ fn installs(run: &str) -> bool {
         let first_is = |words: &[&str]| {
             words.iter().find(|word| !word.starts_with('-')).is_some_and(|word| INSTALLS.contains(word))
         };
+        let is_bare = |at: usize| words.iter().skip(at + 1).all(|word| word.starts_with('-'));
         words.first().is_some_and(|word| ALWAYS.contains(word))
+            // `yarn` and `bundle` alone install.
+            || by(&["yarn", "bundle"]).is_some_and(is_bare)
             // `npm ci` installs. `npm run ci` does not, since its first word is `run`.
             || by(&MANAGERS).is_some_and(|at| words.get(at + 1..).is_some_and(first_is))
     })
@@ -234,6 +237,9 @@ jobs:
       - { name: npm, run: npm ci }
       - { name: pip, run: 'python -m pip --quiet install -r dev.txt && ruff check .' }
       - { name: os, run: sudo apt-get update }
+      - { name: yarn, run: yarn --immutable && yarn test }
+      - { name: bundle, run: bundle }
+      - { name: yarn alone, run: yarn test && bundle exec rake }
       - { name: run, run: npm run install-check && cargo clippy && uv run ruff check }
   twice:
     steps: [{ run: make }, { run: make }]
@@ -266,13 +272,17 @@ jobs:
             ("packages", "npm", NotHere::Installs),
             ("packages", "pip", NotHere::Installs),
             ("packages", "os", NotHere::Installs),
+            ("packages", "yarn", NotHere::Installs),
+            ("packages", "bundle", NotHere::Installs),
             ("twice", "Run make", NotHere::Unknown),
             ("lint", "Run something else", NotHere::Unknown),
             ("nobody", "Run make", NotHere::Unknown),
         ] {
             assert_eq!(failed_command(WORKFLOW, job, step), Err(why), "{job}: {step}");
         }
-        assert!(failed_command(WORKFLOW, "packages", "run").is_ok());
+        for step in ["run", "yarn alone"] {
+            assert!(failed_command(WORKFLOW, "packages", step).is_ok(), "{step}");
+        }
         for broken in ["", "[", "jobs: 7", "jobs: { a: { steps: 1 } }"] {
             assert_eq!(failed_command(broken, "a", "b"), Err(NotHere::Unknown), "{broken}");
         }

@@ -141,7 +141,15 @@ impl GitHub {
         }
         let unpacked = |suffix: &&str| zip::file_ending_in(&packed, suffix, max_bytes);
         let files: Result<Vec<_>, _> = suffixes.iter().map(unpacked).collect();
-        files.map_err(|error| GithubError::Malformed { doing, reason: error.to_string() })
+        files.map_err(|error| match error {
+            // No passing trouble: it will be as large the next time.
+            zip::ZipError::TooLarge => {
+                GithubError::TooLarge { doing, limit: format!("{} MiB", max_bytes / (1024 * 1024)) }
+            }
+            other @ (zip::ZipError::Broken | zip::ZipError::Unsupported) => {
+                GithubError::Malformed { doing, reason: other.to_string() }
+            }
+        })
     }
 }
 

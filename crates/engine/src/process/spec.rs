@@ -55,11 +55,12 @@ impl Finished {
     #[must_use]
     pub fn killed_for(&self) -> Option<String> {
         let output = String::from_utf8_lossy(&self.output);
-        let last = output.trim_end().lines().last()?;
-        // Only the last line counts, as a test may print the same words before.
-        let is_ours = last == TOO_MANY || last.starts_with(FILLING) && last.ends_with(']');
-        // A child that ended well was not killed, whatever its last line says.
-        (is_ours && !self.exit.is_success()).then(|| last.trim_matches(['[', ']']).to_owned())
+        let is_ours = |line: &&str| *line == TOO_MANY || line.starts_with(FILLING) && line.ends_with(']');
+        // Only the notes at the end count, as a test may print the same words before. What was put back is told behind this one.
+        let mut notes = output.trim_end().lines().rev().take_while(|line| line.is_empty() || line.starts_with('['));
+        // A child that ended well was not killed, whatever its last lines say.
+        let note = notes.find(is_ours).filter(|_| !self.exit.is_success())?;
+        Some(note.trim_matches(['[', ']']).to_owned())
     }
 }
 
@@ -115,5 +116,25 @@ impl std::fmt::Display for Program {
                 Ok(())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_of_ours_is_found_behind_what_was_printed_and_before_what_was_put_back() {
+        let told = |output: &str, code| {
+            let (output, exit) = (output.as_bytes().to_vec(), Exit::Code { code });
+            let stderr = Vec::new();
+            Finished { exit, output, stderr, output_bytes: 0, duration_ms: 0, stopped: None }.killed_for()
+        };
+        let note = format!("\n{TOO_MANY}\n");
+        let put_back = "\n[upshift put back what was changed in the git directory: .git/config]\n";
+        assert_eq!(told(&note, 137).as_deref(), Some("ended: it started too many processes"));
+        assert_eq!(told(&format!("x{note}{put_back}"), 137).as_deref(), Some("ended: it started too many processes"));
+        assert_eq!(told(&format!("{note}FAILED\n"), 1), None, "a test printed it");
+        assert_eq!(told(&note, 0), None);
     }
 }

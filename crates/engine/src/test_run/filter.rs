@@ -8,7 +8,7 @@ use crate::framework::source::{Language, java_test};
 use crate::framework::{calls, table};
 
 /// Commands with any of these are left alone: what is appended would not reach the runner.
-const SHELL_MARKS: [&str; 9] = ["|", ";", "<", ">", "\n", "`", "$(", "&\u{0}", "\\"];
+const SHELL_MARKS: [&str; 8] = ["|", ";", "<", ">", "\n", "`", "$(", "\\"];
 /// More names than this are a whole run.
 const MOST_NAMES: usize = 200;
 
@@ -33,8 +33,8 @@ pub(super) fn with_filter(command: &str, framework: Option<&str>, wanted: &str) 
 /// Whether what is put behind a command reaches its last program, and each of its programs is called once.
 pub(super) fn is_plain(command: &str) -> bool {
     !SHELL_MARKS.iter().any(|mark| command.contains(mark))
-        && !command.contains("||")
-        && !command.trim_end().ends_with('&')
+        // One alone sends to the background, and what is put behind would go to another program.
+        && !command.replace("&&", "").contains('&')
 }
 
 /// The program between the command and the runner.
@@ -278,6 +278,9 @@ mod tests {
             ("make test", None, "a"),
             ("pytest | tee log", None, "a"),
             ("pytest; true", None, "a"),
+            ("pytest & tail -f log", None, "a"),
+            ("serve & pytest", None, "a"),
+            ("pytest &", None, "a"),
             ("pytest", None, "--co"),
             ("npm test", None, "a"),
             ("pytest || true", None, "a"),

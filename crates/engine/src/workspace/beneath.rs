@@ -128,7 +128,7 @@ impl Beneath {
         set.map_err(|refusal| explain(path, path.as_path(), &place, refusal))
     }
 
-    /// Removes a file or a link (not the file it points to), then the folders that this emptied. A path with nothing there is no error.
+    /// Removes a file or a link (not the file it points to). A path with nothing there is no error.
     pub(super) fn remove(&self, path: &RelPath) -> Result<(), TouchError> {
         let place = match self.place(path, MakeFolders::No) {
             Ok(place) => place,

@@ -288,7 +288,7 @@ impl Reader {
         }
         self.recognised = true;
         let message = message.replace("%0A", "\n").replace("%0D", "").replace("%25", "%");
-        let name = title.replace("%2C", ",").replace("%3A", ":");
+        let name = title.replace("%2C", ",").replace("%3A", ":").replace("%0A", "\n").replace("%25", "%");
         let at = self.annotated.set(&name, TestStatus::Failed);
         self.annotated.explain(at, &message, place::leading_number(line).map(|line| (file.to_owned(), line)));
     }

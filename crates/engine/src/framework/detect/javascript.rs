@@ -44,10 +44,8 @@ pub(super) fn package_json(folder: &Folder) -> Option<Detected> {
     }
     if let Some(script) = script {
         let from_script = framework_of(script);
-        let framework = dependency.map(|(_, framework, ..)| framework).or(from_script).unwrap_or("generic");
-        // A script that names another framework than the dependencies is right about itself.
-        let framework =
-            from_script.filter(|named| script.contains("node --test") || *named == framework).unwrap_or(framework);
+        // What the script starts is right about itself, whatever else is a dependency.
+        let framework = from_script.or(dependency.map(|(_, framework, ..)| framework)).unwrap_or("generic");
         let by = dependency.map_or_else(String::new, |(name, _, _, kind)| format!(" and {name} in {kind}"));
         let (end, ended) = end_of_watching(script, framework);
         // npm keeps options for itself that do not stand behind `--`. The others hand them on.

@@ -30,6 +30,7 @@ fn each_ecosystem_is_detected_by_its_files() {
         (&[("package.json", r#"{"devDependencies":{"jest":"30"}}"#), ("pnpm-lock.yaml", "")], "pnpm exec jest", "jest"),
         (&[("package.json", r#"{"scripts":{"test":"mocha"}}"#), ("yarn.lock", "")], "yarn test", "mocha"),
         (&[("package.json", r#"{"scripts":{"test":"node --test"}}"#)], "npm test", "node-test"),
+        (&[("package.json", r#"{"scripts":{"test":"mocha"},"devDependencies":{"jest":"30"}}"#)], "npm test", "mocha"),
         (&[("package.json", r#"{"name":"x"}"#), ("test/sum.test.js", "")], "node --test", "node-test"),
         (
             &[(

@@ -58,13 +58,17 @@ fn check(part: &Value) -> Result<(), Unbounded> {
     if part.get("fileData").or_else(|| part.get("file_data")).is_some() {
         return Err(Unbounded::elsewhere("a file"));
     }
-    let Some(data) = inline(part) else { return Ok(()) };
-    // It stands in one of two spellings.
-    let kind = [word(data, "mimeType"), word(data, "mime_type")].concat();
-    if kind.starts_with("image/") || kind.starts_with("text/") {
-        return Ok(());
+    let both = ["inlineData", "inline_data"].into_iter().filter_map(|name| part.get(name));
+    for data in both {
+        let kinds = ["mimeType", "mime_type"].map(|name| word(data, name));
+        // Which of two spellings the vendor takes is its own, so each that is there must do.
+        let odd =
+            kinds.iter().find(|kind| !kind.is_empty() && !kind.starts_with("image/") && !kind.starts_with("text/"));
+        if let Some(kind) = odd.or_else(|| kinds.first().filter(|_| kinds.iter().all(|kind| kind.is_empty()))) {
+            return Err(Unbounded::new(format!("the size of `{kind}` is unknown"), "send text"));
+        }
     }
-    Err(Unbounded::new(format!("the size of `{kind}` is unknown"), "send text"))
+    Ok(())
 }
 
 pub(super) fn images(body: &Body) -> u64 {

@@ -190,6 +190,12 @@ fn generate_refuses_caches_searches_files_and_several_candidates() {
             (part(json!({"function_response": {"parts": [{"file_data": {"file_uri": "gs://x"}}]}})), "a file"),
             (part(json!({"inlineData": {"mimeType": "application/pdf", "data": ""}})), "application/pdf"),
             (part(json!({"inline_data": {"mime_type": "audio/mp3", "data": ""}})), "audio/mp3"),
+            (part(json!({"inlineData": {"mimeType": "image/png", "mime_type": "audio/mp3", "data": ""}})), "audio/mp3"),
+            (
+                part(json!({"inlineData": {"mimeType": "image/png"}, "inline_data": {"mime_type": "video/mp4"}})),
+                "video/mp4",
+            ),
+            (part(json!({"inlineData": {"data": ""}})), "unknown"),
         ],
     );
     must_pass(

@@ -57,11 +57,19 @@ pub fn new_suppression(change: &Change) -> Option<(u32, String)> {
     let count = |text: &str, marker: &str| text.lines().filter(|line| holds(line, marker)).count();
     // Counted over the file, so that a line which moves with its marker is none.
     let more = |marker: &&&str| count(change.after(), marker) > count(change.before(), marker);
-    let marker = MARKERS.iter().find(more)?;
-    let known: Vec<&str> = change.before().lines().map(str::trim).collect();
-    let is_new = |line: &&str| holds(line, marker) && !known.contains(&line.trim());
-    let (at, line) = change.after().lines().enumerate().find(|(_, line)| is_new(line))?;
-    Some((u32::try_from(at + 1).unwrap_or(u32::MAX), line.trim().to_owned()))
+    MARKERS.iter().filter(more).find_map(|marker| {
+        let mut known: Vec<&str> = change.before().lines().map(str::trim).collect();
+        let mut marked = change.after().lines().enumerate().filter(|(_, line)| holds(line, marker));
+        // Each line of before vouches for one of after: a second one of the same text is new.
+        let (at, line) = marked.find(|(_, line)| match known.iter().position(|known| *known == line.trim()) {
+            Some(at) => {
+                known.swap_remove(at);
+                false
+            }
+            None => true,
+        })?;
+        Some((u32::try_from(at + 1).unwrap_or(u32::MAX), line.trim().to_owned()))
+    })
 }
 
 fn holds(line: &str, marker: &str) -> bool {
@@ -84,6 +92,7 @@ mod tests {
     fn a_new_one_is_found_with_its_line_in_any_spelling() {
         for (line, found) in [
             ("import os  # noqa", true),
+            ("old = 1  # noqa", true),
             ("import os  # NOQA: F401", true),
             ("x = f()  # type:  ignore[attr-defined]", true),
             ("    // @ts-ignore", true),

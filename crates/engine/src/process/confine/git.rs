@@ -24,6 +24,8 @@ const GIT: &str = ".git";
 const UNGUARDED: [&str; 2] = ["lfs", "logs"];
 /// The folder in it whose files are stored outside memory.
 const OBJECTS: &str = "objects";
+/// The length of a loose object's name by SHA-1, whose first two digits are its folder.
+const SHORTEST_OBJECT: usize = 38;
 /// Where they are stored, in the state folder.
 const STORE: &str = "git-objects";
 /// The largest file that is copied, in bytes. Git's index of a million files is smaller.
@@ -200,9 +202,16 @@ fn is_object(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str() == OBJECTS)
 }
 
+/// Whether a file's name says what is in it: a loose object's, or a pack's. Lists and graphs beside them are written anew.
+fn is_named_by_content(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_loose = name.len() >= SHORTEST_OBJECT && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_loose || name.starts_with("pack-")
+}
+
 /// Stores an object, unless it is stored already.
 fn store(full: &Path, stored: &Path, length: u64) -> io::Result<()> {
-    if stored.metadata().is_ok_and(|found| found.len() == length) {
+    if is_named_by_content(full) && stored.metadata().is_ok_and(|found| found.len() == length) {
         return Ok(());
     }
     if let Some(parent) = stored.parent() {
@@ -356,7 +365,7 @@ fn is_configuration(path: &Path) -> bool {
 /// Whole sections `credential` and `include`, headers, passwords in addresses.
 pub(super) fn without_credentials(text: &str) -> Option<String> {
     let mut clean = String::new();
-    let (mut dropping, mut continued) = (false, false);
+    let (mut dropping, mut continued, mut was_secret) = (false, false, false);
     for line in text.split_inclusive('\n') {
         let trimmed = line.trim_start();
         let lower = trimmed.to_ascii_lowercase();
@@ -365,9 +374,10 @@ pub(super) fn without_credentials(text: &str) -> Option<String> {
         }
         // Anywhere in the line, as git takes a key behind its section too: `[http] extraheader = …`. A line too many does no harm.
         let secret = lower.contains("extraheader") || lower.contains("helper") || lower.contains("sslkey");
-        let was_secret = continued && !clean.ends_with('\n');
+        // A value may go on in the next line, and ends with the first line that has no backslash.
+        was_secret = secret || continued && was_secret;
         continued = line.trim_end().ends_with('\\');
-        if dropping || secret || was_secret {
+        if dropping || was_secret {
             continue;
         }
         clean.push_str(&without_password(line));
@@ -399,4 +409,25 @@ fn without_password(line: &str) -> String {
     }
     out.push_str(rest);
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_go_with_the_lines_that_they_go_on_in() {
+        let text = "[http]\n\textraheader = AUTHORIZATION: \\\n\tbasic c2VjcmV0 \\\n\tmore\n\tproxy = p\n[core]\n\tbare = false\n";
+        assert_eq!(without_credentials(text).as_deref(), Some("[http]\n\tproxy = p\n[core]\n\tbare = false\n"));
+    }
+
+    #[test]
+    fn an_object_is_believed_by_its_name_and_a_list_of_them_is_not() {
+        let of = |name: &str| is_named_by_content(Path::new(name));
+        assert!(of(".git/objects/ab/0123456789abcdef0123456789abcdef012345"));
+        assert!(of(".git/objects/pack/pack-0123.idx"));
+        assert!(
+            !of(".git/objects/info/packs") && !of(".git/objects/info/commit-graph") && !of(".git/refs/heads/objects/x")
+        );
+    }
 }

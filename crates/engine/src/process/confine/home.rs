@@ -27,6 +27,7 @@ use std::sync::{Mutex, PoisonError};
 use tempfile::TempDir;
 
 use super::{Reach, grants, leftovers};
+use crate::files;
 use crate::process::traces::Traces;
 
 /// Go's build cache in the private folder.
@@ -117,7 +118,8 @@ impl Private {
         let real_home = grants::home_of(&env);
         env.retain(|name, _| !REMOVED.split_ascii_whitespace().any(|removed| name == removed));
         let outside = |name: &str, env: &BTreeMap<OsString, OsString>| {
-            env.get(OsStr::new(name)).is_some_and(|value| !checkout.join(value).starts_with(checkout))
+            env.get(OsStr::new(name))
+                .is_some_and(|value| !files::lexical(&checkout.join(value)).starts_with(files::lexical(checkout)))
         };
         for name in ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"] {
             // Nothing outside of the tree can be written, so that cargo is left to its default, which lies in the tree.

@@ -173,10 +173,11 @@ impl Plan<'_> {
             let config = self.wish.checkout.join(config);
             let clean =
                 std::fs::read(&config).ok().and_then(|text| git::without_credentials(&String::from_utf8_lossy(&text)));
+            let Some(clean) = clean else { continue };
             let stand_in = self.private.path(&format!("git-config-{number}"));
-            if clean.is_some_and(|clean| std::fs::write(&stand_in, clean).is_ok()) {
-                stand_ins.push((stand_in, config));
-            }
+            let is_written = std::fs::write(&stand_in, clean).is_ok();
+            // A full disk must not be what shows the credentials: an empty file stands in then.
+            stand_ins.push((if is_written { stand_in } else { self.private.path("nothing") }, config));
         }
         stand_ins
     }

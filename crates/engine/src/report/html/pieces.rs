@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use crate::report::patch::{self, Part};
 use crate::report::plain;
 use crate::report::words::{Piece, Sentence};
 
@@ -56,22 +57,19 @@ pub(super) fn names(title: &str, names: &[&str]) -> Markup {
 pub(super) fn diff(text: &str) -> Markup {
     html! {
         pre.diff {
-            @for line in text.lines() {
-                span class=[class_of(line)] { (line) "\n" }
+            @for (line, part) in patch::parts(text) {
+                span class=[class_of(line, part)] { (line) "\n" }
             }
         }
     }
 }
 
-fn class_of(line: &str) -> Option<&'static str> {
-    // Before the first sign is looked at: the heads of a file begin like added and removed lines.
-    if line.starts_with("+++ ") || line.starts_with("--- ") || line.starts_with("diff --git ") {
-        return Some("file");
-    }
-    match line.as_bytes().first() {
-        Some(b'+') => Some("added"),
-        Some(b'-') => Some("removed"),
-        Some(b'@') => Some("hunk"),
-        _ => None,
+fn class_of(line: &str, part: Part) -> Option<&'static str> {
+    match part {
+        Part::Head => ["+++ ", "--- ", "diff --git "].iter().any(|start| line.starts_with(start)).then_some("file"),
+        Part::Hunk => Some("hunk"),
+        Part::Added => Some("added"),
+        Part::Removed => Some("removed"),
+        Part::Kept => None,
     }
 }

@@ -7,6 +7,23 @@ use super::span::Region;
 pub(super) const VITEST: &str = "import.meta.vitest";
 /// Bytes behind which a slash begins a regular expression.
 const BEFORE_REGEX: &[u8] = b"(,=:[!&|?{};\n+-*%<>~^";
+/// Words behind which a value begins, so that a slash there opens a regular expression.
+const BEFORE_VALUE: [&[u8]; 14] = [
+    b"return",
+    b"typeof",
+    b"case",
+    b"in",
+    b"of",
+    b"delete",
+    b"void",
+    b"throw",
+    b"new",
+    b"do",
+    b"else",
+    b"await",
+    b"yield",
+    b"instanceof",
+];
 
 /// The in-source tests of a file, in order.
 pub(super) fn regions(text: &str) -> Vec<Region> {
@@ -48,8 +65,11 @@ fn mask(text: &str) -> Vec<u8> {
     let mut mask = source.to_vec();
     let mut at = 0;
     let mut last = b'\n';
+    // The end of the code before, by which a keyword is told from a name.
+    let mut name_end = 0;
     while at < source.len() {
         let found = byte(source, at);
+        let is_comment = found == b'/' && matches!(byte(source, at + 1), b'/' | b'*');
         let end = match (found, byte(source, at + 1)) {
             (b'/', b'/') => {
                 memchr::memchr(b'\n', source.get(at..).unwrap_or_default()).map_or(source.len(), |length| at + length)
@@ -59,10 +79,13 @@ fn mask(text: &str) -> Vec<u8> {
             (b'"' | b'\'' | b'`', _) => quoted_end(source, at + 1, found),
             // Behind a name or a closing bracket a slash divides. A division taken for a regular expression would
             // blank the code behind it.
-            (b'/', _) if BEFORE_REGEX.contains(&last) => quoted_end(source, at + 1, b'/'),
+            (b'/', _) if BEFORE_REGEX.contains(&last) || ends_with_keyword(source, name_end) => {
+                quoted_end(source, at + 1, b'/')
+            }
             _ => {
                 if !found.is_ascii_whitespace() {
                     last = found;
+                    name_end = at + 1;
                 }
                 at += 1;
                 continue;
@@ -70,10 +93,22 @@ fn mask(text: &str) -> Vec<u8> {
         };
         blank(&mut mask, at..end);
         at = end.max(at + 1);
-        // A slash behind a string divides, so that it counts as the end of a name.
-        last = b'a';
+        // A slash behind a string divides, so that it counts as the end of a name. A comment is nothing.
+        if !is_comment {
+            last = b'a';
+            name_end = 0;
+        }
     }
     mask
+}
+
+/// Whether the code up to a place ends with a word behind which a value begins.
+fn ends_with_keyword(source: &[u8], end: usize) -> bool {
+    let code = source.get(..end).unwrap_or_default();
+    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.');
+    let length = code.iter().rev().take_while(|byte| is_of_name(byte)).count();
+    // `a.return` is a name: the dot belongs to it.
+    code.get(end - length.min(end)..).is_some_and(|word| BEFORE_VALUE.contains(&word))
 }
 
 fn quoted_end(source: &[u8], at: usize, quote: u8) -> usize {
@@ -88,4 +123,18 @@ fn quoted_end(source: &[u8], at: usize, quote: u8) -> usize {
         }
     }
     source.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slash_behind_a_word_that_asks_for_a_value_opens_a_regular_expression() {
+        let masked = |text: &str| String::from_utf8(mask(text)).unwrap();
+        assert!(masked("function f() { return /`/.test(x) }\nif (a) {}\n").ends_with("if (a) {}\n"));
+        assert!(masked("f( // first\n/`/)\nlast()\n").ends_with("last()\n"));
+        assert!(masked("a.return / 2; b / `x`\n").contains("a.return / 2; b /"));
+        assert!(masked("x = (a) / 2; y = 'b' / 2\nlast()\n").contains("(a) / 2; y ="));
+    }
 }
