@@ -29,6 +29,7 @@ mod names;
 mod nodes;
 mod number;
 mod numbers;
+mod opposed;
 mod outline;
 mod parse;
 mod parts;

@@ -117,7 +117,11 @@ pub(super) fn edits(
             let expectations = decisive(source, test);
             let edits: Option<Vec<Vec<Edit>>> = expectations.iter().map(|one| source.altered(one, word)).collect();
             let edits = edits.map(|edits| edits.concat()).filter(|edits| !edits.is_empty());
-            edits.or_else(|| source.joined(&test.body, test.failed_at?, word))
+            let at = test.failed_at;
+            edits
+                .or_else(|| source.joined(&test.body, at?, word))
+                // An assertion of a truth expects no value.
+                .or_else(|| source.opposed(&test.body, at?))
         }
     }
 }
@@ -139,7 +143,8 @@ pub(super) fn expected<'s>(source: &'s Source, test: &Located) -> Vec<&'s str> {
 /// Whether a silent [`Treatment::Altered`] accuses: only of the assertion that failed at the start.
 pub(super) fn accuses(source: &Source, test: &Located) -> bool {
     let by_value = |line| source.joined(&test.body, line, "").is_some();
-    test.failed_at.is_some_and(|line| !decisive(source, test).is_empty() || by_value(line))
+    let by_truth = |line| source.opposed(&test.body, line).is_some();
+    test.failed_at.is_some_and(|line| !decisive(source, test).is_empty() || by_value(line) || by_truth(line))
 }
 
 /// Every name under which the tests are selected.

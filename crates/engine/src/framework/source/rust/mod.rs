@@ -17,7 +17,7 @@ use tree_sitter::Node;
 pub(super) use self::callable::{callable, without_main};
 pub(super) use self::literals::altered;
 pub(super) use self::poison::poisoned;
-pub(super) use self::values::expectations;
+pub(super) use self::values::{expectations, opposite};
 
 use self::attributes::Attributes;
 use self::function::function_of;

@@ -8,7 +8,7 @@ use super::attributes::Attributes;
 use super::brackets::{Frame, Values};
 use super::function::function_of;
 use crate::framework::source::nodes::{children, descendants, lines_of, text_of};
-use crate::framework::source::{Expectation, TestBody};
+use crate::framework::source::{Edit, Expectation, TestBody};
 
 /// Macros of two values that are to be equal.
 const EQUALITY: [&str; 3] = ["assert_eq", "debug_assert_eq", "assert_str_eq"];
@@ -32,6 +32,25 @@ pub(in super::super) fn expectations(root: Node<'_>, text: &str, test: &TestBody
     let scope = Scope { function, body, text, attributes };
     let macros = descendants(body).filter(|node| node.kind() == "macro_invocation");
     macros.filter_map(|node| Some(Expectation { lines: lines_of(node), places: scope.expected(node)? })).collect()
+}
+
+/// The edits that have a macro ask the opposite. See [`crate::framework::source::Source::opposed`].
+pub(in super::super) fn opposite(node: Node<'_>, text: &str) -> Option<Vec<Edit>> {
+    (node.kind() == "macro_invocation").then_some(())?;
+    let path = node.child_by_field_name("macro")?;
+    let other = match text_of(path, text) {
+        "assert_eq" => Some("assert_ne"),
+        "assert_ne" => Some("assert_eq"),
+        name if CONDITION.contains(&name) => None,
+        _ => return None,
+    };
+    if let Some(other) = other {
+        return Some(vec![Edit { range: path.byte_range(), text: other.to_owned() }]);
+    }
+    let values = Values::read(brackets_of(node)?, Frame::of_file(text))?;
+    let place = values.frame().place(*values.nodes().first()?)?;
+    let text = format!("!({})", text.get(place.clone())?);
+    Some(vec![Edit { range: place, text }])
 }
 
 /// A test's function.
