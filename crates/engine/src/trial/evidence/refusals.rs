@@ -27,6 +27,8 @@ const SPOILT_BY_CHANCE: usize = 2;
 /// The codes of the answers yes and nothing.
 const YES: &str = "t";
 const NOTHING: [&str; 2] = ["0", "00"];
+/// A test's own value of more characters is not shown.
+const MOST_OF_OWN: usize = 60;
 /// Refused values that a remark shows at most.
 const MOST_SHOWN: usize = 3;
 
@@ -192,8 +194,15 @@ fn in_words(gone: &[&Value], tried: usize) -> String {
     };
     let shown: Vec<String> = gone.iter().take(MOST_SHOWN).map(word).collect();
     let more = if gone.len() > MOST_SHOWN { ", …" } else { "" };
+    let own: BTreeSet<&str> = gone.iter().map(|value| value.instead.as_str()).collect();
+    let own = match own.into_iter().collect::<Vec<_>>().as_slice() {
+        [one] if one.chars().count() <= MOST_OF_OWN => {
+            format!("a test's `{}`", one.replace('`', "'").replace('\n', " "))
+        }
+        _ => "a test's own".to_owned(),
+    };
     format!(
-        "refused {} of {tried} values in the place of a test's own, and refuses none of them now ({}{more})",
+        "refused {} of {tried} values in the place of {own}, and refuses none of them now ({}{more})",
         gone.len(),
         shown.join(", ")
     )
@@ -229,7 +238,7 @@ mod tests {
     use super::*;
 
     fn value(family: Family) -> Value {
-        Value { family, written: "'q'".to_owned() }
+        Value { family, written: "'q'".to_owned(), instead: "'a'".to_owned() }
     }
 
     fn told(codes: &str) -> Told {
@@ -238,7 +247,9 @@ mod tests {
 
     fn compared(families: &[Family], before: &str, after: &str) -> bool {
         let values: Vec<Value> = families.iter().map(|family| value(*family)).collect();
-        refused_no_more(&values, &told(before), &told(after)).is_some()
+        let said = refused_no_more(&values, &told(before), &told(after));
+        assert!(said.iter().all(|said| said.contains("in the place of a test's `'a'`,")), "{said:?}");
+        said.is_some()
     }
 
     #[test]

@@ -92,7 +92,7 @@ impl Source {
             let at = range.start - call.range.start..range.end - call.range.start;
             for value in others {
                 calls.push(format!("{}{}{}", own.get(..at.start)?, value.written, own.get(at.end..)?));
-                values.push(value);
+                values.push(Value { instead: self.text.get(range.clone())?.to_owned(), ..value });
             }
         }
         let text = match self.language {

@@ -30,6 +30,14 @@ pub struct Value {
     pub family: Family,
     /// The value as it is written in the language.
     pub written: String,
+    /// The test's own value, in whose place it stands, as written.
+    pub instead: String,
+}
+
+impl Value {
+    fn new(family: Family, written: String) -> Self {
+        Self { family, written, instead: String::new() }
+    }
 }
 
 const SIGNS: [&str; 3] = ["=+=", "+!+", "q= q="];
@@ -48,10 +56,10 @@ pub(super) fn values(literal: &str, language: Language) -> Option<Vec<Value>> {
     let is_number = literal.parse::<i64>().is_ok();
     // In Rust another number may not fit the type, which does not compile.
     if is_number && language != Language::Rust {
-        values.extend(NUMBERS.map(|text| Value { family: Family::Number, written: text.to_owned() }));
+        values.extend(NUMBERS.map(|text| Value::new(Family::Number, text.to_owned())));
     } else {
         let (quote, text) = plain(literal, language)?;
-        let mut add = |family, text: &str| values.push(Value { family, written: format!("{quote}{text}{quote}") });
+        let mut add = |family, text: &str| values.push(Value::new(family, format!("{quote}{text}{quote}")));
         for (family, texts) in [(Family::Signs, SIGNS), (Family::Letters, LETTERS), (Family::Words, WORDS)] {
             texts.iter().filter(|other| **other != text).for_each(|other| add(family, other));
         }
@@ -69,13 +77,13 @@ pub(super) fn values(literal: &str, language: Language) -> Option<Vec<Value>> {
         Language::JavaScript => &["null", "Symbol('q')", "refusing"],
         Language::Rust | Language::Go | Language::Java | Language::Php | Language::Cpp | Language::Ruby => &[],
     };
-    values.extend(foreign.iter().map(|text| Value { family: Family::Foreign, written: (*text).to_owned() }));
+    values.extend(foreign.iter().map(|text| Value::new(Family::Foreign, (*text).to_owned())));
     Some(values)
 }
 
 /// The values for a text that another call makes, each spoilt.
 pub(super) fn spoilt(call: &str, language: Language) -> Option<Vec<Value>> {
-    let value = |written: String| Value { family: Family::Spoilt, written };
+    let value = |written: String| Value::new(Family::Spoilt, written);
     let cut = match language {
         Language::Python => [format!("({call})[:-1]"), format!("({call})[:-3]")],
         Language::JavaScript => [format!("({call}).slice(0, -1)"), format!("({call}).slice(0, -3)")],
