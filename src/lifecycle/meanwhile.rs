@@ -12,7 +12,7 @@ use super::climb::Climb;
 use super::context::{Context, LifecycleError, paths};
 use super::measured::{Measured, Origin};
 use super::recorder::Recorder;
-use super::stage::{Held, Next, Stage};
+use super::stage::{Held, Next, Reached, Stage};
 use super::yours;
 use crate::domain::event::Event;
 use crate::domain::outcome::{Outcome, PASSES_BY_NOW};
@@ -44,7 +44,16 @@ pub(super) async fn take_in(
             let Held { climb, hold } = *held;
             moved(context, recorder, climb).await?.map_continue(|(climb, events)| (Stage::held(climb, hold), events))
         }
-        other @ (Stage::Measuring(_) | Stage::Delivering(_) | Stage::Ending(_)) => return Ok(other),
+        Stage::Ending(mut ending) => {
+            if let Reached::Climb(climb) = &mut ending.reached
+                && climb.trees.left.is_none()
+            {
+                // It had put its start back, so that whatever differs from it is somebody else's.
+                climb.trees.left = Some(climb.start().clone());
+            }
+            return Ok(Stage::Ending(ending));
+        }
+        other @ (Stage::Measuring(_) | Stage::Delivering(_)) => return Ok(other),
     };
     let Next { stage, events, .. } = match next {
         ControlFlow::Continue((stage, events)) => Next::to(stage, events),

@@ -264,8 +264,15 @@ fn a_last_iteration_that_was_interrupted_ends_the_ladder_on_resume() {
     assert!(second.err.contains("another upshift is running in"), "{}", second.err);
 
     assert_eq!(interrupted(child).code, 130);
+    // Meanwhile a person mends it.
+    project.write("cart.py", "def total(prices):\n    return sum(prices)  # by hand\n");
+    project.write("notes.txt", "mine");
     let resumed = resume(&program, &project, project.path());
     assert_eq!(resumed.code, 1, "{}", resumed.all());
+    assert!(project.read("cart.py").contains("# by hand"), "{}", resumed.all());
+    assert_eq!(project.read("notes.txt"), "mine", "{}", resumed.all());
+    let told = "files were changed here while the run waited, and stay as they are: cart.py, notes.txt";
+    assert!(resumed.all().contains(told), "{}", resumed.all());
     assert!(resumed.out.starts_with("✖ Tier 1 (claude-haiku-4-5) exhausted without success."), "{}", resumed.out);
     assert_eq!(server.requests().len(), 1, "nothing more is paid for");
     let log = Log::open(&database_of(&project));
