@@ -256,6 +256,10 @@ fn origin(origin: &Origin) -> String {
     }
 }
 
+/// What is said of a command whose output nobody may be able to read.
+const UNREAD: &str = "\n  where its output names no test that passes, nothing shows a fix but its exit code, and that is believed of a command that you name: \
+                      --test-command or test.command";
+
 fn tests(out: &mut String, plan: &Plan, detected: Option<&Detected>) {
     heading(out, "Tests");
     let command = match (&plan.test.command, detected) {
@@ -268,7 +272,8 @@ fn tests(out: &mut String, plan: &Plan, detected: Option<&Detected>) {
             format!("  {command}  (given, {}; framework: {framework})", origin_of(plan, "test.command"))
         }
         (None, Some(found)) => {
-            format!("  {}  (detected: {}, by {})", found.command, found.framework, found.why)
+            let unread = if found.framework == "generic" { UNREAD } else { "" };
+            format!("  {}  (detected: {}, by {}){unread}", found.command, found.framework, found.why)
         }
         (None, None) => "  none detected here: give one with --test-command or `test: {command: …}`".to_owned(),
     };

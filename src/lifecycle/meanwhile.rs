@@ -14,6 +14,7 @@ use super::measured::{Measured, Origin};
 use super::recorder::Recorder;
 use super::stage::{Held, Next, Reached, Stage};
 use super::yours;
+use crate::config::DEFAULT_CONFIG_PATH;
 use crate::domain::event::Event;
 use crate::domain::outcome::{Outcome, PASSES_BY_NOW};
 use crate::domain::units::TreeId;
@@ -21,6 +22,8 @@ use crate::domain::verdict::Verdict;
 use crate::policy::verdict::{self, Baseline};
 use crate::test_run;
 
+/// The message about a configuration that was changed: a run is the run of one plan, however often it is taken up.
+const AS_IT_WAS: &str = "this run goes on with the configuration of its start (addresses, models, caps); `upshift run` begins one with what is there now";
 /// The message about edits that are in the way of somebody else's.
 const SET_ASIDE: &str = "the run's own edits so far were to some of these files: they are put aside, and it continues from what is there now";
 
@@ -81,6 +84,9 @@ async fn moved(
     // Before anything runs: however the look ends, these files are nobody's to put back.
     let base = recorder.portable.look(context, "HEAD").await;
     let mut events = vec![Event::Warning { message: told(&changed) }];
+    if changed.contains(DEFAULT_CONFIG_PATH) {
+        events.push(Event::Warning { message: format!("{DEFAULT_CONFIG_PATH}: {AS_IT_WAS}") });
+    }
     if begin_from(context, &mut climb, &changed).await? {
         events.push(Event::Warning { message: SET_ASIDE.to_owned() });
     }

@@ -47,9 +47,11 @@ fn it_is_kept_and_no_part_of_the_fix() {
     let scene = parked(mends, 1, LADDER);
     scene.project.write("shop/prices.py", "PRICES = [1, 2]\n");
     scene.project.write("README", "mine\n");
+    scene.project.write(".github/upshift.yml", "global: {maxCostUsd: 7}\n");
     let said = scene.call("resume", &[]);
     assert_eq!(said.code, 0, "{}", said.all());
-    told_of(&said, "README, shop/prices.py");
+    told_of(&said, ".github/upshift.yml, README, shop/prices.py");
+    assert!(said.err.contains("this run goes on with the configuration of its start"), "{}", said.all());
     assert_eq!(scene.project.read("shop/prices.py"), "PRICES = [1, 2]\n");
     assert_eq!(changed(&scene), json!(["shop/cart.py"]));
     assert_eq!(scene.call("report", &["--verify"]).code, 0);

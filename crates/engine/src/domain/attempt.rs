@@ -151,6 +151,9 @@ pub struct TierResult {
     pub attempts: Vec<Attempt>,
 }
 
+/// The beginning of the error of a session whose model gave no reply that could be read.
+pub const NO_USABLE_REPLY: &str = "no usable reply: ";
+
 /// The error messages of attempts that come latest first. Of each test those of its latest attempt alone: what came before was said of
 /// other code.
 pub fn latest_errors<'a>(attempts: impl Iterator<Item = &'a Attempt>) -> Vec<&'a str> {

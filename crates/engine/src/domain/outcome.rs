@@ -71,6 +71,13 @@ pub const NOT_SEEN: &str = "not seen, so that nothing would prove it: ";
 /// The beginning of the reason of a run whose setup command failed. Its exit and its last line follow.
 pub const SETUP_FAILED: &str = "the setup command failed";
 
+/// The end of the reason of a command whose output tells of no test. Of one that a person named its exit code is believed.
+pub const UNREAD: &str = "no test result can be read from its output";
+
+/// The reason of a command that was only detected and whose output tells of failures alone.
+pub const FAILURES_ALONE: &str = "the output names what fails and nothing that passes, so that only the exit code could show a fix, and that of a command \
+                                  which was merely detected is not believed";
+
 /// The reason why a killed run ended whose files a later run put back: nobody goes on with it.
 pub const DISCARDED: &str = "discarded by a later run";
 

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::outcome::{FAILURES_ALONE, UNREAD};
 use crate::domain::test_report::{RunKind, RunStatus, TestCase, TestReport, TestStatus};
 use crate::domain::verdict::{Exit, Verdict, over_memory};
 
@@ -96,7 +97,12 @@ pub fn judge_baseline(exit: Exit, report: &TestReport, explicit_command: bool) -
     if report.kind == RunKind::Infrastructure {
         return broken(&format!("the infrastructure failed, not the code: {}", first_problem(report)));
     }
-    judge_readable(exit, report, report.kind == RunKind::Unreadable && explicit_command)
+    let verdict = judge_readable(exit, report, report.kind == RunKind::Unreadable && explicit_command);
+    if matches!(verdict, Verdict::Red { .. }) && !explicit_command && says_what_fails_alone(report) {
+        // Before anything is paid: a fix would leave nothing to be read, and could not be believed.
+        return broken(FAILURES_ALONE);
+    }
+    verdict
 }
 
 /// The reason given for tests that did not end, where nothing tells which.
@@ -197,12 +203,8 @@ fn judge_readable(exit: Exit, report: &TestReport, believe_unreadable: bool) -> 
         }
         (true, RunKind::Unreadable) if believe_unreadable => Verdict::Green,
         (false, RunKind::Unreadable) if believe_unreadable => Verdict::Red { reason: Some(format!("{exit}")) },
-        (true, RunKind::Unreadable) => {
-            broken("the command exited with 0, but no test result can be read from its output")
-        }
-        (false, RunKind::Unreadable) => {
-            broken(&format!("the command failed ({exit}), but no test result can be read from its output"))
-        }
+        (true, RunKind::Unreadable) => broken(&format!("the command exited with 0, but {UNREAD}")),
+        (false, RunKind::Unreadable) => broken(&format!("the command failed ({exit}), but {UNREAD}")),
         // The failures outweigh the exit code: a script that goes on after its tests ends with 0.
         (true, _) if failing || broken_code => red("the command exited with 0 although tests failed"),
         // A filter that matches nothing passes with many runners.

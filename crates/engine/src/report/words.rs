@@ -37,7 +37,7 @@ pub use self::tool_failures::tool_failures;
 
 use crate::domain::attempt::{NOTHING_CHANGED, TierExit};
 use crate::domain::event::BaselineFinished;
-use crate::domain::outcome::{DISCARDED, NOT_SEEN, Outcome, SETUP_FAILED};
+use crate::domain::outcome::{DISCARDED, FAILURES_ALONE, NOT_SEEN, Outcome, SETUP_FAILED, UNREAD};
 use crate::domain::stop::signal_name;
 use crate::domain::test_report::RunKind;
 use crate::domain::units::{MicroUsd, human_duration};
@@ -108,7 +108,10 @@ fn verdict_of(outcome: &Outcome, view: &RunView) -> (Mark, Sentence) {
         Outcome::Broken { reason } => {
             // The sentence says so itself.
             let why = reason.strip_prefix("the command does not work: ").unwrap_or(reason);
-            start("The test command does not work: ").speech(why)
+            // A command of which nothing can be read may well run the tests.
+            let is_unread = why.ends_with(UNREAD) || why == FAILURES_ALONE;
+            start(if is_unread { "The tests cannot be judged: " } else { "The test command does not work: " })
+                .speech(why)
         }
         Outcome::Interrupted { .. } if view.stop_reason() == DISCARDED => {
             start("Killed").at(view, " during ", ", and discarded by a later run.")

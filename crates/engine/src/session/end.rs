@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::audit::Scope;
+use crate::domain::attempt::NO_USABLE_REPLY;
 use crate::domain::blocker::{Blocker, BlockerKind};
 use crate::domain::chat::Usage;
 use crate::domain::model_id::ModelId;
@@ -213,7 +214,7 @@ impl fmt::Display for FailureReason {
         match self {
             Self::Budget { detail, .. } => write!(f, "the budget does not allow another call: {detail}"),
             Self::NoUsableTarget { last, .. } => write!(f, "no model could be used: {last}"),
-            Self::UnusableReplies { last } => write!(f, "no usable reply: {last}"),
+            Self::UnusableReplies { last } => write!(f, "{NO_USABLE_REPLY}{last}"),
             Self::ContextFull => f.write_str("the conversation no longer fits into the model's context window"),
             Self::NoReport => f.write_str("the turns were used up without a final report"),
             Self::ToolFailed { message } => write!(f, "a tool failed: {message}"),

@@ -113,6 +113,17 @@ fn the_same_table_at_the_baseline() {
 }
 
 #[test]
+fn failures_alone_of_a_command_that_nobody_named_are_not_paid_for() {
+    let mut alone = report(RunKind::Tests, &[], &["got 3"]);
+    (alone.framework, alone.passed, alone.total) = ("generic".to_owned(), None, None);
+    assert_eq!(judge_baseline(FAILED, &alone, true).as_str(), "red");
+    let Verdict::Broken { reason } = judge_baseline(FAILED, &alone, false) else { panic!("{alone:?}") };
+    assert_eq!(reason, FAILURES_ALONE);
+    let beside = report(RunKind::Tests, &["a"], &["got 3"]);
+    assert_eq!(judge_baseline(FAILED, &beside, false).as_str(), "red");
+}
+
+#[test]
 fn compile_and_collection_errors_are_red() {
     for kind in [RunKind::CompileError, RunKind::CollectionError, RunKind::ImportError] {
         assert_eq!(word(&baseline(), FAILED, &report(kind, &[], &[])), "red");

@@ -3,9 +3,12 @@
 use super::after_push;
 use super::commands::{apply, resume};
 use super::sentence::{Sentence, without_advice};
-use crate::domain::attempt::TierExit;
+use crate::domain::attempt::{Attempt, NO_USABLE_REPLY, TierExit};
 use crate::domain::budget::{OF_DAY, OF_PULL_REQUEST};
-use crate::domain::outcome::{DISCARDED, GOES_ON_BY_ITSELF, Outcome, PASSES_BY_NOW, SETUP_FAILED, WAIT_AND_RUN_AGAIN};
+use crate::domain::outcome::{
+    DISCARDED, FAILURES_ALONE, GOES_ON_BY_ITSELF, Outcome, PASSES_BY_NOW, SETUP_FAILED, UNREAD, WAIT_AND_RUN_AGAIN,
+};
+use crate::domain::shell::quote;
 use crate::domain::test_report::RunKind;
 use crate::report::view::{Ending, RunView, TierState, TierView};
 use crate::report::whereabouts::Whereabouts;
@@ -97,6 +100,14 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
             )
             .code(test_command(view)),
         ],
+        Outcome::Exhausted if no_reply_was_usable(view) => vec![
+            Sentence::plain(
+                "No reply of a model could be used: check that the address speaks this provider's API (`providers.NAME.wire`). For a model that cannot call \
+                 tools set ",
+            )
+            .code("models.NAME.tools: false")
+            .ours(": it is asked in plain text then."),
+        ],
         Outcome::Exhausted => vec![
             Sentence::plain(
                 "Read the most recent errors, then add a stronger tier, raise a tier's maxIterations, or name the goal with ",
@@ -120,6 +131,12 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
             Sentence::plain("Install what the tests need in a step before this one, or name the command that does as ")
                 .code("test.setupCommand")
                 .ours(" (`setup-command` in the Action). No model was asked."),
+        ],
+        Outcome::Broken { reason } if reason.ends_with(UNREAD) || reason == FAILURES_ALONE => vec![
+            Sentence::plain("If it runs the tests, name it, and its exit code is believed: ")
+                .code(format!("{} {}", setting(view, "test-command"), quote(&test_command(view))))
+                .ours(", or test.command in the configuration. Output that is read (TAP, JUnit XML) proves more."),
+            Sentence::plain("If it is the wrong one, name the one that runs them."),
         ],
         Outcome::Broken { .. } => vec![
             Sentence::plain("Run the command yourself until it runs the tests: ").code(test_command(view)),
@@ -285,6 +302,13 @@ fn no_model(view: &RunView) -> Vec<Sentence> {
 }
 
 /// A setting as the reader gives it: an input of the Action has the name of the flag.
+/// Whether each iteration ended for want of a reply that could be read: no other model would be tried in vain, and none was at fault.
+fn no_reply_was_usable(view: &RunView) -> bool {
+    let mut attempts = view.tiers.iter().flat_map(|tier| &tier.attempts).peekable();
+    let is_unusable = |attempt: &Attempt| attempt.error_messages.iter().any(|said| said.starts_with(NO_USABLE_REPLY));
+    attempts.peek().is_some() && attempts.all(is_unusable)
+}
+
 fn setting(view: &RunView, name: &str) -> String {
     match view.kept_in {
         Whereabouts::Here => format!("--{name}"),

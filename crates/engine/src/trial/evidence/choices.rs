@@ -351,7 +351,9 @@ pub(super) fn is_green(run: &TestRun, green: &TestRun) -> bool {
 
 /// A place in one line, as far as it is shown.
 fn short(text: &str) -> String {
-    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Blanks within a line stay, since they may stand in a text that is compared.
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let one_line = lines.join(" ");
     // Its quotes are those of the remark.
     let one_line = one_line.replace('`', "'");
     let cut: String = one_line.chars().take(LONGEST).collect();
