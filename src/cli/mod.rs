@@ -129,7 +129,7 @@ enum Command {
         #[arg(long, conflicts_with_all = ["schedule", "external_checks", "judge", "action"])]
         review: bool,
     },
-    /// Validate the configuration and print every effective value; makes no model call.
+    /// Validate the configuration and print what a run would use: ladder, caps, tests, and each value that is set; makes no model call.
     Check(WhenNamed<plan::Flags>),
     /// Check what a run needs before it starts: token, branch rules, CI, ladder, tests, sandbox. Makes no model call; exits 1 if there is a problem.
     Doctor(WhenNamed<DoctorArgs>),

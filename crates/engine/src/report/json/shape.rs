@@ -405,9 +405,9 @@ pub struct BudgetDocument {
     pub max_cost: Money,
     /// The money left of it.
     pub cost_left: Money,
-    /// The most iterations.
+    /// The most iterations, whatever the ladder has.
     pub max_iterations: u32,
-    /// The iterations left of them.
+    /// The iterations left of them, or of the ladder's own where these are fewer.
     pub iterations_left: u32,
     /// The most active milliseconds.
     pub max_duration_ms: u64,
