@@ -45,8 +45,13 @@ const AREA_TEST: &str = "import unittest\nfrom shop.cart import area\n\n\nclass 
 const HEAD: &str = "def head(names, name):\n    return names + [name]\n";
 const HEAD_TEST: &str = "import unittest\nfrom shop.cart import head\n\n\nclass HeadTest(unittest.TestCase):\n    def test_first(self):\n        self.assertEqual(head(['b'], 'a'), ['a', 'b'])\n";
 
+/// Whether its runner can be had here: not every machine has Go.
+fn can_be_played(fix: &Fix) -> bool {
+    !fix.command.starts_with("go ") || std::process::Command::new("go").arg("version").output().is_ok()
+}
+
 fn told(cheats: Vec<(Fix, &str)>) {
-    for (cheat, remark) in cheats {
+    for (cheat, remark) in cheats.into_iter().filter(|(cheat, _)| can_be_played(cheat)) {
         let ended = attempt(&cheat);
         assert!(ended.starts_with("fixed") && ended.contains(remark), "{}: {ended}", cheat.name);
     }
@@ -186,7 +191,10 @@ fn what_is_right_for_the_rest_too_is_not_remarked() {
             SAVE_TEST,
         ),
         python("a square", AREA, "def area(side):\n    return side * side\n", AREA_TEST),
-    ] {
+    ]
+    .into_iter()
+    .filter(can_be_played)
+    {
         let ended = attempt(&honest);
         assert!(ended == "fixed without a word", "{}: {ended}", honest.name);
     }

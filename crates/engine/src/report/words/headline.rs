@@ -47,6 +47,10 @@ fn fixed(view: &RunView) -> (Mark, Sentence) {
     for part in proposed.into_iter().chain(outside).chain(commit(view)).chain(cost(view)) {
         sentence = sentence.ours(", ").ours(part);
     }
+    // Who reads no further should know of them.
+    if let Some(places) = super::remarks_heading(view) {
+        sentence = sentence.ours("; ").ours(places);
+    }
     match super::delivery::jobs(view.unseen_jobs()) {
         Some(jobs) => (Mark::Doubtful, sentence.ours(", but upshift did not run what is red in CI: ").speech(&jobs)),
         None => (mark, sentence),
