@@ -82,7 +82,8 @@ fn after_the_first_refusal_nothing_goes_on_any_more() {
     let said = session.run(&["--max-cost-usd", "0.03"], &plan);
     assert_eq!(said.code, 3, "{}", said.all());
     let told = session.told();
-    assert_eq!((&told[1]["status"], &told[2]["status"]), (&json!(402), &json!(402)), "also one that would fit");
+    // The program is ended soon after the first refusal: on a busy machine it may not come to tell the others.
+    assert!(told.iter().skip(1).all(|told| told["status"] == 402), "also one that would fit: {told:?}");
     let asked = server.requests().len() as u64;
     assert_eq!(Some(asked), told[0]["calls"].as_u64());
     server.finish();
