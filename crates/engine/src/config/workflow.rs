@@ -161,10 +161,10 @@ fn installs(run: &str) -> bool {
         let first_is = |words: &[&str]| {
             words.iter().find(|word| !word.starts_with('-')).is_some_and(|word| INSTALLS.contains(word))
         };
-        let is_bare = |at: usize| words.iter().skip(at + 1).all(|word| word.starts_with('-'));
+        let is_bare = || words.iter().skip(1).all(|word| word.starts_with('-'));
         words.first().is_some_and(|word| ALWAYS.contains(word))
             // `yarn` and `bundle` alone install.
-            || by(&["yarn", "bundle"]).is_some_and(is_bare)
+            || words.first().is_some_and(|word| ["yarn", "bundle"].contains(word)) && is_bare()
             // `npm ci` installs. `npm run ci` does not, since its first word is `run`.
             || by(&MANAGERS).is_some_and(|at| words.get(at + 1..).is_some_and(first_is))
     })
@@ -239,7 +239,7 @@ jobs:
       - { name: os, run: sudo apt-get update }
       - { name: yarn, run: yarn --immutable && yarn test }
       - { name: bundle, run: bundle }
-      - { name: yarn alone, run: yarn test && bundle exec rake }
+      - { name: yarn alone, run: yarn test && bundle exec rake && ls dist/a bundle }
       - { name: run, run: npm run install-check && cargo clippy && uv run ruff check }
   twice:
     steps: [{ run: make }, { run: make }]

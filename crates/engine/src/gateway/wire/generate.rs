@@ -50,21 +50,22 @@ fn parts(body: &Body) -> impl Iterator<Item = &Value> {
     })
 }
 
-fn inline(part: &Value) -> Option<&Value> {
-    part.get("inlineData").or_else(|| part.get("inline_data"))
+/// The contents of a part, in either spelling. A part may hold both.
+fn inline(part: &Value) -> impl Iterator<Item = &Value> {
+    ["inlineData", "inline_data"].into_iter().filter_map(|name| part.get(name))
 }
 
 fn check(part: &Value) -> Result<(), Unbounded> {
     if part.get("fileData").or_else(|| part.get("file_data")).is_some() {
         return Err(Unbounded::elsewhere("a file"));
     }
-    let both = ["inlineData", "inline_data"].into_iter().filter_map(|name| part.get(name));
-    for data in both {
-        let kinds = ["mimeType", "mime_type"].map(|name| word(data, name));
+    for data in inline(part) {
         // Which of two spellings the vendor takes is its own, so each that is there must do.
-        let odd =
-            kinds.iter().find(|kind| !kind.is_empty() && !kind.starts_with("image/") && !kind.starts_with("text/"));
-        if let Some(kind) = odd.or_else(|| kinds.first().filter(|_| kinds.iter().all(|kind| kind.is_empty()))) {
+        let mut kinds =
+            ["mimeType", "mime_type"].map(|name| word(data, name)).into_iter().filter(|kind| !kind.is_empty());
+        let is_bounded = |kind: &str| kind.starts_with("image/") || kind.starts_with("text/");
+        let first = kinds.next().unwrap_or_default();
+        if let Some(kind) = std::iter::once(first).chain(kinds).find(|kind| !is_bounded(kind)) {
             return Err(Unbounded::new(format!("the size of `{kind}` is unknown"), "send text"));
         }
     }
@@ -72,7 +73,7 @@ fn check(part: &Value) -> Result<(), Unbounded> {
 }
 
 pub(super) fn images(body: &Body) -> u64 {
-    parts(body).filter(|part| inline(part).is_some()).count() as u64
+    parts(body).flat_map(inline).count() as u64
 }
 
 pub(super) fn limit(body: &Body) -> Option<u64> {
