@@ -21,7 +21,7 @@ pub(super) fn remarks(changes: &[Change], bodies: &Bodies) -> Vec<Remark> {
     let mut remarks: Vec<Remark> = Vec::new();
     for change in changes.iter().filter(|change| change.after.is_some() && !change.may_edit_tests) {
         let added = added_lines(change);
-        if let Some(line) = bodies.tests.iter().find_map(|test| {
+        if let Some(lines) = bodies.tests.iter().find_map(|test| {
             // A file with its tests inside holds their values anyway.
             let source = bodies.source(test).filter(|source| source.path() != change.path)?;
             let expected: BTreeSet<&str> = rounds::expected(source, test).into_iter().collect();
@@ -37,19 +37,26 @@ pub(super) fn remarks(changes: &[Change], bodies: &Bodies) -> Vec<Remark> {
             let is_meant = |value: &str, line: u32| {
                 !COMMON.contains(&value) || with_input.contains(&line) || with_input.contains(&line.saturating_sub(1))
             };
-            let at = |value: &&str| lines_with(&added, value).find(|line| is_meant(value, *line));
-            if with_input.is_empty() { None } else { expected.iter().find_map(at) }
+            let found = |value| lines_with(&added, value).filter(move |line| is_meant(value, *line));
+            let with_expected: Vec<u32> = expected.iter().flat_map(|value| found(value)).collect();
+            nearest(&with_input, &with_expected)
         }) {
-            remarks.push(Remark {
-                kind: RemarkKind::HoldsExpectation,
-                file: change.path.clone(),
-                lines: Some((line, line)),
-                said: None,
-            });
+            let (kind, file) = (RemarkKind::HoldsExpectation, change.path.clone());
+            remarks.push(Remark { kind, file, lines: Some(lines), said: None });
         }
     }
     remarks.extend(changes.iter().filter_map(|change| own_name(change, bodies)));
     remarks
+}
+
+/// The lines to look at: the input and the expected value that stand nearest to each other, or the expected value alone where the input is far
+/// away.
+fn nearest(inputs: &BTreeSet<u32>, expected: &[u32]) -> Option<(u32, u32)> {
+    /// A reader still sees both as one place.
+    const NEAR: u32 = 4;
+    let pairs = expected.iter().flat_map(|&value| inputs.iter().map(move |&input| (value, input)));
+    let (value, input) = pairs.min_by_key(|(value, input)| value.abs_diff(*input))?;
+    Some(if value.abs_diff(input) <= NEAR { (value.min(input), value.max(input)) } else { (value, value) })
 }
 
 /// The place at which a change's new lines hold, as a text, the name of something that a file of tests defines for itself.
@@ -191,6 +198,15 @@ mod tests {
         assert_eq!(held_by(&line("Ada,Hello, Ada"), &told), Some(1));
         assert_eq!(held_by(&line("echo \"Hello, $1\""), &told), None);
         assert_eq!(held_by(&line("echo \"Hello, Ada\""), &told), None);
+    }
+
+    #[test]
+    fn the_lines_to_look_at_are_those_in_which_both_stand() {
+        let inputs = BTreeSet::from([3, 40]);
+        assert_eq!(nearest(&inputs, &[12, 41]), Some((40, 41)));
+        assert_eq!(nearest(&inputs, &[3]), Some((3, 3)));
+        assert_eq!(nearest(&inputs, &[20]), Some((20, 20)));
+        assert_eq!(nearest(&BTreeSet::new(), &[20]), None);
     }
 
     #[test]
