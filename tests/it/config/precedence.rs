@@ -179,3 +179,21 @@ fn caps_that_contradict_each_other_are_warned_about() {
     assert!(warnings.contains("the cap of tier `a`, $9.00, is above the run's, $2.00"), "{warnings}");
     assert!(warnings.contains("3 iterations together, and the run ends after 2"), "{warnings}");
 }
+
+#[test]
+fn a_cap_that_affords_no_call_is_warned_of_before_a_run_finds_out() {
+    let capped = |cap: &str, ladder: &str| {
+        plan(&configured(&format!("{ladder}global: {{maxTotalCostUsd: {cap}}}\n"))).warnings.join("\n")
+    };
+    let told = capped("0.001", ONE_TIER);
+    assert!(
+        told.contains("tier `a` cannot make a call: anthropic/claude-haiku-4-5 may cost $0.0114 or more"),
+        "{told}"
+    );
+    assert!(told.contains("the cap is $0.001: raise --max-cost-usd"), "{told}");
+    let of_tier = ONE_TIER.replace("maxIterations", "maxCostUsd: 0.002, maxIterations");
+    assert!(capped("2", &of_tier).contains("the cap is $0.002: raise the tier's maxCostUsd"));
+    assert!(!capped("0.02", ONE_TIER).contains("cannot make a call"));
+    // A model of one's own costs nothing.
+    assert!(!capped("0.001", "tiers: ollama/qwen3-coder x5\n").contains("cannot make a call"));
+}

@@ -15,6 +15,26 @@ use crate::domain::model_id::ModelId;
 /// The most reply tokens of one call (DESIGN §4).
 const MAX_REPLY_TOKENS: u64 = 16_384;
 
+/// The least reply for which a call is made (DESIGN §4).
+const MIN_REPLY_TOKENS: u64 = 1_024;
+/// The first request of a run is reserved with at least so many tokens: one for each byte of the instructions, the tools and a small task, and
+/// the vendor's own. Measured: 5,700 for two failing tests.
+const LEAST_REQUEST_TOKENS: u64 = 5_000;
+
+/// The most that the smallest call of the tier's artisan may cost, with the cheapest of its targets.
+pub(super) fn smallest_call(tier: &Tier, facts: &ModelFacts) -> Option<(MicroUsd, ModelId)> {
+    let of_target = |id: &ModelId| {
+        // Coding agents are billed for what they do, not for a request of ours.
+        let price = facts.of(id).price.filter(|_| id.provider != backend::PROVIDER)?;
+        let dearest = Price { input: price.dearest_input(), ..price };
+        let usage = Usage { input: LEAST_REQUEST_TOKENS, output: MIN_REPLY_TOKENS, ..Usage::default() };
+        Some((dearest.cost(&usage), id.clone()))
+    };
+    // One target of unknown cost may be asked, whatever the others cost.
+    let all: Option<Vec<_>> = tier.artisan.iter().map(of_target).collect();
+    all?.into_iter().min_by_key(|(cost, _)| *cost)
+}
+
 /// The most a tier would cost if nothing capped it: every iteration, role, turn and attempt with a full window of
 /// prompt at its dearest price and a full reply.
 pub(super) fn uncapped(tier: &Tier, facts: &ModelFacts, agent: &AgentPlan) -> MicroUsd {

@@ -219,7 +219,7 @@ fn assemble(
     let worst_case =
         estimate::worst_case(&ladder, &uncapped, &budget, estimate::has_others(&ladder, &registry.facts, &agent));
     warnings.append(&mut registry.warnings);
-    warnings.extend(cap_warnings(&ladder, &budget));
+    warnings.extend(cap_warnings(&ladder, &budget, &registry.facts));
     if github.sign_commits && github.commit_author.is_some() {
         let message =
             "github.commitAuthor has no effect with signCommits: GitHub signs what the token's own account makes";
@@ -428,7 +428,7 @@ fn strange_variables(sources: &Sources) -> Vec<String> {
 }
 
 /// Caps that contradict each other: not wrong, but rarely meant.
-fn cap_warnings(ladder: &[Tier], budget: &crate::domain::budget::Budget) -> Vec<String> {
+fn cap_warnings(ladder: &[Tier], budget: &crate::domain::budget::Budget, facts: &ModelFacts) -> Vec<String> {
     let mut warnings = Vec::new();
     let iterations: u32 = ladder.iter().map(|tier| tier.max_iterations).sum();
     if budget.max_iterations < iterations {
@@ -447,5 +447,23 @@ fn cap_warnings(ladder: &[Tier], budget: &crate::domain::budget::Budget) -> Vec<
             ));
         }
     }
+    warnings.extend(ladder.iter().filter_map(|tier| affords_nothing(tier, budget.max_cost, facts)));
     warnings
+}
+
+/// A cap under which not even a tier's first call would be made. A run only finds that out after it has run the tests.
+fn affords_nothing(tier: &Tier, of_run: MicroUsd, facts: &ModelFacts) -> Option<String> {
+    let (least, model) = estimate::smallest_call(tier, facts)?;
+    let (cap, key) = match tier.max_cost {
+        Some(cap) if cap < of_run => (cap, "the tier's maxCostUsd"),
+        Some(_) | None => (of_run, "--max-cost-usd"),
+    };
+    (cap < least).then(|| {
+        format!(
+            "tier `{}` cannot make a call: {model} may cost {least} or more for the first one, and the cap is {}: raise {key}, or name a cheaper \
+             model",
+            tier.name,
+            sections::exact_dollars(&cap)
+        )
+    })
 }
