@@ -51,6 +51,7 @@ enum Form {
     /// For a terminal.
     Text,
     /// For a comment or a summary.
+    #[value(alias = "markdown")]
     Md,
     /// For programs.
     Json,

@@ -48,6 +48,7 @@ enum Form {
     /// For a terminal.
     Text,
     /// Markdown.
+    #[value(alias = "markdown")]
     Md,
     /// One self-contained page for a browser, with every iteration to unfold.
     Html,

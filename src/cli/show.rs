@@ -125,7 +125,7 @@ pub(super) fn show(args: &ShowArgs, environment: &Environment) -> anyhow::Result
         out.push('\n');
     }
     if let Some(patch) = &last {
-        out.push_str(&show::last_change(patch.as_deref(), style));
+        out.push_str(&show::last_change(patch.as_deref(), view.is_mended(), style));
     }
     super::print(&Redactor::new(&environment.secrets()).redact(&out))
 }

@@ -55,7 +55,7 @@ pub(super) fn run(args: &StatsArgs, environment: &Environment) -> anyhow::Result
     }
     let text = match args.format {
         Form::Text => stats::render(&figures, environment.console().columns(Stream::Out)),
-        Form::Json => json::pretty(&figures),
+        Form::Json => json::versioned(&figures),
     };
     super::print(&Redactor::new(&environment.secrets()).redact(&text))
 }

@@ -147,6 +147,9 @@ pub enum Event {
         /// The model's words beside the calls of its reply, in a line. Empty where there are none, and behind the first call.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         status: String,
+        /// The first line of what the model was told of a call that failed. Empty elsewhere.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        why: String,
     },
     /// A tool from outside failed, and the model was told words of the configuration instead.
     ToolFailureReplaced(ToolFailure),

@@ -56,6 +56,13 @@ impl MicroUsd {
         format!("${}.{:02}", cents / 100, cents % 100)
     }
 
+    /// In whole cents, or finer where those would show an amount as nothing.
+    #[must_use]
+    pub fn about(self) -> String {
+        const MICROS_PER_CENT: u64 = 10_000;
+        if self.0 == 0 || self.0 >= MICROS_PER_CENT { self.to_cents() } else { self.to_string() }
+    }
+
     /// A bound that is never too low: whole cents, or what is below one as it is.
     fn rounded_up(self) -> String {
         const MICROS_PER_CENT: u64 = 10_000;
@@ -232,6 +239,10 @@ mod tests {
         assert_eq!(MicroUsd(800).to_string(), "$0.0008");
         assert_eq!(MicroUsd(1_234_567).to_string(), "$1.2346");
         assert_eq!(MicroUsd(2_000_000).to_cents(), "$2.00");
+        assert_eq!(
+            [0, 2_400, 10_000, 1_234_567].map(|micros| MicroUsd(micros).about()),
+            ["$0.00", "$0.0024", "$0.01", "$1.23"]
+        );
         assert_eq!(MicroUsd(2_500_000).exact(), "$2.50");
         assert_eq!(MicroUsd(400).exact(), "$0.0004", "a cap is never shown as nothing");
         assert_eq!(MicroUsd(1).exact(), "$0.000001");

@@ -207,6 +207,8 @@ fn tool(spec: &HostedSpec, ledger: &Ledger, ports: &HostedPorts<'_>, (call, ok, 
         exit: String::new(),
         session_id: String::new(),
         status: String::new(),
+        // Agents tell of a failure to their model alone.
+        why: String::new(),
     }
 }
 

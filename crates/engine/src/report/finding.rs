@@ -146,7 +146,7 @@ pub fn markdown(found: &Finding) -> String {
 /// The finding as JSON.
 #[must_use]
 pub fn json(found: &Finding) -> String {
-    super::json::pretty(found)
+    super::json::versioned(found)
 }
 
 fn more(list: &List) -> Option<String> {

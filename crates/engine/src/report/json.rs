@@ -49,6 +49,18 @@ pub fn pretty(document: &impl serde::Serialize) -> String {
     json
 }
 
+/// Renders a document with [`VERSION`] as its first key.
+#[must_use]
+pub fn versioned(document: &impl serde::Serialize) -> String {
+    #[derive(serde::Serialize)]
+    struct Versioned<'a, T> {
+        version: u32,
+        #[serde(flatten)]
+        document: &'a T,
+    }
+    pretty(&Versioned { version: VERSION, document })
+}
+
 /// Builds the document from a run.
 #[must_use]
 pub fn document(view: &RunView) -> Document<'_> {

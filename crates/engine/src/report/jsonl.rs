@@ -67,6 +67,9 @@ struct ToolCall<'a> {
     /// How it ended, by the names of S1-15. Absent where the model was merely told.
     #[serde(skip_serializing_if = "Option::is_none")]
     exit: Option<&'a str>,
+    /// The first line of what the model was told of a failure. Absent where it worked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
     latency_ms: u64,
     timestamp: Option<&'a Timestamp>,
     agent_path: String,
@@ -152,12 +155,13 @@ impl Stream {
                 vec![Line::AgentStarted(Agent { target: Some(target), ..of(*role, session_id) })]
             }
             Event::CallSettled(receipt) => vec![Line::LlmCall(call(receipt))],
-            Event::ToolFinished { role, turn, name, subject, ok, duration_ms, exit, session_id, status } => vec![
+            Event::ToolFinished { role, turn, name, subject, ok, duration_ms, exit, session_id, status, why } => vec![
                 Line::ToolCall(ToolCall {
                     status: if *ok { "ok" } else { "failed" },
                     tool: name,
                     subject,
                     exit: Some(exit.as_str()).filter(|exit| !exit.is_empty()),
+                    reason: Some(why.as_str()).filter(|why| !why.is_empty()),
                     latency_ms: *duration_ms,
                     timestamp,
                     agent_path: self.path(*role, self.session(session_id)),
@@ -318,6 +322,7 @@ mod tests {
             exit: String::new(),
             session_id: String::new(),
             status: "I look at the sum first.".to_owned(),
+            why: "a.py does not exist".to_owned(),
         };
         let begun = Event::IterationStarted { tier_index: 1, iteration: 2, run_iteration: 5 };
         let lines = streamed(&[begun, started(Role::Critic), tool, ended("reject"), ended("no_report")]);
@@ -325,8 +330,10 @@ mod tests {
         let types: Vec<&str> = told.iter().map(|line| line["type"].as_str().unwrap()).collect();
         assert_eq!(types, ["agent_started", "tool_call", "agent_update", "agent_finished", "agent_failed"]);
         assert!(told.iter().all(|line| line["agentPath"] == "tier-2/iteration-2/critic" && line["sessionId"] == "s1"));
-        let keys_of_tool = ["type", "status", "tool", "subject", "latencyMs", "timestamp", "agentPath", "sessionId"];
+        let keys_of_tool =
+            ["type", "status", "tool", "subject", "reason", "latencyMs", "timestamp", "agentPath", "sessionId"];
         assert_eq!(keys(told[1]), keys_of_tool);
+        assert_eq!(told[1]["reason"], "a.py does not exist");
         assert_eq!(told[2]["taskStatus"], "I look at the sum first.");
         assert_eq!((&told[1]["status"], &told[4]["result"]), (&"failed".into(), &"no_report".into()));
     }

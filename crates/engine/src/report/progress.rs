@@ -37,8 +37,6 @@ const MAX_TESTS: usize = 5;
 const MAX_REPEATED: usize = 60;
 /// Where an error's own words end and begins how to mend it.
 const ADVICE: char = '→';
-/// Tools that ran at least this long have their time shown.
-const SLOW_TOOL_MS: u64 = 1_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Group {
@@ -169,8 +167,8 @@ impl Progress {
             Event::CallSettled(receipt) => {
                 self.failed_call(receipt).map(|line| self.paint(Tone::Notice, &line)).into_iter().collect()
             }
-            Event::ToolFinished { role, session_id, name, subject, ok, duration_ms, .. } => {
-                vec![self.tool(self.names.of(*role, session_id), name, subject, *ok, *duration_ms)]
+            Event::ToolFinished { role, session_id, name, subject, ok, duration_ms, why, .. } => {
+                vec![self.tool(self.names.of(*role, session_id), (name, subject), (*ok, why), *duration_ms)]
             }
             Event::ContextThreshold { role, level, percent, session_id } if level != "info" => {
                 vec![self.filling(self.names.of(*role, session_id), *percent)]
@@ -379,12 +377,9 @@ impl Progress {
         format!("  Iteration {iteration}/{} [{}]{informed}", tier.max_iterations, name(&tier.name))
     }
 
-    fn tool(&self, who: &str, tool: &str, subject: &str, ok: bool, duration_ms: u64) -> String {
-        let time =
-            if duration_ms >= SLOW_TOOL_MS { format!("  ({})", human_duration(duration_ms)) } else { String::new() };
-        let line = format!("    {}: {} {}", plain::line(who), plain::line(tool), speech(subject));
-        let line = format!("{}{time}", line.trim_end());
-        if ok { line } else { self.paint(Tone::Notice, &format!("{line}  ✖ failed")) }
+    fn tool(&self, who: &str, (tool, subject): (&str, &str), (ok, why): (bool, &str), duration_ms: u64) -> String {
+        let line = phrases::tool(who, tool, subject, duration_ms);
+        if ok { line } else { self.paint(Tone::Notice, &phrases::failed(&line, why)) }
     }
 
     fn tests(&self, kind: RunKind, verdict: &Verdict, passed: u64, failed: u64, duration_ms: u64) -> String {

@@ -140,8 +140,9 @@ pub fn raw(paths: &[String]) -> String {
 
 /// The change with which the run ended.
 #[must_use]
-pub fn last_change(patch: Option<&str>, style: Style) -> String {
-    let title = style.paint(Tone::Heading, "The change in the end");
+pub fn last_change(patch: Option<&str>, is_mended: bool, style: Style) -> String {
+    let title = if is_mended { "The change in the end" } else { "The change that was kept (the failure is not fixed)" };
+    let title = style.paint(Tone::Heading, title);
     let text = patch.filter(|patch| !patch.trim().is_empty());
     let shown = text.map_or_else(|| "  The log has none.\n".to_owned(), |text| patch::render_whole(text, style));
     format!("{title}\n{shown}")

@@ -407,16 +407,16 @@ fn advice(suggestion: &SuggestionStats, runs: usize, unknown: usize) -> String {
         format!(
             "  On these {tasks} it would have cost about {} and fixed about {:.1}; \
              in fact that was {} and {}.",
-            cost.to_cents(),
+            cost.about(),
             suggestion.fixes,
-            MicroUsd::from_usd(suggestion.spent_in_fact_usd).unwrap_or_default().to_cents(),
+            MicroUsd::from_usd(suggestion.spent_in_fact_usd).unwrap_or_default().about(),
             suggestion.fixed_in_fact,
         )
     } else {
         format!(
             "  This log has too few tasks yet: {}. Over the {tasks} of SWE-bench Verified (one attempt per model) it costs {} per task and fixes {:.0} %.",
             too_little(runs, unknown),
-            MicroUsd::from_usd(suggestion.cost_usd / number(suggestion.tasks.max(1))).unwrap_or_default().to_cents(),
+            MicroUsd::from_usd(suggestion.cost_usd / number(suggestion.tasks.max(1))).unwrap_or_default().about(),
             suggestion.fixes / number(suggestion.tasks.max(1)) * 100.0
         )
     };

@@ -280,8 +280,7 @@ pub fn budget_left(view: &RunView) -> String {
 #[must_use]
 pub fn brief_cost(view: &RunView) -> String {
     let charge = view.spent.charge();
-    let whole_cents = charge.known == MicroUsd::ZERO || charge.known.0 >= MICROS_PER_CENT;
-    if charge.unknown == MicroUsd::ZERO && whole_cents { charge.known.to_cents() } else { charge.to_string() }
+    if charge.unknown == MicroUsd::ZERO { charge.known.about() } else { charge.to_string() }
 }
 
 /// Whole cents with two decimals, as caps are written. Finer amounts have four, or as many as keep them from showing as nothing.

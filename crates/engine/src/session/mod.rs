@@ -118,6 +118,8 @@ fn tell_lost_sources(session: &mut Session<'_, '_>) {
             exit: exit.as_str().to_owned(),
             session_id: session.spec.shared_id(&session.id),
             status: String::new(),
+            // The subject says why.
+            why: String::new(),
         });
     }
 }

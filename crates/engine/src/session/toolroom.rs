@@ -31,6 +31,8 @@ use crate::workspace::{ToolError, Workspace};
 const STOP_GRACE: Duration = Duration::from_millis(60);
 /// Characters of a subject, to tell what a tool was about.
 const MAX_SUBJECT_CHARS: usize = 120;
+/// The most characters of why a call failed.
+const MAX_WHY_CHARS: usize = 200;
 /// Characters of a written file's path in an event: the longest that a system takes (Linux `PATH_MAX`), because a resumed
 /// run restores the files that events name.
 const MAX_PATH_CHARS: usize = 4_096;
@@ -381,6 +383,7 @@ impl Toolroom {
             exit: exit.map(|exit| exit.as_str().to_owned()).unwrap_or_default(),
             session_id: self.session_id.clone(),
             status: std::mem::take(&mut self.status),
+            why: if ok { String::new() } else { first_line(&text) },
         });
         let whose = (self.role, self.id.as_str(), wish.name.as_str());
         let replaced = failed.as_ref().and_then(|failed| failed.replaced(whose, ports.redactor));
@@ -445,6 +448,12 @@ fn report_answer(wish: &Wish, refusal: Option<String>) -> Answer {
     let (subject, ok) = (String::new(), refusal.is_none());
     let content = refusal.unwrap_or_else(|| "accepted".to_owned());
     Answer { call_id: wish.call_id.clone(), name: wish.name.clone(), subject, content, ok }
+}
+
+/// The first line that says something, for people who follow the run.
+fn first_line(told: &str) -> String {
+    let line = told.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    line.chars().take(MAX_WHY_CHARS).collect()
 }
 
 fn sorted(result: Result<String, ToolError>) -> Done {

@@ -46,6 +46,7 @@ fn tool(subject: &str) -> Event {
         exit: String::new(),
         session_id: String::new(),
         status: String::new(),
+        why: String::new(),
     }
 }
 

@@ -4,6 +4,7 @@ use crate::domain::attempt::Attempt;
 use crate::domain::ladder::Tier;
 use crate::domain::leftover::Leftover;
 use crate::domain::test_report::RunKind;
+use crate::domain::units::human_duration;
 use crate::domain::verdict::Verdict;
 use crate::report::gist::short_gist;
 use crate::report::plain;
@@ -12,6 +13,8 @@ use crate::report::words::{self, count};
 
 const MAX_NAME: usize = 40;
 const MAX_SPEECH: usize = 200;
+/// Tools that ran at least so many milliseconds have their time shown.
+const SLOW_TOOL_MS: u64 = 1_000;
 /// So many leftovers are named on a line.
 const MOST_LEFT: usize = 5;
 
@@ -90,6 +93,19 @@ pub(super) fn speech(text: &str) -> String {
 /// An error that came again: what it says at its end tells it from others.
 pub(super) fn repeated(signature: &str) -> String {
     short_gist(signature, MAX_SPEECH)
+}
+
+/// A tool's call, with its time where that was long.
+pub(super) fn tool(who: &str, tool: &str, subject: &str, duration_ms: u64) -> String {
+    let time = if duration_ms >= SLOW_TOOL_MS { format!("  ({})", human_duration(duration_ms)) } else { String::new() };
+    let line = format!("    {}: {} {}", plain::line(who), plain::line(tool), speech(subject));
+    format!("{}{time}", line.trim_end())
+}
+
+/// The same of a call that failed. Older logs hold no reason.
+pub(super) fn failed(line: &str, why: &str) -> String {
+    let why = if why.is_empty() { String::new() } else { format!(": {}", speech(why)) };
+    format!("{line}  ✖ failed{why}")
 }
 
 pub(super) fn session_finished(who: &str, turns: u32, result: &str, summary: &str) -> String {

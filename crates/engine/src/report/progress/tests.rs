@@ -28,6 +28,7 @@ fn tool(role: Role, name: &str, subject: &str, ok: bool) -> Event {
         exit: String::new(),
         session_id: String::new(),
         status: String::new(),
+        why: if ok { String::new() } else { format!("{subject} has no such text") },
     }
 }
 
