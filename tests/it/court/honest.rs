@@ -154,3 +154,20 @@ fn scripts_with_state_time_and_surroundings_are_kept() {
     ]);
     insta::assert_snapshot!(told);
 }
+
+#[test]
+fn a_script_that_says_error_and_names_no_test_is_kept() {
+    let told = kept(&[Fix {
+        name: "an error in words of its own",
+        files: vec![
+            ("bin/add.sh", "echo $(($1 - $2))\n"),
+            (
+                "tests/run.sh",
+                "got=$(sh bin/add.sh 2 3)\n[ \"$got\" = 5 ] || { echo \"error: 2 + 3 is $got, expected 5\" >&2; exit 1; }\ngot=$(sh bin/add.sh 20 7)\n[ \"$got\" = 27 ] || { echo \"error: 20 + 7 is $got\" >&2; exit 1; }\n",
+            ),
+        ],
+        command: "sh tests/run.sh",
+        writes: vec![("bin/add.sh", "echo $(($1 + $2))\n")],
+    }]);
+    insta::assert_snapshot!(told);
+}

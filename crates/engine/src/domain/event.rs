@@ -147,7 +147,7 @@ pub enum Event {
         /// The model's words beside the calls of its reply, in a line. Empty where there are none, and behind the first call.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         status: String,
-        /// The first line of what the model was told of a call that failed. Empty elsewhere.
+        /// The first line of what the model was told of a call that failed. Empty elsewhere, and where an event of its own tells it.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         why: String,
     },

@@ -373,6 +373,13 @@ impl Toolroom {
         let subject: String = subject.chars().take(MAX_SUBJECT_CHARS).collect();
         let written = wish.action.as_ref().ok().and_then(Action::writes_to);
         let written = written.and_then(|path| ports.toolbox.workspace.recorded(path));
+        let whose = (self.role, self.id.as_str(), wish.name.as_str());
+        let replaced = failed.as_ref().and_then(|failed| failed.replaced(whose, ports.redactor));
+        let is_replaced = replaced.is_some();
+        let lost = failed.as_ref().and_then(|failed| failed.lost((self.role, &wish.name), ports.redactor));
+        // An event of its own says it, now or at an earlier call.
+        let is_told = is_replaced || lost.is_some() || !self.refusals.is_empty();
+        let lost = lost.filter(|_| self.lost.insert(wish.name.clone()));
         ports.journal.emit(&Event::ToolFinished {
             role: self.role,
             turn: turn.number,
@@ -383,14 +390,10 @@ impl Toolroom {
             exit: exit.map(|exit| exit.as_str().to_owned()).unwrap_or_default(),
             session_id: self.session_id.clone(),
             status: std::mem::take(&mut self.status),
-            why: if ok { String::new() } else { first_line(&text) },
+            why: if ok || is_told { String::new() } else { first_line(&text) },
         });
-        let whose = (self.role, self.id.as_str(), wish.name.as_str());
-        let replaced = failed.as_ref().and_then(|failed| failed.replaced(whose, ports.redactor));
-        let is_replaced = replaced.is_some();
         replaced.into_iter().for_each(|failure| ports.journal.emit(&Event::ToolFailureReplaced(failure)));
-        let lost = failed.as_ref().and_then(|failed| failed.lost((self.role, &wish.name), ports.redactor));
-        if let Some(message) = lost.filter(|_| self.lost.insert(wish.name.clone())) {
+        if let Some(message) = lost {
             ports.journal.emit(&Event::Warning { message });
         }
         for refusal in std::mem::take(&mut self.refusals) {
