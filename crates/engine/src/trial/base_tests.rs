@@ -50,7 +50,9 @@ impl Side {
 /// What became of the base's tests at the head. Names in the runner's own file are taken where those that pass are not printed.
 #[must_use]
 pub fn base_tests(base: &Side, head: &Side) -> BaseTests {
-    let is_named = |base: &Baseline, head: &Baseline| !base.passing.is_empty() && !names_none(head);
+    let is_named = |base: &Baseline, head: &Baseline| {
+        (!base.passing.is_empty() || passes_none(base) && !head.passing.is_empty()) && !names_none(head)
+    };
     if is_named(&base.printed, &head.printed) {
         return compared(&base.printed, &head.printed);
     }
@@ -61,6 +63,11 @@ pub fn base_tests(base: &Side, head: &Side) -> BaseTests {
     }
     let more = skips(&head.printed).zip(skips(&base.printed)).map_or(0, |(now, before)| now.saturating_sub(before));
     BaseTests { more_skipped: more, ..BaseTests::default() }
+}
+
+/// Whether every test that ran failed: then there is none that passes to be named.
+fn passes_none(run: &Baseline) -> bool {
+    run.passing.is_empty() && !run.failing.is_empty() && run.passed.is_none_or(|passed| passed == 0)
 }
 
 /// Whether tests pass, and none of them has a name.
@@ -102,6 +109,24 @@ mod tests {
         );
         let reading = test_run::read(&mut log.as_bytes(), None, Some("unittest")).expect("a log");
         Side::of(&reading.report, None)
+    }
+
+    #[test]
+    fn a_base_in_which_every_test_fails_has_no_test_that_could_be_gone() {
+        let side = |log: &str| {
+            let reading = test_run::read(&mut log.as_bytes(), None, Some("unittest")).expect("a log");
+            Side::of(&reading.report, None)
+        };
+        let end = "----------------------------------------------------------------------\nRan 1 test in 0.001s\n\n";
+        let base = side(&format!(
+            "test_a (t.T.test_a) ... FAIL\n\n======================================================================\nFAIL: test_a (t.T.test_a)\n\
+             ----------------------------------------------------------------------\nTraceback (most recent call last):\n  File \"t.py\", line 3, in test_a\n\
+             AssertionError: 1 != 2\n\n{end}FAILED (failures=1)\n"
+        ));
+        let found = base_tests(&base, &side(&format!("test_a (t.T.test_a) ... ok\n\n{end}OK\n")));
+        assert!(found.are_named && found.gone.is_empty());
+        // A runner that names none may have had others.
+        assert!(!base_tests(&base, &unittest("OK")).are_named);
     }
 
     #[test]
