@@ -24,7 +24,7 @@ use super::environment::Environment;
 use super::form::Form;
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
-use super::{Failure, left_behind, place, retirement, work, workflow_files};
+use super::{Failure, left_behind, left_judging, place, retirement, work, workflow_files};
 use crate::config::{NO_MODEL, Plan, Sandbox};
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
 use finding::Finding;
@@ -89,6 +89,8 @@ async fn examine(resolved: &Resolved, environment: &Environment) -> anyhow::Resu
     let mut findings = Vec::new();
     findings.extend(plan.refusals.iter().map(|refusal| Finding::told("configuration", refusal)));
     findings.extend(left_behind::notice(checkout, environment).map(|left| Finding::killed(&left)));
+    let judging = left_judging::notice(checkout, environment);
+    findings.extend(judging.map(|(found, fix)| Finding::problem("killed judgement", found, fix)));
     findings.extend(place::no_undo(checkout).map(|said| Finding::open("git", said)));
     findings.push(tests(plan, checkout, environment));
     findings.extend(sandbox(plan, &Setup::new(checkout, environment, Some(plan), context.as_ref())));

@@ -1,5 +1,7 @@
 //! `upshift judge`: the court for a change that people (or any agent) made. No model, no key, no budget.
 
+use std::sync::Arc;
+
 use clap::{Args, ValueEnum};
 
 use super::console::Stream;
@@ -7,7 +9,7 @@ use super::environment::Environment;
 use super::plan::{self, TestFlags};
 use super::setup::{self, Setup};
 use super::step::Step;
-use super::{Failure, carry, commenting, forge, left_behind, run, work};
+use super::{Failure, carry, commenting, forge, left_behind, left_judging, run, work};
 use crate::audit::Journal;
 use crate::config::{Comment, GithubPlan, Plan};
 use crate::domain::ci::{CiContext, PullRequestRef};
@@ -91,9 +93,7 @@ async fn judge(
     let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
     let workspace = setup.open_workspace(&plan, &test_command, None).await?;
     // Before the snapshot, or the files that a killed judge left would be taken for the person's own.
-    if workspace.go_back().await? {
-        super::say("⚠ an earlier judge was killed here; the files that it had changed are restored");
-    }
+    left_judging::put_back(&workspace, &setup).await?;
     // Where a commit is judged the files here must be clean anyway.
     if let Some(notice) = left_behind::notice(&checkout, environment).filter(|_| named.head.is_none()) {
         super::say(&format!("⚠ {}", notice.line()));
@@ -114,13 +114,14 @@ async fn judge(
     let started = run::started(&state, &folder, &setup);
     let begun = store.begin_run(&started, std::process::id(), &serde_json::to_string(&state)?);
     begun.map_err(|error| setup::audit_failure(&error))?;
-    let mut journal = Journal::new(store, carry::watched(progress(environment), environment));
+    let mut journal = Journal::new(store, carry::watched(progress(environment, &workspace), environment));
     let world = setup.world(&state, &prepared);
     // Recorded before the first test changes the tree, so that a killed judge can be undone by the next one.
-    workspace.keep_way_back(&mine)?;
+    workspace.begin_judging(&state.run_id, &mine)?;
     let found = lifecycle::judge_change(world, &mut journal, &state, &ends).await;
     // Whatever came of it: the person gets their files back before they are told.
-    workspace.go_back().await?;
+    let taken = workspace.end_judging().await?;
+    left_judging::keep_meanwhile(&taken, &setup);
     let signal = match prepared.stops.stop.raised() {
         Some(StopCause::Signal(signal)) => Some(signal),
         Some(StopCause::TimeUp | StopCause::Asked | StopCause::OwnTime(_)) | None => None,
@@ -140,8 +141,13 @@ async fn judge(
     Ok((found, signal))
 }
 
-fn progress(environment: &Environment) -> Vec<Box<dyn EventSink>> {
-    if environment.console().is_quiet() { Vec::new() } else { vec![Box::new(Progress)] }
+fn progress(environment: &Environment, workspace: &Arc<Workspace>) -> Vec<Box<dyn EventSink>> {
+    // A sign of life, by which a person's later edits are told from what was written here.
+    let mut sinks: Vec<Box<dyn EventSink>> = vec![Box::new(left_behind::Pulse::of(workspace))];
+    if !environment.console().is_quiet() {
+        sinks.push(Box::new(Progress));
+    }
+    sinks
 }
 
 /// Prints the finding. In a workflow it stands in the job summary, too.

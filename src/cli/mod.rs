@@ -33,6 +33,7 @@ mod judges;
 mod keeping;
 mod left_behind;
 mod left_credential;
+mod left_judging;
 mod lines;
 mod logging;
 mod models;
@@ -305,6 +306,7 @@ fn check_plan(flags: plan::Flags, environment: &Environment) -> anyhow::Result<u
     // These are no faults of the configuration, and still the first thing a person should read.
     plan.warnings.extend(ends);
     plan.warnings.extend(left_behind::notice(&checkout, environment).map(|notice| notice.line()));
+    plan.warnings.extend(left_judging::notice(&checkout, environment).map(|(found, fix)| format!("{found}: {fix}")));
     let form = Form::of(plan.format, "upshift check")?;
     let known = tests_of(&plan, &checkout)?;
     let agents = hosting::there(&plan, &checkout, environment)?;

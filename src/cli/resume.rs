@@ -10,7 +10,7 @@ use super::environment::{Environment, current_dir};
 use super::form::RunForm;
 use super::reentry::Visit;
 use super::setup::{self, Setup};
-use super::{Failure, context, forge, left_behind, models, parked, plan, report, tasks};
+use super::{Failure, context, forge, left_behind, left_judging, models, parked, plan, report, tasks};
 use crate::audit::{AuditError, Journal, LoadedRun, Reader, RunStatus};
 use crate::config::UNCHECKED;
 use crate::domain::event::{Event, RunFinished, RunStarted};
@@ -121,6 +121,7 @@ async fn go_on(args: Args, source: Source<'_>, environment: &Environment) -> any
     }
     let workspace = setup.open_workspace(&state.plan, &state.test_command, state.red_ci.as_ref()).await?;
     workspace.spare_only_own_output();
+    left_judging::put_back(&workspace, &setup).await?;
     left_behind::refuse_others(&workspace, &setup, &run_id).await?;
     let rebuilt = if way.moves_in { arrival.rebuild(&workspace, &state).await? } else { None };
     if rebuilt.is_none() {

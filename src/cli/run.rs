@@ -5,6 +5,7 @@ use std::path::Path;
 use super::attempt_limit::{Asking, Counted};
 use super::environment::Environment;
 use super::left_behind::{self, Discard};
+use super::left_judging;
 use super::plan::{self, Flags, Resolved};
 use super::reentry::{self, Claim, Entry, Visit};
 use super::setup::{self, Setup};
@@ -88,6 +89,7 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
     let red_ci = red_ci::look(context.as_ref(), environment).await;
     let workspace = setup.open_workspace(&plan, &test_command, red_ci.as_ref()).await?;
     // Before the log is opened for a new run, which would hide the killed one from `resume`.
+    left_judging::put_back(&workspace, &setup).await?;
     left_behind::settle(&workspace, &setup, discard).await?;
     let mut store = setup.open_store(plan.audit.as_deref())?;
     if let Some(runs) = &mut runs

@@ -1,6 +1,7 @@
 //! `upshift judge`: changes that people made, in real git repositories, with real test runners.
 
 mod action;
+mod meanwhile;
 mod places;
 
 use std::path::Path;
@@ -485,23 +486,4 @@ fn a_clone_without_the_base_says_how_to_get_it() {
     let said = Program::new().run(clone.path(), &["judge", "--base", "origin/main", "--test-command", COMMAND]);
     assert_eq!(said.code, 2, "{}", said.all());
     assert!(said.err.contains("check out with `fetch-depth: 0`"), "{}", said.err);
-}
-
-#[test]
-#[ignore = "slow: `.ci/run` runs it"]
-fn a_killed_judge_leaves_the_way_back() {
-    let mut repository = Repository::python();
-    repository.mend();
-    let before = repository.state();
-    repository.program = Program::new().with("UPSHIFT_CRASH_AFTER", "baseline_finished:1");
-    let said = repository.judge(&["--test-command", COMMAND]);
-    assert_eq!(said.code, -9, "{}", said.all());
-    assert_ne!(repository.state(), before, "the base's product was there");
-    // The states lie in the home of the program that was killed.
-    let program = std::mem::replace(&mut repository.program, Program::new());
-    repository.program = program.with("UPSHIFT_CRASH_AFTER", "");
-    let said = repository.judge(&["--test-command", COMMAND]);
-    assert_eq!(said.code, 0, "{}", said.all());
-    assert!(said.err.contains("the files that it had changed are restored"), "{}", said.err);
-    assert_eq!(repository.state(), before);
 }

@@ -29,9 +29,9 @@ pub struct LeftBehind {
 }
 
 /// How the tree differs from the start of the run that is noted.
-fn compare(states: &States, root: &Beneath) -> Result<Option<LeftBehind>, WorkspaceError> {
-    let unreadable = |source| WorkspaceError::Store { path: NOTE.into(), source };
-    let Some(note) = read(states.store()).map_err(unreadable)? else { return Ok(None) };
+pub(super) fn compare(states: &States, root: &Beneath, note: &str) -> Result<Option<LeftBehind>, WorkspaceError> {
+    let unreadable = |source| WorkspaceError::Store { path: note.into(), source };
+    let Some(note) = read(states.store(), note).map_err(unreadable)? else { return Ok(None) };
     let start = match states.store().load(&note.writer.start) {
         Ok(start) => start,
         // Nothing could be compared or put back.
@@ -75,7 +75,7 @@ pub fn look_for_left_behind(root: &Path, shadow: &Path) -> Result<Option<LeftBeh
     // Without a note there is nothing to compare, and the checkout need not be opened.
     let Some(store) = Store::peek(shadow).filter(|store| store.kept_changed(NOTE).is_ok()) else { return Ok(None) };
     let root = Beneath::open(root).map_err(|source| WorkspaceError::Root { path: root.to_owned(), source })?;
-    compare(&States::new(store, root.path(), |_| true), &root)
+    compare(&States::new(store, root.path(), |_| true), &root, NOTE)
 }
 
 impl Workspace {
@@ -106,7 +106,7 @@ impl Workspace {
     /// # Errors
     /// When the checkout or the private folder cannot be read.
     pub async fn left_behind(&self) -> Result<Option<LeftBehind>, WorkspaceError> {
-        compare(&self.states, &self.root)
+        compare(&self.states, &self.root, NOTE)
     }
 
     /// Makes files those that a run started from, and clears away what it was in the middle of writing. Contents that somebody else had a

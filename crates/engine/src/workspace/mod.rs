@@ -31,6 +31,7 @@ mod failure;
 mod frozen;
 mod git_index;
 mod hunks;
+mod judging;
 mod left_behind;
 mod leftovers;
 mod links;
@@ -68,6 +69,7 @@ pub use dotenv::dotenv_secrets;
 pub use failure::{Diff, PathRules, ToolError, WorkspaceError};
 pub use git_index::may_be_tracked;
 pub use hunks::{Hunks, Place};
+pub use judging::{Undone, is_judging_left};
 pub use left_behind::{LeftBehind, look_for_left_behind};
 pub use list::LIST;
 pub use merged::{Merged, WayBack};
@@ -259,20 +261,20 @@ impl Workspace {
         store.save(&hunks.compose(store, keep)?)
     }
 
-    /// As [`Self::replace_text`], with a time of change of its own. A file that is not there is made.
+    /// As [`Self::replace_text`], with a time of change of its own. A file that is not there is made, and one that is no text (a picture)
+    /// may be replaced: an experiment empties it.
     ///
     /// # Errors
-    /// As [`Self::replace_text`].
+    /// When it cannot be written.
     pub fn plant(&self, path: &str, text: &str, changed: SystemTime) -> Result<(), WorkspaceError> {
-        let named = path;
         let path =
             RelPath::from_path(Path::new(path)).map_err(|error| WorkspaceError::Path { reason: error.to_string() })?;
-        if self.root.stat(&path)?.is_some() {
-            self.replace_text(named, text)?;
-        } else {
-            self.states.written().add(&path, Some(&store::Digest::of(text.as_bytes())));
-            self.root.write(&path, text.as_bytes(), None)?;
-        }
+        let permissions = match self.root.stat(&path)? {
+            Some(_) => Some(self.root.open_file(&path)?.1.permissions),
+            None => None,
+        };
+        self.states.written().add(&path, Some(&store::Digest::of(text.as_bytes())));
+        self.root.write(&path, text.as_bytes(), permissions)?;
         let (file, _) = self.root.open_file(&path)?;
         file.set_modified(changed).map_err(|error| WorkspaceError::File { reason: format!("`{path}`: {error}") })
     }

@@ -431,43 +431,7 @@ impl Workspace {
         }
         store.save(&manifest)
     }
-
-    /// Keeps in mind which state a person's files have, before others take their place: a killed process leaves the way back.
-    ///
-    /// # Errors
-    /// When the private folder cannot be written.
-    pub fn keep_way_back(&self, tree: &TreeId) -> Result<(), WorkspaceError> {
-        let kept = self.states.store().keep(WAY_BACK, tree.0.as_bytes());
-        kept.map_err(|source| WorkspaceError::Store { path: PathBuf::from(WAY_BACK), source })
-    }
-
-    /// Whether a process was killed before it put a person's files back.
-    ///
-    /// # Errors
-    /// When the private folder cannot be read.
-    pub(super) fn has_way_back(&self) -> Result<bool, WorkspaceError> {
-        let kept = self.states.store().kept(WAY_BACK);
-        let kept = kept.map_err(|source| WorkspaceError::Store { path: PathBuf::from(WAY_BACK), source })?;
-        Ok(kept.is_some())
-    }
-
-    /// Puts a person's files back where a process was killed before it did. Returns whether it had to.
-    ///
-    /// # Errors
-    /// When they cannot be put back.
-    pub async fn go_back(&self) -> Result<bool, WorkspaceError> {
-        let kept = self.states.store().kept(WAY_BACK);
-        let kept = kept.map_err(|source| WorkspaceError::Store { path: PathBuf::from(WAY_BACK), source })?;
-        let Some(tree) = kept.and_then(|bytes| String::from_utf8(bytes).ok()).map(TreeId) else { return Ok(false) };
-        self.restore(&tree).await?;
-        // Only when all files are back.
-        self.states.store().drop_kept(WAY_BACK);
-        self.states.store().drop_kept(JUDGED_AT);
-        Ok(true)
-    }
 }
 
 /// Where the commit is kept at which a merge began to judge.
 pub(super) const JUDGED_AT: &str = "judged-at";
-/// The name under which the state of a person's files is kept.
-const WAY_BACK: &str = "way-back";

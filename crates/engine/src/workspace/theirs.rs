@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::beneath::{Beneath, Kind};
@@ -18,6 +19,8 @@ use crate::process::busy;
 /// The most bytes of one file that are kept, and of all together.
 const MOST_OF_ONE: i64 = 8 * 1024 * 1024;
 const MOST_BYTES: usize = 64 * 1024 * 1024;
+/// What is found so often while a change is judged is a by-product of its tests.
+const TIMES_OF_TESTS: u32 = 3;
 /// The most files.
 const MOST_FILES: usize = 500;
 
@@ -35,12 +38,16 @@ pub struct Taken {
 pub(super) struct Theirs {
     /// When the checkout was opened. What changed before was there at the start.
     since: i128,
+    /// Whether files that changed while a program of ours was at work are kept, too.
+    all: AtomicBool,
     found: Mutex<Taken>,
+    /// How often each was found.
+    times: Mutex<BTreeMap<String, u32>>,
 }
 
 impl Default for Theirs {
     fn default() -> Self {
-        Self { since: busy::now(), found: Mutex::default() }
+        Self { since: busy::now(), all: AtomicBool::new(false), found: Mutex::default(), times: Mutex::default() }
     }
 }
 
@@ -49,23 +56,41 @@ impl Theirs {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Those that were found since the last time.
+    /// Those that were found since the last time. None while a change is judged: only its end shows which are by-products.
     pub(super) fn take(&self) -> Taken {
-        std::mem::take(&mut *self.found())
+        if self.all.load(Ordering::Relaxed) { Taken::default() } else { std::mem::take(&mut *self.found()) }
+    }
+
+    /// Those that were found while a change was judged, without what its tests write each time.
+    pub(super) fn take_judged(&self) -> Taken {
+        self.all.store(false, Ordering::Relaxed);
+        let mut taken = self.take();
+        let times = std::mem::take(&mut *self.times.lock().unwrap_or_else(PoisonError::into_inner));
+        taken.put_back.retain(|path, _| times.get(path).is_none_or(|&times| times < TIMES_OF_TESTS));
+        taken
+    }
+
+    /// Keeps from now on whatever is not known, also where tests may have written it: they run nearly all the time.
+    pub(super) fn take_all(&self) {
+        self.all.store(true, Ordering::Relaxed);
     }
 
     /// The bytes of a file, if it is there and somebody else changed it. `None` inside where they are too many.
     pub(super) fn look(&self, root: &Beneath, path: &RelPath, written: &Written) -> Option<Option<Vec<u8>>> {
         let stat = root.stat(path).ok().flatten().filter(|stat| stat.kind == Kind::File)?;
         // By the time of the inode's change, which no program can set back.
-        if stat.changed < self.since || busy::was_at_work(stat.changed) {
+        let all = self.all.load(Ordering::Relaxed);
+        if stat.changed < self.since || !all && busy::was_at_work(stat.changed) {
             return None;
         }
         if stat.size > MOST_OF_ONE {
             return Some(None);
         }
         let bytes = root.read(path).ok()?;
-        (!written.holds(path, &Digest::of(&bytes))).then_some(Some(bytes))
+        let content = Digest::of(&bytes);
+        // An experiment moves files. A content that stands elsewhere is not lost.
+        let is_ours = written.holds(path, &content) || all && written.holds_anywhere(&content);
+        (!is_ours).then_some(Some(bytes))
     }
 
     /// Keeps a file that is about to be put back or removed, if it is somebody else's, and such files in a folder.
@@ -89,6 +114,7 @@ impl Theirs {
 
     /// Keeps what stood in a file.
     pub(super) fn add(&self, path: &RelPath, bytes: Option<Vec<u8>>) {
+        *self.times.lock().unwrap_or_else(PoisonError::into_inner).entry(path.to_string()).or_default() += 1;
         let mut found = self.found();
         let all: usize = found.put_back.values().flatten().map(Vec::len).sum();
         // Named all the same, so that nothing is lost without a word.

@@ -10,6 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use bstr::ByteVec as _;
@@ -19,8 +20,10 @@ use super::rel_path::RelPath;
 use super::store::{Digest, Manifest, Store};
 use crate::domain::units::{RunId, TreeId};
 
-/// The file in the private folder.
+/// The file in the private folder, of a run.
 pub(super) const NOTE: &str = "written";
+/// That of a judgement: a change may be judged over what a killed run left.
+pub(super) const OF_JUDGEMENT: &str = "written-while-judging";
 /// A file there that says what time it is.
 const NOW: &str = "now";
 /// Stands in it for a file that was removed.
@@ -46,6 +49,8 @@ pub struct Writer {
 #[derive(Debug, Default)]
 pub(super) struct Written {
     note: Mutex<Option<File>>,
+    /// Whether it is that of a judgement.
+    judges: AtomicBool,
     /// The contents that this process wrote, whether or not a run is noted.
     here: Mutex<HashMap<RelPath, HashSet<Digest>>>,
 }
@@ -67,23 +72,32 @@ pub(super) struct Note {
 }
 
 impl Written {
+    /// Notes from now on as a judgement does.
+    pub(super) fn judge(&self) {
+        self.judges.store(true, Ordering::Relaxed);
+    }
+
+    fn name(&self) -> &'static str {
+        if self.judges.load(Ordering::Relaxed) { OF_JUDGEMENT } else { NOTE }
+    }
+
     /// Begins a note, or goes on with that of the same run. Returns which files were written when it began.
     pub(super) fn begin(&self, store: &Store, writer: Writer) -> io::Result<Vec<String>> {
         let mut note = self.note.lock().unwrap_or_else(PoisonError::into_inner);
-        let before =
-            read(store)?.filter(|before| before.writer.run == writer.run && before.writer.start == writer.start);
+        let before = read(store, self.name())?
+            .filter(|before| before.writer.run == writer.run && before.writer.start == writer.start);
         let Some(before) = before else {
             let mut bytes = serde_json::to_vec(&writer)?;
             bytes.push(0);
-            store.keep(NOTE, &bytes)?;
-            *note = Some(store.open_kept(NOTE)?);
+            store.keep(self.name(), &bytes)?;
+            *note = Some(store.open_kept(self.name())?);
             return Ok(writer.open);
         };
         // The system's own time, since it is compared with those of other files; and at once, since the line is a sign of life itself.
         store.keep(NOW, &[])?;
         let now = store.kept_changed(NOW)?;
         store.drop_kept(NOW);
-        let mut file = store.open_kept(NOTE)?;
+        let mut file = store.open_kept(self.name())?;
         // Behind a NUL of its own, since a kill may have cut the last line short.
         file.write_all(format!("\0{GAP} {} {now}\0", before.last).as_bytes())?;
         *note = Some(file);
@@ -105,6 +119,12 @@ impl Written {
         here.get(path).is_some_and(|contents| contents.contains(content))
     }
 
+    /// Whether this process wrote a content to any path.
+    pub(super) fn holds_anywhere(&self, content: &Digest) -> bool {
+        let here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
+        here.values().any(|contents| contents.contains(content))
+    }
+
     /// Notes a write that is about to happen.
     pub(super) fn add(&self, path: &RelPath, content: Option<&Digest>) {
         if let Some(content) = content {
@@ -123,14 +143,15 @@ impl Written {
 
     pub(super) fn forget(&self, store: &Store) {
         *self.note.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        store.drop_kept(NOTE);
+        store.drop_kept(self.name());
+        self.judges.store(false, Ordering::Relaxed);
     }
 }
 
-/// The note that is kept, if it can be read.
-pub(super) fn read(store: &Store) -> io::Result<Option<Note>> {
-    let Some(bytes) = store.kept(NOTE)? else { return Ok(None) };
-    let last = store.kept_changed(NOTE)?;
+/// The note that is kept under a name, if it can be read.
+pub(super) fn read(store: &Store, name: &str) -> io::Result<Option<Note>> {
+    let Some(bytes) = store.kept(name)? else { return Ok(None) };
+    let last = store.kept_changed(name)?;
     let mut lines = bytes.split(|&byte| byte == 0);
     let Some(writer) = lines.next().and_then(|line| serde_json::from_slice(line).ok()) else { return Ok(None) };
     let (mut contents, mut last_of, mut gaps) = (Contents::new(), BTreeMap::new(), Vec::new());
