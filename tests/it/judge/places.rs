@@ -34,3 +34,15 @@ fn a_declared_package_that_is_not_installed_is_no_finding_about_the_change() {
     assert!(said.out.contains(&told), "{}", said.out);
     assert!(!said.all().contains("by its exit alone"), "{}", said.all());
 }
+
+#[test]
+fn a_command_that_hides_the_exit_of_the_tests_is_judged_by_the_tests_it_names() {
+    let repository = Repository::python();
+    repository.mend();
+    for tail in [" 2>&1 | tee out.log", " || true"] {
+        let said = repository.judge(&["--test-command", &format!("{COMMAND}{tail}")]);
+        assert_eq!(said.code, 0, "{tail}: {}", said.all());
+        assert!(said.out.contains("✓ without the change the tests fail again (1 of 1 test)"), "{tail}: {}", said.out);
+        assert!(!said.err.contains("put back"), "{}", said.err);
+    }
+}

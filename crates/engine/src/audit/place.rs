@@ -10,7 +10,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::error::{explain, explain_io};
 use super::location::{Location, Published};
-use super::publish::{CopyState, copy_state, fetch, set_aside};
+use super::publish::{CopyState, copy_state, fetch, free_name, set_aside};
 use super::types::RunStatus;
 use super::{AuditError, lock, query};
 use crate::files;
@@ -64,8 +64,10 @@ fn reconcile(live: &Path, place: &Published, warnings: &mut Vec<String>) -> Resu
     let state = copy_state(live, place);
     // What was killed half-way can only be resumed from here, and tests that still ran then could reach the copy.
     if live.exists() && matches!(state, CopyState::Deleted | CopyState::Other) && holds_unfinished(live) {
+        let kept = if state == CopyState::Other { keep_news(live, place, &incoming) } else { None };
+        let kept = kept.map(|path| format!("; what stood there is kept at {}", path.display())).unwrap_or_default();
         warnings.push(format!(
-            "the audit log {} was changed or deleted after a run was killed; it is restored (to start a new one, delete {} as well)",
+            "the audit log {} was changed or deleted after a run was killed; it is restored{kept} (to start a new one, delete {} as well)",
             shown.display(),
             live.display()
         ));
@@ -112,6 +114,18 @@ fn reconcile(live: &Path, place: &Published, warnings: &mut Vec<String>) -> Resu
         },
     }
     Ok(())
+}
+
+/// Keeps a copy that gives way, where it has runs of its own: another home or another machine may have gone on with it. One that cannot be
+/// read holds none.
+fn keep_news(live: &Path, place: &Published, incoming: &Path) -> Option<PathBuf> {
+    let found = fetch(place, incoming).and_then(|()| has_news(incoming, live));
+    let kept = found.unwrap_or(false).then(|| {
+        let aside = free_name(live);
+        std::fs::rename(incoming, &aside).ok().map(|()| aside)
+    });
+    drop(std::fs::remove_file(incoming));
+    kept.flatten()
 }
 
 /// Remembers that the runs of a log which somebody else put into the checkout are not ours, before it takes the place of the live one.

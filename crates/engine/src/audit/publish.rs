@@ -185,16 +185,21 @@ pub(super) fn fetch(place: &Published, to: &Path) -> Result<(), AuditError> {
     db.close().map_err(|(_, error)| sql_failed(error))
 }
 
-/// Moves a live log with all that belongs to it out of the way. Returns where it is now.
-pub(super) fn set_aside(live: &Path) -> io::Result<PathBuf> {
+/// A name beside the live log that no other one has.
+pub(super) fn free_name(live: &Path) -> PathBuf {
     let mut number = 1_u32;
-    let aside = loop {
+    loop {
         let aside = live.with_file_name(format!("audit-{number}.db"));
         if !aside.exists() {
             break aside;
         }
         number += 1;
-    };
+    }
+}
+
+/// Moves a live log with all that belongs to it out of the way. Returns where it is now.
+pub(super) fn set_aside(live: &Path) -> io::Result<PathBuf> {
+    let aside = free_name(live);
     // Before the database itself: a WAL that stays behind would be replayed into the next one of that name.
     for suffix in ["-wal", "-shm", ".spool.jsonl"] {
         match std::fs::rename(lock::beside(live, suffix), lock::beside(&aside, suffix)) {

@@ -5,6 +5,12 @@ use std::collections::BTreeMap;
 use super::super::bench::TrialError;
 use super::court::Court;
 use crate::domain::proof::EvidenceKind;
+use crate::domain::test_report::RunKind;
+
+/// Whether files of the start could not be loaded.
+const fn does_not_load(kind: RunKind) -> bool {
+    matches!(kind, RunKind::CompileError | RunKind::CollectionError | RunKind::ImportError)
+}
 
 impl Court<'_> {
     /// How many tests failed at the start. The command stands for a failure without a name.
@@ -54,7 +60,8 @@ impl Court<'_> {
                 return Ok(());
             };
             let failing: Vec<&str> = run.report.failing().map(|test| test.name.as_str()).collect();
-            let red = !run.exit.is_success();
+            // A pipe or `|| true` in the command hides the exit of the tests, and names them all the same.
+            let red = !run.exit.is_success() || !failing.is_empty() || does_not_load(run.report.kind);
             let silent: Vec<String> = if red && failing.is_empty() {
                 Vec::new()
             } else if !red && self.baseline.failing.is_empty() {
