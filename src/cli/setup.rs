@@ -74,6 +74,9 @@ pub(super) fn working_directory(checkout: &Path, plan: &Plan) -> anyhow::Result<
     // Links are resolved on both sides, or a link in the checkout could lead the tests out of it.
     let real = files::real_place(&folder).map_err(|error| refuse(&error.to_string()))?;
     let root = files::real_place(checkout).map_err(|error| refuse(&error.to_string()))?;
+    if !real.is_dir() {
+        return Err(refuse("it is not a folder"));
+    }
     if real.starts_with(root) { Ok(real) } else { Err(refuse("it is outside the checkout")) }
 }
 

@@ -451,7 +451,9 @@ fn set_aside(finished: &BaselineFinished) -> Vec<Event> {
         let count = finished.others.len();
         let names = finished.others.iter().take(MOST_MESSAGES).cloned().collect::<Vec<_>>().join(", ");
         let more = if count > MOST_MESSAGES { ", …" } else { "" };
-        let message = format!("{count} other failing tests are left as they are, as `test.only` asks: {names}{more}");
+        let tests =
+            if count == 1 { "1 other failing test is".to_owned() } else { format!("{count} other failing tests are") };
+        let message = format!("{tests} left alone, since the run is for some tests only: {names}{more}");
         events.push(Event::Warning { message });
     }
     events

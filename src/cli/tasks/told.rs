@@ -133,7 +133,8 @@ pub(super) fn lines<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> String 
             TaskStatus::Completed => "✔",
             // A task that was never tried has not failed.
             TaskStatus::Open if entry.tries == 0 => "·",
-            TaskStatus::Open | TaskStatus::InProgress => "✖",
+            TaskStatus::InProgress => "…",
+            TaskStatus::Open => "✖",
             TaskStatus::Blocked => "!",
             TaskStatus::Cancelled => "–",
         };

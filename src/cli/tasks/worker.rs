@@ -98,6 +98,9 @@ pub(super) async fn work(order: Order<'_>, environment: &Environment, stop: &Sto
     // The very program that runs here, and not another version that lies in `PATH`.
     let mut command = vec![std::env::current_exe()?.into_os_string()];
     command.extend(order.words.iter().map(OsString::from));
+    if environment.console().is_quiet() {
+        command.push("--quiet".into());
+    }
     let mut env: BTreeMap<OsString, OsString> = environment.raw().clone();
     env.insert(TASK.into(), order.key.into());
     env.insert(TASK_PARENT.into(), std::process::id().to_string().into());

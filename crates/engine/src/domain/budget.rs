@@ -30,6 +30,18 @@ pub const OF_PULL_REQUEST: &str = "the cap of all runs for the pull request";
 /// The words by which a refused call names the cap of a day.
 pub const OF_DAY: &str = "the cap of all runs of the day";
 
+/// The words of a cap that all runs of a day use up. `name` is its key: a repository and a date, or a date alone on a laptop.
+#[must_use]
+pub fn of_day(name: &str) -> String {
+    format!(" ({OF_DAY}, {})", name.strip_prefix(".@").unwrap_or(name))
+}
+
+/// The words of a cap that all runs for a pull request use up.
+#[must_use]
+pub fn of_pull_request(name: &str) -> String {
+    format!(" ({OF_PULL_REQUEST} {name})")
+}
+
 /// Whom a run works for: what [`SharedCaps`] are counted by.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Beneficiary {

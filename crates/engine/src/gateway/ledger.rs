@@ -13,6 +13,7 @@ use super::Purpose;
 use super::price::{self, Surcharge};
 use super::tally::{Place, Tally};
 use crate::audit::{CallReservation, Cap, Journal, Scope};
+use crate::domain::budget::{of_day, of_pull_request};
 use crate::domain::catalogue::ModelInfo;
 use crate::domain::chat::Usage;
 use crate::domain::clock::Clock;
@@ -305,6 +306,13 @@ impl Ledger {
     }
 
     fn refuse(&self, scope: Scope, reason: &str) -> String {
+        // A cap that other runs use up as well is named: raising this program's own would change nothing.
+        let whose = match &scope {
+            Scope::Run(_) | Scope::Tier(..) | Scope::Agent(..) => String::new(),
+            Scope::PullRequest(name) => of_pull_request(name),
+            Scope::Day(name) => of_day(name),
+        };
+        let reason = format!("{reason}{whose}");
         let message = format!("upshift: the cost cap is reached, this session makes no more model calls: {reason}");
         self.warn(&format!("A model call was refused at the cost cap: {reason}"));
         self.end(NoMoreCalls::Cap(scope), message.clone());

@@ -10,7 +10,7 @@ use super::conversation::Protocol;
 use super::reading::{self, Reading};
 use super::turns::{Heard, Session};
 use crate::audit::{CallReservation, Scope};
-use crate::domain::budget::{OF_DAY, OF_PULL_REQUEST};
+use crate::domain::budget::{of_day, of_pull_request};
 use crate::domain::catalogue::ModelInfo;
 use crate::domain::chat::{ChatRequest, Reply, Usage};
 use crate::domain::event::Event;
@@ -301,8 +301,8 @@ fn refusal(scope: &Scope, reason: &str) -> (Scope, String) {
     let whose = match scope {
         Scope::Run(_) | Scope::Tier(..) => String::new(),
         Scope::Agent(_, name) => format!(" (its own cap, {name})"),
-        Scope::PullRequest(name) => format!(" ({OF_PULL_REQUEST} {name})"),
-        Scope::Day(name) => format!(" ({OF_DAY}, {name})"),
+        Scope::PullRequest(name) => of_pull_request(name),
+        Scope::Day(name) => of_day(name),
     };
     (scope.clone(), format!("{reason}{whose}"))
 }

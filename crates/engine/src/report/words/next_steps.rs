@@ -21,6 +21,11 @@ const MOST_NAMED: usize = 5;
 /// The next steps for a person (S0-32).
 #[must_use]
 pub fn next_steps(view: &RunView) -> Vec<Sentence> {
+    // A cap that other runs use up as well is raised elsewhere than the program's own.
+    let is_shared = [OF_DAY, OF_PULL_REQUEST].iter().any(|words| view.stop_reason().contains(words));
+    if is_shared && view.command().is_some() && matches!(view.outcome(), Some(Outcome::Budget)) {
+        return vec![over_budget(view)];
+    }
     if let Some(steps) = super::gateway::next_steps(view) {
         return steps;
     }
