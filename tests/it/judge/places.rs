@@ -46,3 +46,32 @@ fn a_command_that_hides_the_exit_of_the_tests_is_judged_by_the_tests_it_names() 
         assert!(!said.err.contains("put back"), "{}", said.err);
     }
 }
+
+/// A Python package with one test file, wrong at first and right in the files.
+fn story(wrong: &str, right: &str, test: &str) -> Repository {
+    let repository = Repository::with(&[
+        ("app/__init__.py", ""),
+        ("app/core.py", wrong),
+        ("tests/__init__.py", ""),
+        ("tests/test_core.py", test),
+    ]);
+    repository.write(&[("app/core.py", right)]);
+    repository
+}
+
+#[test]
+fn an_assertion_that_a_poll_asks_again_and_again_may_hold_on_the_way() {
+    let wrong = "class Counter:\n    n = 0\n\n    def tick(self):\n        pass\n";
+    let test = "import unittest\nfrom app.core import Counter\n\n\ndef eventually(ask, tick):\n    for _ in range(5):\n        try:\n            return ask()\n        except AssertionError:\n            tick()\n    ask()\n\n\nclass CounterTest(unittest.TestCase):\n    def test_counts(self):\n        counter = Counter()\n        eventually(lambda: self.assertEqual(counter.n, 2), counter.tick)\n\n    def test_starts(self):\n        self.assertEqual(Counter().n, 0)\n";
+    let said = story(wrong, &wrong.replace("pass", "self.n += 1"), test).judge(&["--test-command", COMMAND]);
+    assert_eq!(said.code, 0, "{}", said.all());
+}
+
+#[test]
+fn a_test_that_needs_those_before_it_is_asked_among_all_of_them() {
+    let wrong = "STOCK = []\n\n\ndef add(item):\n    STOCK.append(item)\n\n\ndef clear():\n    STOCK.pop()\n";
+    let test = "import unittest\nfrom app import core\n\n\nclass StoryTest(unittest.TestCase):\n    def test_1_adds(self):\n        core.add('a')\n        core.add('b')\n        self.assertEqual(len(core.STOCK), 2)\n\n    def test_2_clears(self):\n        if not core.STOCK:\n            core.add('x')\n            core.add('y')\n            core.add('z')\n        else:\n            core.clear()\n        self.assertTrue(len(core.STOCK) == 0)\n";
+    let said = story(wrong, &wrong.replace("pop", "clear"), test).judge(&["--test-command", COMMAND]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(said.out.contains("✔ Proven") || said.out.contains("⚠ Proven"), "{}", said.out);
+}

@@ -21,6 +21,8 @@ const MOST_OF_ONE: i64 = 8 * 1024 * 1024;
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 /// What is found so often while a change is judged is a by-product of its tests.
 const TIMES_OF_TESTS: u32 = 3;
+/// The file by which a folder is known as a cache (bford.info/cachedir).
+const CACHE_TAG: &str = "CACHEDIR.TAG";
 /// The most files.
 const MOST_FILES: usize = 500;
 
@@ -49,6 +51,12 @@ impl Default for Theirs {
     fn default() -> Self {
         Self { since: busy::now(), all: AtomicBool::new(false), found: Mutex::default(), times: Mutex::default() }
     }
+}
+
+/// Whether a file lies in a folder that its maker calls a cache, by the tag that cargo, pytest and others write there. It is nobody's work.
+fn is_in_cache(root: &Beneath, path: &RelPath) -> bool {
+    let folders = path.as_path().ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+    folders.into_iter().any(|folder| root.path().join(folder).join(CACHE_TAG).exists())
 }
 
 impl Theirs {
@@ -99,6 +107,9 @@ impl Theirs {
             let below = files_below(root.path(), path.as_path(), MOST_FILES);
             let below = below.iter().filter_map(|(file, _)| RelPath::from_path(file).ok());
             below.for_each(|file| self.keep(root, &file, written));
+            return;
+        }
+        if is_in_cache(root, path) {
             return;
         }
         let Some(bytes) = self.look(root, path, written) else { return };

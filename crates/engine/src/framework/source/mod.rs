@@ -26,6 +26,7 @@ mod larger;
 pub mod marks;
 mod member;
 mod names;
+mod nested;
 mod nodes;
 mod number;
 mod numbers;

@@ -18,7 +18,7 @@ use crate::domain::proof::{Evidence, EvidenceKind, EvidenceStatus};
 use crate::domain::remark::{Remark, RemarkKind};
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
-use crate::framework::source::{Edit, Means, Place, Source, TestBody};
+use crate::framework::source::{Means, Place, Source};
 use crate::policy::guard::Guard;
 use crate::policy::tamper::Change;
 use crate::policy::verdict::Baseline;
@@ -102,7 +102,7 @@ pub(super) struct Court<'b> {
 pub(super) struct Tried {
     pub(super) run: TestRun,
     pub(super) word: String,
-    means: Means,
+    pub(super) means: Means,
     pub(super) treated: Vec<(usize, Treatment)>,
 }
 
@@ -223,10 +223,13 @@ impl<'b> Court<'b> {
             direct::Had::Each(shown) => shown,
         };
         for (test, shows) in shown.into_iter().enumerate() {
-            let name = self.bodies.tests.get(test).and_then(|test| test.names.first()).cloned().unwrap_or_default();
+            let name = self.name_of(test);
+            // Its runner may not call it alone with another result either.
+            let needs_others = shows == Shows::Accuses && self.passes_alone(test).await? == Some(false);
             let tally = self.tally.entry(EvidenceKind::Direct).or_default();
             tally.tried += 1;
             match shows {
+                Shows::Accuses if needs_others => tally.not_had.push(format!("{name} needs the tests before it")),
                 Shows::Passes => tally.noticed += 1,
                 Shows::Accuses => tally.accused.push(name),
                 Shows::Needs(why) => tally.not_had.push(format!("{name} needs its runner: {why}")),
@@ -365,7 +368,12 @@ impl<'b> Court<'b> {
                 Ok(failed && said)
             }
             Treatment::Altered | Treatment::AsItWas | Treatment::OtherInputs(_) => {
-                Ok(self.bodies.source(located).is_some_and(|source| rounds::accuses(source, located)))
+                if !self.bodies.source(located).is_some_and(|source| rounds::accuses(source, located)) {
+                    return Ok(false);
+                }
+                // A test that needs those before it is another one alone. Among all of them it must say no.
+                Ok(self.passes_alone(test).await? != Some(false)
+                    || self.passes_among_all(test, treatment, means).await?)
             }
             Treatment::Renamed => self.names_do_not_matter(test).await,
         }
@@ -377,93 +385,8 @@ impl<'b> Court<'b> {
         source.map(|source| (source.path().to_owned(), source.text().to_owned())).into_iter().collect()
     }
 
-    fn name_of(&self, test: usize) -> String {
+    pub(super) fn name_of(&self, test: usize) -> String {
         self.bodies.tests.get(test).and_then(|test| test.names.first()).cloned().unwrap_or_default()
-    }
-
-    /// Changes the tests and runs them on a tree. Treatments that cannot be had are tallied and left out.
-    pub(super) async fn carry_out(
-        &mut self,
-        base: &TreeId,
-        treatments: &[(usize, Treatment)],
-        means: Means,
-    ) -> Result<Carried, TrialError> {
-        self.carry_out_with(base, treatments, means, tally::word(uuid::Uuid::new_v4().as_u128())).await
-    }
-
-    /// The same with a word of the caller's.
-    pub(super) async fn carry_out_with(
-        &mut self,
-        base: &TreeId,
-        treatments: &[(usize, Treatment)],
-        means: Means,
-        word: String,
-    ) -> Result<Carried, TrialError> {
-        let mut texts = BTreeMap::new();
-        let mut treated = Vec::new();
-        for (at, source) in self.bodies.sources.iter().enumerate() {
-            // A file of the product that holds tests is another one at the start.
-            let other = if base == self.tree { None } else { self.at(base, source)? };
-            let source = other.as_ref().unwrap_or(source);
-            let mut edits: Vec<Edit> = Vec::new();
-            let mut edited = None;
-            for (test, treatment) in treatments {
-                let Some(located) = self.bodies.tests.get(*test).filter(|located| located.source == at) else {
-                    continue;
-                };
-                let body = source.tests().iter().find(|body| body.names == located.body.names);
-                let located = body.map(|body| bodies::Located { body: body.clone(), ..located.clone() });
-                let more =
-                    located.and_then(|located| rounds::edits(self.bodies, source, &located, *treatment, means, &word));
-                // What one test needs may stand in another one's way, where it is a part of that.
-                // Data that two tests share is varied once.
-                let is_shared = matches!(treatment, Treatment::OtherInputs(_));
-                let both = more.map(|more| {
-                    let fresh = more.into_iter().filter(|edit| !(is_shared && edits.contains(edit)));
-                    edits.iter().cloned().chain(fresh).collect::<Vec<Edit>>()
-                });
-                match both.and_then(|both| Some((source.edited(&both)?, both))) {
-                    Some((text, both)) => {
-                        (edits, edited) = (both, Some(text));
-                        treated.push((*test, *treatment));
-                    }
-                    // What the start's report does not name is nothing that is missing.
-                    None if matches!(treatment, Treatment::AsItWas | Treatment::OtherInputs(_)) => {}
-                    None => {
-                        let why = tally::not_understood(*treatment, &self.name_of(*test));
-                        self.tally.entry(kind_of(*treatment)).or_default().not_had.push(why);
-                    }
-                }
-            }
-            if let Some(text) = edited {
-                texts.insert(source.path().to_owned(), text);
-            }
-        }
-        if treated.is_empty() {
-            return Ok(Carried::Nothing);
-        }
-        let selected: Vec<_> = treated.iter().map(|(test, treatment)| (*test, Some(*treatment))).collect();
-        let selection = rounds::selection(self.bodies, &selected, &word);
-        let told = self.told(&selected, &word);
-        let run = self.runs.run(base, &texts, &selection, &|run| outcome::tells_of(run, &told)).await?;
-        Ok(run.map_or(Carried::OutOfTime, |run| Carried::Out(Box::new(Tried { run, word, means, treated }))))
-    }
-
-    /// The tests that a run is to tell of, under the names that they have in it.
-    pub(super) fn told(&self, tests: &[(usize, Option<Treatment>)], word: &str) -> Vec<(&'b Source, TestBody)> {
-        let told = |(test, treatment): &(usize, Option<Treatment>)| {
-            let located = self.bodies.tests.get(*test)?;
-            let source = self.bodies.source(located)?;
-            let renamed = *treatment == Some(Treatment::Renamed);
-            let body = if renamed { outcome::renamed(source, &located.body, word) } else { located.body.clone() };
-            Some((source, body))
-        };
-        tests.iter().filter_map(told).collect()
-    }
-
-    fn at(&self, base: &TreeId, source: &Source) -> Result<Option<Source>, TrialError> {
-        let text = self.runs.bench.workspace.text_at(base, source.path())?;
-        Ok(text.and_then(|text| Source::read(source.path(), &text)))
     }
 
     /// Concludes from all experiments.

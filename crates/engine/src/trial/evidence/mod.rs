@@ -8,6 +8,7 @@
 mod appended;
 mod bodies;
 mod callers;
+mod carried;
 mod choices;
 mod constants;
 mod court;
