@@ -75,3 +75,18 @@ fn a_test_that_needs_those_before_it_is_asked_among_all_of_them() {
     assert_eq!(said.code, 0, "{}", said.all());
     assert!(said.out.contains("✔ Proven") || said.out.contains("⚠ Proven"), "{}", said.out);
 }
+
+#[test]
+fn a_script_that_needs_the_tests_before_it_is_not_held_to_a_call_by_itself() {
+    let core = "export class Cart {\n  items = [];\n  add(...items) {\n    this.items = items;\n  }\n}\n";
+    let test = "import { before, describe, it } from 'node:test';\nimport assert from 'node:assert';\nimport { Cart } from '../src/core.js';\n\ndescribe('a cart', () => {\n  let cart;\n  before(() => { cart = new Cart(); });\n  it('takes an item', () => {\n    cart.add('tea');\n    assert.equal(cart.items.length, 1);\n  });\n  it('takes more', () => {\n    cart.add('milk', 'sugar');\n    assert.equal(cart.items.length, 3);\n  });\n});\n";
+    let repository = Repository::with(&[
+        ("package.json", "{ \"type\": \"module\" }\n"),
+        ("src/core.js", core),
+        ("test/core.test.js", test),
+    ]);
+    repository.write(&[("src/core.js", &core.replace("= items;", "= this.items.concat(items);"))]);
+    let said = repository.judge(&["--test-command", "node --test"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(said.out.contains("a cart > takes more needs the tests before it"), "{}", said.out);
+}

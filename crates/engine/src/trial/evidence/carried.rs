@@ -9,10 +9,21 @@ use super::outcome::{self, Shown};
 use super::rounds::{self, Treatment};
 use super::tally::{self, kind_of};
 use crate::domain::units::TreeId;
-use crate::framework::source::{Edit, Means, Source, TestBody};
+use crate::framework::source::{Edit, Means, Place, Poison, Source, TestBody};
+use crate::test_run::TestRun;
 
 /// The texts of files by their paths, and what was done to which tests in them.
 type Edited = (BTreeMap<String, String>, Vec<(usize, Treatment)>);
+
+/// Whether a test passed in a run. `None` where the run says nothing about it.
+fn passes(run: &TestRun, source: &Source, located: &bodies::Located) -> Option<bool> {
+    match outcome::of(run, source, located) {
+        _ if outcome::did_not_run(run) => None,
+        Shown::Passed => Some(true),
+        Shown::Failed => Some(false),
+        Shown::Unknown => None,
+    }
+}
 
 impl<'b> Court<'b> {
     /// Changes the tests and runs them on a tree. Treatments that cannot be had are tallied and left out.
@@ -120,12 +131,21 @@ impl<'b> Court<'b> {
         let (told, texts) = (self.told(&selected, ""), self.untouched(test));
         let run = self.runs.run(self.tree, &texts, &selection, &|run| outcome::tells_of(run, &told)).await?;
         let (Some(run), Some(located)) = (run, self.bodies.tests.get(test)) else { return Ok(None) };
-        let Some(source) = self.bodies.source(located).filter(|_| !outcome::did_not_run(&run)) else { return Ok(None) };
-        Ok(match outcome::of(&run, source, located) {
-            Shown::Passed => Some(true),
-            Shown::Failed => Some(false),
-            Shown::Unknown => None,
-        })
+        Ok(self.bodies.source(located).and_then(|source| passes(&run, source, located)))
+    }
+
+    /// Whether a test passes over the change where the other tests of its file fail before their bodies: what they would leave is missing, as
+    /// it is where a test is called by itself. `None` where that is not known.
+    pub(super) async fn passes_without_others(&mut self, test: usize) -> Result<Option<bool>, TrialError> {
+        let Some(located) = self.bodies.tests.get(test) else { return Ok(None) };
+        let Some(source) = self.bodies.source(located) else { return Ok(None) };
+        let poison =
+            Poison { place: Place::First, means: Means::Raise, word: tally::word(uuid::Uuid::new_v4().as_u128()) };
+        let others = source.tests().iter().filter(|other| other.names != located.body.names);
+        let edits: Vec<Edit> = others.filter_map(|other| source.poisoned(other, &poison)).flatten().collect();
+        let Some(text) = source.edited(&edits).filter(|_| !edits.is_empty()) else { return Ok(None) };
+        let texts = BTreeMap::from([(source.path().to_owned(), text)]);
+        Ok(self.runs.whole(self.tree, &texts).await?.and_then(|run| passes(&run, source, located)))
     }
 
     /// Whether a treated test passes where all tests are run.

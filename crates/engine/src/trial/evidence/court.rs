@@ -224,12 +224,15 @@ impl<'b> Court<'b> {
         };
         for (test, shows) in shown.into_iter().enumerate() {
             let name = self.name_of(test);
-            // Its runner may not call it alone with another result either.
-            let needs_others = shows == Shows::Accuses && self.passes_alone(test).await? == Some(false);
+            // By its runner, too, it may need what those before it leave.
+            let fails_alone = matches!(shows, Shows::Accuses | Shows::PassesInRunner);
+            let needs_others = fails_alone && self.passes_without_others(test).await? == Some(false);
             let tally = self.tally.entry(EvidenceKind::Direct).or_default();
             tally.tried += 1;
             match shows {
-                Shows::Accuses if needs_others => tally.not_had.push(format!("{name} needs the tests before it")),
+                Shows::Accuses | Shows::PassesInRunner if needs_others => {
+                    tally.not_had.push(format!("{name} needs the tests before it"))
+                }
                 Shows::Passes => tally.noticed += 1,
                 Shows::Accuses => tally.accused.push(name),
                 Shows::Needs(why) => tally.not_had.push(format!("{name} needs its runner: {why}")),
