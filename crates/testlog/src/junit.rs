@@ -48,8 +48,6 @@ struct Case {
     failed: bool,
     error: bool,
     skipped: bool,
-    /// Whether it is still to be made true. Node runs such a test, and its failure is none.
-    todo: bool,
     parts: Parts,
     failure: Block,
     note: Block,
@@ -288,7 +286,6 @@ impl Junit {
                     "skipped" | "flakyFailure" | "flakyError" | "rerunFailure" | "rerunError" => {
                         if kind == "skipped" {
                             case.skipped = true;
-                            case.todo = type_of.as_deref() == Some("todo");
                             case.parts.skip(message.as_deref().unwrap_or_default());
                         }
                         self.text = Text::Note;
@@ -337,9 +334,7 @@ impl Junit {
     fn case_ends(&mut self) {
         self.text = Text::Nothing;
         let Some(mut case) = self.case.take() else { return };
-        let status = if case.todo {
-            TestStatus::Skipped
-        } else if case.error && !case.failed {
+        let status = if case.error && !case.failed {
             TestStatus::Error
         } else if case.failed {
             TestStatus::Failed
@@ -496,7 +491,6 @@ impl Case {
         self.line = attributes.get("line").and_then(|line| line.parse().ok());
         (self.failed, self.error) = (false, false);
         let is = |key: &str, words: &[&str]| attributes.get(key).is_some_and(|value| words.contains(&&*value));
-        self.todo = false;
         self.skipped = is("status", &["notrun", "disabled", "skipped"]) || is("result", &["suppressed", "skipped"]);
     }
 }

@@ -14,7 +14,7 @@ use crate::domain::verdict::{Exit, Verdict, over_memory};
 mod filed;
 mod parts;
 
-use parts::parts_of_failing;
+use parts::{parts_of_failing, stands_for_a_file};
 
 pub use filed::{confirm, learn};
 
@@ -271,7 +271,7 @@ impl Baseline {
     #[must_use]
     pub fn from_report(report: &TestReport, flaky: Vec<String>, explicit_command: bool) -> Self {
         let mut passing = BTreeMap::new();
-        for name in report.passing_names() {
+        for name in report.passing_names().filter(|name| !stands_for_a_file(name)) {
             *passing.entry(stable_name(name)).or_insert(0) += 1;
         }
         // A flaky failure is no work: a change could not be seen to mend it.

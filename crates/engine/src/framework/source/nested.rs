@@ -1,4 +1,5 @@
-//! Functions inside of a test: a poll or a retry may call them several times.
+//! Properties of a test's body that stand in the way of an experiment: functions inside of it, which a poll or a retry may call several
+//! times, and its own name.
 
 use std::ops::Range;
 
@@ -22,6 +23,15 @@ impl Source {
     #[must_use]
     pub fn is_asked_by_another(&self, test: &TestBody, expectation: &Expectation) -> bool {
         expectation.places.iter().any(|place| self.is_nested(test, place))
+    }
+
+    /// Whether a test spells its own name in its body: it expects to be called so.
+    #[must_use]
+    pub fn spells_its_name(&self, test: &TestBody) -> bool {
+        let (name, body) = (self.text.get(test.name.clone()), self.text.get(test.body.clone()));
+        name.zip(body).is_some_and(|(name, body)| {
+            ["'", "\"", "`"].iter().any(|quote| body.contains(&format!("{quote}{name}{quote}")))
+        })
     }
 
     fn is_nested(&self, test: &TestBody, place: &Range<usize>) -> bool {
@@ -48,6 +58,16 @@ mod tests {
         let source = Source::read(path, text).expect("read");
         let start = text.find(place).expect("there");
         source.is_nested(&source.tests()[0], &(start..start + place.len()))
+    }
+
+    #[test]
+    fn a_test_that_spells_its_name_is_known() {
+        let spells = |text: &str| {
+            let source = Source::read("test_a.py", text).expect("read");
+            source.spells_its_name(&source.tests()[0])
+        };
+        assert!(spells("def test_a():\n    assert caller() == 'test_a'\n"));
+        assert!(!spells("def test_a():\n    assert caller() == 'test_ab' and test_a\n"));
     }
 
     #[test]

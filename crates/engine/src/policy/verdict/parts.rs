@@ -1,7 +1,9 @@
 //! Tests of which parts are skipped: a result file calls such a test skipped once nothing of it fails any more, though the rest of it ran.
+//! And names that stand for a whole file of tests.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::domain::test_report::{TestReport, TestStatus};
 
@@ -40,6 +42,14 @@ fn is_contained(now: &[String], before: &[String]) -> bool {
     // Reasons are counted rather than looked for: two parts may be skipped for the same one.
     let often = |reason: &String, of: &[String]| of.iter().filter(|other| *other == reason).count();
     now.iter().all(|reason| often(reason, now) <= often(reason, before))
+}
+
+/// Whether a test's name is the whole path of a script: the process ended with 0 before any test of the file was told of. No test has passed.
+pub(super) fn stands_for_a_file(name: &str) -> bool {
+    let path = Path::new(name);
+    let is_script =
+        path.extension().is_some_and(|kind| ["js", "mjs", "cjs", "ts", "mts", "cts"].iter().any(|one| kind == *one));
+    (path.is_absolute() || name.starts_with('/')) && is_script
 }
 
 #[cfg(test)]

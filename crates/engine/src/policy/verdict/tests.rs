@@ -247,3 +247,14 @@ fn failed_parts_are_no_tests_that_must_pass_beside_their_own() {
     assert_eq!(word(&baseline, OK, &quiet(3)), "green");
     assert_eq!(word(&baseline, OK, &quiet(2)), "tampered", "one of them is gone");
 }
+
+#[test]
+fn a_file_that_ended_its_process_is_no_test_that_could_be_gone() {
+    let before = report(RunKind::Tests, &["a", "/w/test/opts.test.js"], &["c"]);
+    let baseline = Baseline::from_report(&before, Vec::new(), true);
+    assert_eq!(word(&baseline, OK, &report(RunKind::Tests, &["a", "c", "opts > reads"], &[])), "green");
+    // A test that is called like a path of the repository is one.
+    let before = report(RunKind::Tests, &["a", "test/opts.test.js"], &["c"]);
+    let baseline = Baseline::from_report(&before, Vec::new(), true);
+    assert_eq!(word(&baseline, OK, &report(RunKind::Tests, &["a", "c", "d"], &[])), "tampered");
+}

@@ -106,6 +106,7 @@ pub(super) fn edits(
             source.with_other_inputs(&test.body, &decisive(source, test), side, word, &is_free)
         }
         Treatment::Poisoned(place) => source.poisoned(&test.body, &Poison { place, means, word: word.to_owned() }),
+        Treatment::Renamed if source.spells_its_name(&test.body) => None,
         Treatment::Renamed => Some(vec![source.renamed(&test.body, word)]),
         Treatment::AsItWas => {
             let said = test.said.as_deref()?;
