@@ -1,6 +1,7 @@
 //! A person's files while a change is judged among them: put back afterwards, and by the next start where a process was killed.
 //!
-//! Invariant: what somebody else wrote into them meanwhile, or after a kill, is not lost without a word.
+//! Invariant: what somebody else wrote into them meanwhile, or after a kill, is not lost without a word. A file that was written anew with
+//! run after run of the tests counts as theirs.
 
 use std::path::{Path, PathBuf};
 

@@ -318,7 +318,11 @@ impl Workspace {
     /// When the state is not recorded.
     pub fn remove_leftovers(&self, tree: &TreeId) -> Result<Vec<String>, WorkspaceError> {
         let manifest = self.states.store().load(tree)?;
-        let goes = |path: &RelPath| self.states.keep_theirs(&self.root, path);
+        let goes = |path: &RelPath| {
+            if !theirs::is_in_cache(&self.root, path) {
+                self.states.keep_theirs(&self.root, path);
+            }
+        };
         Ok(self.leftovers.remove(self.root.path(), &manifest, self.states.open_files(), goes))
     }
 

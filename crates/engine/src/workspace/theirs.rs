@@ -53,8 +53,9 @@ impl Default for Theirs {
     }
 }
 
-/// Whether a file lies in a folder that its maker calls a cache, by the tag that cargo, pytest and others write there. It is nobody's work.
-fn is_in_cache(root: &Beneath, path: &RelPath) -> bool {
+/// Whether a file lies in a folder that its maker calls a cache, by the tag that cargo, pytest and others write there. It is nobody's work
+/// where git ignores it as well: tests could put such a tag beside a person's sources.
+pub(super) fn is_in_cache(root: &Beneath, path: &RelPath) -> bool {
     let folders = path.as_path().ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
     folders.into_iter().any(|folder| root.path().join(folder).join(CACHE_TAG).exists())
 }
@@ -107,9 +108,6 @@ impl Theirs {
             let below = files_below(root.path(), path.as_path(), MOST_FILES);
             let below = below.iter().filter_map(|(file, _)| RelPath::from_path(file).ok());
             below.for_each(|file| self.keep(root, &file, written));
-            return;
-        }
-        if is_in_cache(root, path) {
             return;
         }
         let Some(bytes) = self.look(root, path, written) else { return };

@@ -94,7 +94,13 @@ impl<'b> Court<'b> {
                     // What the start's report does not name is nothing that is missing.
                     None if matches!(treatment, Treatment::AsItWas | Treatment::OtherInputs(_)) => {}
                     None => {
-                        let why = tally::not_understood(*treatment, &self.name_of(*test));
+                        let name = self.name_of(*test);
+                        let spells = body.is_some_and(|body| source.spells_its_name(body));
+                        let why = if spells && *treatment == Treatment::Renamed {
+                            format!("{name} expects its own name")
+                        } else {
+                            tally::not_understood(*treatment, &name)
+                        };
                         self.tally.entry(kind_of(*treatment)).or_default().not_had.push(why);
                     }
                 }

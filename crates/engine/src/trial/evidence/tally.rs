@@ -77,8 +77,7 @@ pub(super) fn not_understood(treatment: Treatment, name: &str) -> String {
         Treatment::Altered | Treatment::AsItWas | Treatment::OtherInputs(_) => {
             format!("no literal is expected by the assertion of {name}")
         }
-        Treatment::Poisoned(_) => format!("the body of {name} is not understood"),
-        Treatment::Renamed => format!("{name} expects its own name"),
+        Treatment::Poisoned(_) | Treatment::Renamed => format!("the body of {name} is not understood"),
     }
 }
 
