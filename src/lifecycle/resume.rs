@@ -11,7 +11,6 @@ use crate::domain::event::Event;
 use crate::domain::outcome::{DISCARDED, Outcome};
 use crate::domain::receipt::{CallStatus, Receipt};
 use crate::domain::units::{MicroUsd, RunId};
-use crate::policy::escalation::Position;
 use crate::session::{self, Replay};
 use crate::workspace::Workspace;
 
@@ -80,30 +79,26 @@ pub fn end_of<'r>(run: &'r LoadedRun, state: &RunState) -> Option<&'r Event> {
     run.events.iter().rfind(|event| ended && matches!(event, Event::RunFinished(_)))
 }
 
-/// Takes an interrupted run up again: the tier that was left goes on, or the next one begins.
+/// Takes an interrupted run up again. The tier that was left goes on with its rows, as if nobody had left it.
 fn reopen(state: &mut RunState) {
     if state.baseline.is_none() {
         state.phase = Phase::Baseline;
         return;
     }
     state.phase = Phase::Ready;
-    let Some(last) = state.prior.last() else { return };
-    if last.exit != TierExit::Interrupted {
-        return;
+    if let Some(cut) = state.prior.pop_if(|tier| tier.exit == TierExit::Interrupted) {
+        state.attempts = cut.attempts;
+        give_back(state, cut.tier_index);
     }
-    let has_iterations_left = state.tier().is_some_and(|tier| state.position.iterations < tier.max_iterations);
-    let is_last_tier = state.prior.len() >= state.plan.tiers.len();
-    if has_iterations_left {
-        // The tier goes on with its rows, as if nobody had left it.
-        if let Some(tier) = state.prior.pop() {
-            state.attempts = tier.attempts;
-        }
-    } else if is_last_tier {
-        let stop_reason = "iterations exhausted; the last one was interrupted".to_owned();
-        state.phase = Phase::Ending { outcome: Outcome::Exhausted, stop_reason };
-    } else {
-        let rules = state.rules();
-        state.position = Position::at(state.position.tier_index + 1, &rules);
+}
+
+/// Gives a tier, and the run, the iteration back that a signal ended: nobody judged its change. A kill, too, takes none.
+fn give_back(state: &mut RunState, tier_index: u32) {
+    let plan = &mut state.plan;
+    plan.budget.max_iterations = plan.budget.max_iterations.saturating_add(1);
+    let index = usize::try_from(tier_index).unwrap_or(usize::MAX);
+    if let Some(tier) = plan.tiers.get_mut(index) {
+        tier.max_iterations = tier.max_iterations.saturating_add(1);
     }
 }
 

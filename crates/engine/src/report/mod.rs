@@ -22,6 +22,7 @@ pub mod outputs;
 pub mod patch;
 pub mod plain;
 pub mod progress;
+mod raises;
 pub mod runs;
 pub mod show;
 pub mod stats;

@@ -23,6 +23,7 @@ use crate::domain::units::{MicroUsd, human_duration};
 use crate::domain::verdict::Verdict;
 
 use super::plain;
+use super::raises::Raises;
 use super::style::{Style, Tone};
 use super::words::{count, u64_of};
 use super::workflow_command;
@@ -49,6 +50,7 @@ enum Group {
 pub struct Progress {
     style: Style,
     tiers: Vec<Tier>,
+    raises: Raises,
     failing_before: u64,
     carried: u32,
     /// The error of the last call that failed: one with advice is told once, not again by every line that ends because of it.
@@ -68,6 +70,7 @@ impl Progress {
         Self {
             style,
             tiers: Vec::new(),
+            raises: Raises::default(),
             failing_before: 0,
             carried: 0,
             told: String::new(),
@@ -146,6 +149,9 @@ impl Progress {
 
     fn say(&mut self, event: &Event) -> Vec<String> {
         self.names.hear(event);
+        if let Some(raise) = self.raises.hear(event) {
+            raise.raise_tier(&mut self.tiers);
+        }
         match event {
             Event::RunStarted(run) => self.run_started(run),
             Event::TreeRecorded { withheld, .. } => self.stays_here(withheld.as_deref()),

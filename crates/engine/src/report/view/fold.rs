@@ -15,7 +15,6 @@ use crate::domain::advice::Advice;
 use crate::domain::attempt::{Attempt, AttemptStatus, TierExit, latest_errors};
 use crate::domain::blocker::Blocker;
 use crate::domain::budget::Spent;
-use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::correction::Correction;
 use crate::domain::event::{BaselineFinished, Event, HAD_TO_STOP, RunFinished, RunStarted};
 use crate::domain::kept_report::ReusedReport;
@@ -26,6 +25,7 @@ use crate::domain::proof::Evidence;
 use crate::domain::receipt::{CallStatus, Receipt};
 use crate::domain::remark::Remark;
 use crate::domain::units::{Charge, MicroUsd};
+use crate::report::raises::Raises;
 use crate::report::whereabouts::Whereabouts;
 
 /// Errors shown when the run did not say itself which were the most recent ones.
@@ -47,6 +47,7 @@ impl RunView {
 #[derive(Debug, Default)]
 struct Fold {
     run: Option<RunStarted>,
+    raises: Raises,
     finished: Option<RunFinished>,
     baseline: Option<BaselineFinished>,
     tiers: BTreeMap<u32, TierFold>,
@@ -98,6 +99,10 @@ impl Fold {
 
     fn take(&mut self, event: &Event) {
         self.sessions.hear(event);
+        if let (Some(raise), Some(run)) = (self.raises.hear(event), &mut self.run) {
+            raise.raise_tier(&mut run.tiers);
+            raise.raise_run(&mut run.budget);
+        }
         match event {
             Event::RunStarted(run) => self.run = Some(run.clone()),
             Event::InvocationStarted { .. } => {
@@ -150,12 +155,9 @@ impl Fold {
             | Event::PullRequestReady { .. }
             | Event::BreakpointReached { .. }
             | Event::BreakpointCleared { .. } => self.deliver(event),
-            Event::CommandAnswered { comment, by, command, answer, said, tier_index } => {
+            Event::CommandAnswered { comment, by, command, answer, said, .. } => {
                 let (comment, command, answer) = (*comment, *command, *answer);
                 self.commands.push(CommandView { comment, by: by.clone(), command, answer, said: said.clone() });
-                if let (CommandAnswer::Obeyed, Some(command)) = (answer, command) {
-                    self.raise(command, *tier_index);
-                }
             }
             Event::SessionFinished { blocked_on, .. } => self.named_blockers.clone_from(blocked_on),
             Event::AttemptCounted { .. }
@@ -274,28 +276,6 @@ impl Fold {
         self.settled.insert(receipt.call_id.clone(), settled);
         // What was or may have been billed reached a model, whatever became of the reply.
         self.reached |= receipt.status == CallStatus::Ok || receipt.charge() != Charge::ZERO;
-    }
-
-    /// Raises the run's caps by a comment's allowance.
-    fn raise(&mut self, command: Command, tier_index: u32) {
-        let Some(run) = &mut self.run else { return };
-        match command {
-            Command::Add { iterations } => {
-                run.budget.max_iterations = run.budget.max_iterations.saturating_add(iterations);
-                let index = usize::try_from(tier_index).unwrap_or(usize::MAX);
-                if let Some(tier) = run.tiers.get_mut(index) {
-                    tier.max_iterations = tier.max_iterations.saturating_add(iterations);
-                }
-            }
-            Command::Budget { more } => run.budget.max_cost.0 = run.budget.max_cost.0.saturating_add(more.0),
-            Command::Fix
-            | Command::Stop
-            | Command::Retry
-            | Command::Escalate
-            | Command::Pause
-            | Command::Resume
-            | Command::Remove { .. } => {}
-        }
     }
 
     /// Counts the calls that were under way when the process died as they may have been billed. Returns their sum.
