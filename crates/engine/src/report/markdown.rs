@@ -403,15 +403,12 @@ fn errors(view: &RunView) -> Option<String> {
 
 fn money(view: &RunView) -> Option<String> {
     view.run.as_ref()?;
-    let left = format!("**Budget left:** {}", words::budget_left(view));
-    let left = match view.command() {
-        Some(command) => format!("**Program:** {}\n\n{left}", code(command, MAX_SPEECH)),
-        None => left,
-    };
-    if !view.budget_cap_hit() || view.stop_reason().is_empty() {
-        return Some(left);
-    }
-    Some(format!("**Cap hit:** {}\n\n{left}", code(view.stop_reason(), MAX_SPEECH)))
+    let cap = Some(view.stop_reason()).filter(|reason| view.budget_cap_hit() && !reason.is_empty());
+    let cap = cap.map(|reason| format!("**Cap hit:** {}", code(reason, MAX_SPEECH)));
+    let program = view.command().map(|command| format!("**Program:** {}", code(command, MAX_SPEECH)));
+    let left = words::budget_left(view).map(|left| format!("**Budget left:** {left}"));
+    let lines: Vec<String> = cap.into_iter().chain(program).chain(left).collect();
+    Some(lines.join("\n\n")).filter(|lines| !lines.is_empty())
 }
 
 fn next(view: &RunView) -> Option<String> {

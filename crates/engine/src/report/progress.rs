@@ -83,6 +83,10 @@ impl Progress {
 
     /// The lines for one event. Most events have one or none.
     pub fn lines(&mut self, event: &Event) -> Vec<String> {
+        self.names.hear(event);
+        if let Some(raise) = self.raises.hear(event) {
+            raise.raise_tier(&mut self.tiers);
+        }
         let mut lines = self.commands_before(event);
         let said = self.say(event);
         lines.extend(match self.style {
@@ -148,10 +152,6 @@ impl Progress {
     }
 
     fn say(&mut self, event: &Event) -> Vec<String> {
-        self.names.hear(event);
-        if let Some(raise) = self.raises.hear(event) {
-            raise.raise_tier(&mut self.tiers);
-        }
         match event {
             Event::RunStarted(run) => self.run_started(run),
             Event::TreeRecorded { withheld, .. } => self.stays_here(withheld.as_deref()),

@@ -261,10 +261,7 @@ fn extras(view: &RunView) -> Vec<String> {
     if view.budget_cap_hit() && !view.stop_reason().is_empty() {
         facts.push(format!("  Cap:     {}", plain::clipped_line(view.stop_reason(), MAX_SPEECH)));
     }
-    // Before the first call all of the budget is left, which says nothing.
-    if view.run.is_some() && view.calls > 0 {
-        facts.push(format!("  Left:    {}", words::budget_left(view)));
-    }
+    facts.extend(words::budget_left(view).map(|left| format!("  Left:    {left}")));
     let warnings = view.warnings.iter().take(MAX_BULLETS);
     facts.extend(warnings.map(|warning| format!("  ! {}", plain::clipped_line(warning, MAX_SPEECH))));
     if let Some(more) = view.warnings.len().checked_sub(MAX_BULLETS).filter(|&more| more > 0) {

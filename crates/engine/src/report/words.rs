@@ -248,32 +248,40 @@ pub fn why_it_ended_beside(first: &str, tier: &TierView) -> Sentence {
     why_it_ended(tier)
 }
 
-/// The rest of the budget, in one line: `$1.9992 of $2.00, 23 of 30 iterations, 12m 46s of 15m 0s`.
+/// The rest of the budget, in one line: `$1.9992 of $2.00, 23 of 30 iterations, 12m 46s of 15m 0s`. `None` before the first call: all of it
+/// is left, which says nothing.
 #[must_use]
-pub fn budget_left(view: &RunView) -> String {
+pub fn budget_left(view: &RunView) -> Option<String> {
+    if view.run.is_none() || view.calls == 0 {
+        return None;
+    }
     let caps = view.budget();
     let spent = &view.spent;
+    let money = format!("{} of {}", money_left(view), caps.max_cost.exact());
+    if view.command().is_some() {
+        return Some(money);
+    }
     // A ladder may have fewer than the cap.
     let ladder = view.tiers.iter().map(|tier| tier.tier.max_iterations).fold(0, u32::saturating_add);
     let most = if view.tiers.is_empty() { caps.max_iterations } else { caps.max_iterations.min(ladder) };
-    // What is unknown was set aside whole.
-    let at_least = if spent.unknown_cost == MicroUsd::ZERO { "" } else { "at least " };
-    if view.command().is_some() {
-        return format!(
-            "{at_least}{} of {}",
-            round_money(caps.max_cost.saturating_sub(spent.cost)),
-            caps.max_cost.exact()
-        );
-    }
-    format!(
-        "{at_least}{} of {}, {} of {}, {} of {}",
-        round_money(caps.max_cost.saturating_sub(spent.cost)),
-        caps.max_cost.exact(),
+    Some(format!(
+        "{money}, {} of {}, {} of {}",
         most.saturating_sub(spent.iterations),
         count(u64::from(most), "iteration"),
         human_duration(caps.max_active_ms.saturating_sub(spent.active_ms)),
         human_duration(caps.max_active_ms),
-    )
+    ))
+}
+
+/// The money that is left. Where a part of what was spent is unknown, and was set aside whole: the least that it can be.
+fn money_left(view: &RunView) -> String {
+    const SHOWN: u64 = 100;
+    let left = view.budget().max_cost.saturating_sub(view.spent.cost);
+    if view.spent.unknown_cost == MicroUsd::ZERO {
+        return round_money(left);
+    }
+    let least = if left.0 < SHOWN { left } else { MicroUsd(left.0 / SHOWN * SHOWN) };
+    format!("at least {}", round_money(least))
 }
 
 /// The money spent in whole cents, finer below one, with the unknown part beside it.

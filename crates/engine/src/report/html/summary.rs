@@ -36,7 +36,7 @@ pub(super) fn header(view: &RunView) -> Markup {
                 None => (figure("Iterations", html! { (view.spent.iterations) })),
             }
             (figure("Cost", html! { (view.spent.charge().to_string()) }))
-            @if view.calls > 0 { (figure("Left of the budget", html! { (words::budget_left(view)) })) }
+            @if let Some(left) = words::budget_left(view) { (figure("Left of the budget", html! { (left) })) }
         }
     }
 }
