@@ -20,7 +20,7 @@ use crate::domain::finding::{Finding, Standing};
 use crate::domain::outcome::Outcome;
 use crate::domain::proof::Evidence;
 use crate::domain::stop::{StopCause, signal_name};
-use crate::domain::test_report::RunKind;
+use crate::domain::test_report::{RunKind, TestReport};
 use crate::domain::units::TreeId;
 use crate::domain::verdict::{Exit, Verdict, over_memory};
 use crate::policy::guard::Guard;
@@ -178,7 +178,7 @@ async fn measured(
         let names = all_along.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         finding.notes.push(format!("fails before the change and after it, set aside: {names}"));
         let measure = &mut Arc::make_mut(&mut climb.measured).baseline;
-        set_aside(measure, &all_along);
+        set_aside(measure, &all_along, judged.run.filed.report());
         workspace.restore(&ends.head.0).await?;
         judged = judge::run(context, recorder, &climb, ends.head.0.clone(), author).await?;
     }
@@ -204,17 +204,27 @@ async fn measured(
 }
 
 /// Takes tests out of what has to pass, also by the names that they have in the runner's result file.
-fn set_aside(measure: &mut Baseline, tests: &BTreeSet<String>) {
-    if let Some(filed) = &mut measure.filed {
-        let is_meant = |name: &String| tests.iter().any(|test| is_same_test(test, name));
-        let (aside, failing) = std::mem::take(&mut filed.failing).into_iter().partition(is_meant);
-        filed.failing = failing;
-        filed.errored.retain(|name| filed.failing.contains(name));
-        let aside: Vec<String> = aside;
-        filed.flaky.extend(aside);
+fn set_aside(measure: &mut Baseline, tests: &BTreeSet<String>, head: Option<&TestReport>) {
+    if let Some(before) = &mut measure.filed {
+        let aside = by_their_filed_names(before, tests, head);
+        before.failing.retain(|name| !aside.contains(name));
+        before.errored.retain(|name| !aside.contains(name));
+        before.flaky.extend(aside);
     }
     measure.failing.retain(|name| !tests.contains(name));
     measure.flaky.extend(tests.iter().cloned());
+}
+
+/// The names of tests in the result file: all that fail there before and at the head, where they are as many. A file that calls a test
+/// failed of which the print says otherwise has more of them.
+fn by_their_filed_names(before: &Baseline, tests: &BTreeSet<String>, head: Option<&TestReport>) -> BTreeSet<String> {
+    let fails_at_head = |name: &&String| head.is_some_and(|head| head.failing().any(|test| test.name == **name));
+    let all_along: BTreeSet<String> = before.failing.iter().filter(fails_at_head).cloned().collect();
+    if all_along.len() == tests.len() {
+        return all_along;
+    }
+    let is_meant = |name: &&String| tests.iter().any(|test| is_same_test(test, name));
+    before.failing.iter().filter(is_meant).cloned().collect()
 }
 
 /// Whether a result file's name may be that of a printed test: `tests/test_a.py::T::test_b` or `test_b (tests.test_a.T.test_b)` is `test_b`

@@ -90,3 +90,28 @@ fn a_script_that_needs_the_tests_before_it_is_not_held_to_a_call_by_itself() {
     assert_eq!(said.code, 0, "{}", said.all());
     assert!(said.out.contains("a cart > takes more needs the tests before it"), "{}", said.out);
 }
+
+/// Node tells of a failing test's suite beside it, and its result file calls the tests by their own names alone.
+#[test]
+#[ignore = "slow: `.ci/run` runs it"]
+fn a_failing_test_of_a_suite_that_failed_before_says_nothing_of_the_change() {
+    let cases = [("", "assert.equal(later(), 2)"), ("async ", "await new Promise(() => {})")];
+    for (kind, body) in cases {
+        let tests = format!(
+            "import {{ describe, it }} from 'node:test'\nimport assert from 'node:assert'\nimport {{ add, later }} from './add.js'\n\n\
+             describe('numbers', () => {{\n  it('adds', () => {{\n    assert.equal(add(1, 2), 3)\n  }})\n\n  \
+             it('is not done yet', {kind}() => {{\n    {body}\n  }})\n}})\n"
+        );
+        let code = "export const add = (a, b) => a - b\nexport const later = () => 1\n";
+        let repository = Repository::with(&[
+            ("package.json", "{ \"type\": \"module\" }\n"),
+            ("add.js", code),
+            ("add.test.js", &tests),
+        ]);
+        repository.write(&[("add.js", &code.replace("a - b", "a + b"))]);
+        let said = repository.judge(&["--test-command", "node --test"]);
+        assert_eq!(said.code, 0, "{body}: {}", said.all());
+        assert!(said.out.contains("set aside: numbers > is not done yet"), "{}", said.out);
+        assert!(!said.out.contains("more test is skipped"), "{}", said.out);
+    }
+}

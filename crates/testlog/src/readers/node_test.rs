@@ -392,18 +392,30 @@ impl Reader {
         };
         let mut suites: Vec<usize> = ranked.iter().skip(tests).map(|(_, case)| *case).collect();
         suites.sort_unstable();
+        let echoes = self.echoes(&parents);
         let mut at = self.run_start;
         let problems = &mut self.problems;
         self.cases.retain_from(self.run_start, |test| {
             let is_suite = suites.binary_search(&at).is_ok();
             at += 1;
             // A hook of the suite may have failed.
-            if is_suite && test.status == TestStatus::Failed && !is_only_children(&test.message) {
+            let of_tests = is_only_children(&test.message) || echoes.contains(&(at - 1));
+            if is_suite && test.status == TestStatus::Failed && !of_tests {
                 let place = test.file.clone().zip(test.line);
                 problems.push(RunKind::Tests, &format!("{}\n{}", test.name, test.message), place);
             }
             !is_suite && !printed.contains(&(at - 1))
         });
+    }
+
+    /// The parents that say what a failing test in them says: a test that never ends is told of its suite, too.
+    fn echoes(&self, parents: &[Parent]) -> Vec<usize> {
+        let is_echo = |parent: &&Parent| {
+            let Some(own) = self.cases.get(parent.case) else { return false };
+            let mut inner = self.cases.iter().take(parent.case).skip(parent.first_child);
+            inner.any(|test| test.status == TestStatus::Failed && test.message == own.message)
+        };
+        parents.iter().filter(is_echo).map(|parent| parent.case).collect()
     }
 
     pub(super) fn finish(mut self, _exit: Option<Exit>) -> Option<Findings> {

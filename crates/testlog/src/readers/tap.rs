@@ -13,6 +13,7 @@ mod prove;
 mod result;
 
 use self::dialect::{Clues, Dialect};
+use self::ending::JOIN;
 use self::pretty::Pretty;
 use self::prove::Prove;
 use self::result::TapResult;
@@ -21,6 +22,8 @@ use crate::needle::Seek as _;
 use crate::report::{RunKind, TestStatus};
 use crate::{place, stack};
 
+/// Node's word on a test whose promise never settled.
+const CANCELLED: &str = "'cancelledByParent'";
 /// TAP indents a subtest by four columns.
 const LEVEL: usize = 4;
 /// The deepest nesting that is followed.
@@ -228,13 +231,21 @@ impl Reader {
     fn drop_suite(&mut self) {
         let text = self.block.take();
         let Some(last) = self.last.take() else { return };
-        // A hook of the suite failed.
-        if last.status == TestStatus::Failed && !text.holds("'subtestsFailed'") {
+        // Else a hook of the suite failed.
+        let of_tests = text.holds("'subtestsFailed'") || text.holds(CANCELLED) && self.has_cancelled(last.case);
+        if last.status == TestStatus::Failed && !of_tests {
             self.problems.push(RunKind::Tests, &text, stack::place_of(&text));
         }
         if let Some(at) = last.case {
             self.cases.retain_from(at, |_| false);
         }
+    }
+
+    /// Whether a test of that suite was cancelled: node says then of the suite that it was, too.
+    fn has_cancelled(&self, suite: Option<usize>) -> bool {
+        let Some(suite) = suite.and_then(|at| self.cases.get(at)) else { return false };
+        let in_it = |name: &str| name.strip_prefix(&suite.name).is_some_and(|rest| rest.starts_with(JOIN));
+        self.cases.iter().any(|test| in_it(&test.name) && test.message.holds(CANCELLED))
     }
 
     fn comment(&mut self, text: &str, indent: usize) {

@@ -11,7 +11,7 @@ use crate::report::{RunKind, RunStatus, TestStatus};
 use crate::stack;
 
 /// The joint between the names of a subtest and of a test in it.
-const JOIN: &str = " > ";
+pub(super) const JOIN: &str = " > ";
 
 impl Reader {
     /// Bats reports a file that bash cannot read as a failing `setup_file`.
