@@ -37,17 +37,25 @@ fn start(program: &Program, project: &Project, ladder: &str, command: &str) -> C
 
 /// Waits until the gated test run is there, interrupts the program and opens the gate for good.
 fn interrupt_at_the_gate(child: Child, project: &Project) -> Said {
+    end_at_the_gate(child, project, "-INT")
+}
+
+fn end_at_the_gate(child: Child, project: &Project, signal: &str) -> Said {
     let gate = project.path().join("gate");
     let mut said = String::new();
     std::fs::File::open(&gate).expect("the gate").read_to_string(&mut said).expect("a word");
     assert_eq!(said, "here\n");
-    let ended = interrupted(child);
+    let ended = signalled(child, signal);
     std::fs::remove_file(gate).expect("open");
     ended
 }
 
 fn interrupted(child: Child) -> Said {
-    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    signalled(child, "-INT")
+}
+
+fn signalled(child: Child, signal: &str) -> Said {
+    let kill = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status();
     assert!(kill.expect("kill").success());
     Said::from(child.wait_with_output().expect("ended"))
 }
@@ -113,6 +121,25 @@ fn a1_tests_that_no_run_judged_again_are_never_called_fixed() {
     let first = "✖ Interrupted by SIGINT. 1 test failed at the start";
     assert_eq!((text.lines().next(), json["verdict"].as_str()), (Some(first), Some(first)));
     assert!(markdown.contains(&format!("### {first}\n")), "{markdown}");
+}
+
+/// In the middle of an experiment there stands a test that upshift itself broke.
+#[test]
+fn an_experiment_that_a_kill_ended_is_put_back_and_laid_at_nobodys_door() {
+    let project = gated(0);
+    project.write("as-it-was", &project.read("tests/test_cart.py"));
+    let is_broken = "! cmp -s as-it-was tests/test_cart.py";
+    project.write("check.sh", &GATED.replace("[ \"$n\" = \"$(cat gate-at)\" ]", is_broken));
+    let server = ModelServer::start(mends);
+    let program = Program::with_anthropic(&server.url());
+    let killed = end_at_the_gate(start(&program, &project, "claude-haiku-4-5 x2", "sh check.sh"), &project, "-KILL");
+    assert_eq!(killed.code, -9, "{}", killed.all());
+    let paid = server.requests().len();
+    let resumed = resume(&program, &project, project.path());
+    assert_eq!(resumed.code, 0, "{}", resumed.all());
+    assert!(!resumed.all().contains("had rewritten"), "{}", resumed.all());
+    assert_eq!(server.requests().len(), paid, "the change is judged, and not paid for again");
+    server.finish();
 }
 
 /// Experiments that were not made could have refused the green: it is not called a fix, whoever says that there is no more time.
