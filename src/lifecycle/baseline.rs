@@ -354,12 +354,8 @@ fn learnt(first: &TestRun, verdict: &Verdict, mut aside: Vec<String>, environmen
 
 /// The names of these tests in the result file. `None` where they cannot be told, so that the file is no witness.
 fn same_in_file(filed: &TestReport, tests: &[String]) -> Option<Vec<String>> {
-    // `test_a (tests.test_cart.CartTest.test_a)` is `tests.test_cart.CartTest.test_a` there, or the other way round.
-    let named = |test: &String| {
-        let mut names = filed.failing().map(|found| &found.name);
-        names.find(|name| name.contains(test.as_str()) || test.contains(name.as_str())).cloned()
-    };
-    tests.iter().map(named).collect()
+    let names = filed.failing().map(|found| found.name.as_str()).collect();
+    tests.iter().map(|test| verdict::name_in_file(test, &names).map(str::to_owned)).collect()
 }
 
 /// A broken build fails the same way every time. Only tests that ran can be flaky.

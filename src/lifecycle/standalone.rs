@@ -24,7 +24,7 @@ use crate::domain::test_report::{RunKind, TestReport};
 use crate::domain::units::TreeId;
 use crate::domain::verdict::{Exit, Verdict, over_memory};
 use crate::policy::guard::Guard;
-use crate::policy::verdict::Baseline;
+use crate::policy::verdict::{Baseline, name_in_file};
 use crate::test_run::{self, TestRun};
 use crate::trial::{self, Judged, Side};
 
@@ -223,16 +223,8 @@ fn by_their_filed_names(before: &Baseline, tests: &BTreeSet<String>, head: Optio
     if all_along.len() == tests.len() {
         return all_along;
     }
-    let is_meant = |name: &&String| tests.iter().any(|test| is_same_test(test, name));
-    before.failing.iter().filter(is_meant).cloned().collect()
-}
-
-/// Whether a result file's name may be that of a printed test: `tests/test_a.py::T::test_b` or `test_b (tests.test_a.T.test_b)` is `test_b`
-/// or `tests.test_a.T.test_b` there.
-fn is_same_test(printed: &str, filed: &str) -> bool {
-    let mut parts = printed.split(|letter: char| ":() /".contains(letter)).filter(|part| !part.is_empty());
-    let ends = |one: &str, other: &str| one == other || one.ends_with(&format!(".{other}"));
-    printed == filed || parts.next_back().is_some_and(|own| ends(filed, own) || ends(own, filed))
+    let names = before.failing.iter().map(String::as_str).collect();
+    tests.iter().filter_map(|test| name_in_file(test, &names)).map(str::to_owned).collect()
 }
 
 /// Tests that fail at the head, and failed before it with the base's own tests as well: they say nothing of the change. Empty where no other

@@ -42,6 +42,33 @@ fn a_run_for_one_test_is_done_while_another_fails_still() {
     server.finish();
 }
 
+/// The result file calls the tests otherwise than the print does, and one's name begins as the other's.
+#[test]
+fn a_test_is_left_alone_whose_name_begins_as_that_of_the_one_asked_for() {
+    let project = Project::python();
+    let tests = project.read("tests/test_cart.py").replace(
+        "    def test_type(",
+        "    def test_total_of_one(self):\n        self.assertEqual(total([1]), 5)\n\n    def test_type(",
+    );
+    project.write("tests/test_cart.py", &tests);
+    let mended = json!({ "path": "shop/cart.py", "old_text": "sum(prices) - 1", "new_text": "sum(prices)" });
+    let server = ModelServer::start(move |request| match request.turn() {
+        0 => Say::call("edit_file", mended.clone()).into(),
+        _ => Say::call("final_report", json!({ "summary": "mended", "status": "done" })).into(),
+    });
+    let program = Program::with_anthropic(&server.url()).without_court();
+    let asked = project.failing[0];
+    let args = ["run", "--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command, "--only-tests", asked];
+    let said = program.run(project.path(), &args);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(
+        said.all().contains("left alone, since the run is for some tests only: test_total_of_one"),
+        "{}",
+        said.all()
+    );
+    server.finish();
+}
+
 #[test]
 fn a_test_that_passes_is_nothing_to_mend_though_others_fail() {
     let project = Project::python();

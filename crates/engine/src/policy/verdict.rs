@@ -16,7 +16,7 @@ mod parts;
 
 use parts::{parts_of_failing, stands_for_a_file};
 
-pub use filed::{confirm, learn};
+pub use filed::{confirm, learn, name_in_file};
 
 /// The shell's exit codes for a command that cannot be executed or is not found (POSIX).
 const EXIT_NOT_EXECUTABLE: i32 = 126;

@@ -3,6 +3,8 @@
 //! Each witness is measured by itself, so that their names need not agree. At the start the file is only believed if it says of the run
 //! what the print says (a runner may be called in ways that no file can follow). From then on no green stands without it.
 
+use std::collections::BTreeSet;
+
 use super::{Baseline, Judgement, judge, judge_baseline};
 use crate::domain::test_report::{RunKind, TestReport, TestStatus};
 use crate::domain::verdict::{Exit, Verdict};
@@ -49,6 +51,34 @@ pub fn confirm(mut judgement: Judgement, baseline: &Baseline, exit: Exit, filed:
     };
     judgement.verdict = Verdict::Tampered { reason };
     judgement
+}
+
+/// The name that a printed test has in the result file, among those of `filed`: `test_a (tests.test_cart.CartTest.test_a)` and
+/// `tests/test_cart.py::CartTest::test_a` are `tests.test_cart.CartTest.test_a` there, `carts > adds up` is `adds up`. `None` where none has
+/// the test's own name, or several are as near.
+#[must_use]
+pub fn name_in_file<'f>(printed: &str, filed: &BTreeSet<&'f str>) -> Option<&'f str> {
+    if let Some(same) = filed.get(printed) {
+        return Some(same);
+    }
+    let own = words(own_name(printed)).count();
+    let alike =
+        |name: &&'f str| words(printed).rev().zip(words(name).rev()).take_while(|(one, other)| one == other).count();
+    let most = filed.iter().map(alike).max().filter(|most| own > 0 && *most >= own)?;
+    let mut nearest = filed.iter().filter(|name| alike(name) == most);
+    nearest.next().copied().filter(|_| nearest.next().is_none())
+}
+
+/// The last part of a test's name: what its suite, class or file calls it.
+fn own_name(printed: &str) -> &str {
+    let whole = printed.strip_suffix(')').and_then(|open| open.rsplit_once(" (")).map_or(printed, |(_, path)| path);
+    // A sentence may end with a full stop, or hold a number.
+    let joints: &[&str] = if whole.contains(' ') { &[" > ", "::"] } else { &[" > ", "::", "."] };
+    joints.iter().fold(whole, |name, joint| name.rsplit(joint).next().unwrap_or(name))
+}
+
+fn words(name: &str) -> impl DoubleEndedIterator<Item = &str> {
+    name.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty())
 }
 
 fn disagrees(reason: &str) -> String {
@@ -139,6 +169,31 @@ mod tests {
         let empty = TestReport { kind: RunKind::NoTests, ..TestReport::unreadable("jest") };
         let verdict = confirm(judge(&baseline, OK, &now), &baseline, OK, Some(&empty)).verdict;
         assert!(matches!(verdict, Verdict::Tampered { .. }));
+    }
+
+    #[test]
+    fn a_printed_test_is_found_in_the_file_by_its_whole_own_name() {
+        let found = |printed: &str, filed: &[&'static str]| name_in_file(printed, &filed.iter().copied().collect());
+        let unittest =
+            ["t.CartTest.test_total", "t.CartTest.test_total_one", "t.OtherTest.test_total", "t.test_of[a b]"];
+        let cases = [
+            ("test_total_one (t.CartTest.test_total_one)", Some("t.CartTest.test_total_one")),
+            ("test_total (t.CartTest.test_total)", Some("t.CartTest.test_total")),
+            ("test_total (t.OtherTest.test_total)", Some("t.OtherTest.test_total")),
+            ("tests/t.py::OtherTest::test_total", Some("t.OtherTest.test_total")),
+            ("tests/t.py::test_of[a b]", Some("t.test_of[a b]")),
+            ("test_one (t.CartTest.test_one)", None),
+            ("test_total", None),
+        ];
+        for (printed, expected) in cases {
+            assert_eq!(found(printed, &unittest), expected, "{printed}");
+        }
+        let node = ["is not done yet", "yet", "adds up.", "1.5 is 2"];
+        assert_eq!(found("numbers > is not done yet", &node), Some("is not done yet"));
+        assert_eq!(found("numbers > it is never yet", &node), None);
+        assert_eq!(found("numbers > adds up.", &node), Some("adds up."));
+        assert_eq!(found("numbers > 1.5 is 2", &node), Some("1.5 is 2"));
+        assert_eq!(found("+", &["-"]), None);
     }
 
     #[test]
