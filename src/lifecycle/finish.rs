@@ -11,8 +11,9 @@ use super::state::Phase;
 use super::yours;
 use crate::domain::attempt::{AttemptStatus, latest_errors};
 use crate::domain::event::{DiffStat, Event, KeptChange, RunFinished};
-use crate::domain::outcome::Outcome;
+use crate::domain::outcome::{Outcome, PASSES_BY_NOW};
 use crate::domain::units::TreeId;
+use crate::policy::candidate::Candidate;
 use crate::report::gist;
 use crate::workspace::Diff;
 
@@ -52,11 +53,17 @@ pub(super) async fn run(
     let last = if diff.text.is_empty() { unjudged.as_ref().unwrap_or(&diff.text) } else { &diff.text };
     keep_in_log(context, recorder, KEPT_AT_THE_END, last);
     // The start's failures, if they were ever known.
-    let still_failing = if fixed { Some(Vec::new()) } else { climb.map(|climb| climb.failing_at_first().to_vec()) };
+    let at_first =
+        || climb.map(|climb| climb.failing_at_first().to_vec()).filter(|_| ending.stop_reason != PASSES_BY_NOW);
+    let still_failing = if fixed { Some(Vec::new()) } else { at_first() };
     // One that was pushed was judged green before.
     let pushed = is_pushed(ending, green && *outcome != Outcome::Objected);
-    let kept = KeptChange { stat: diff.stat.clone(), green: green || pushed, pushed };
-    let kept = (!fixed && !kept.stat.files.is_empty()).then(|| Box::new(kept));
+    let green_or_pushed = green || pushed;
+    let kept = climb.filter(|_| !fixed && !diff.stat.files.is_empty()).map(|climb| {
+        let Candidate { fixed, lost, .. } = best_candidate(climb, green && *outcome != Outcome::Objected);
+        let fixed = fixed.iter().cloned().collect();
+        Box::new(KeptChange { stat: diff.stat.clone(), green: green_or_pushed, pushed, fixed, lost: *lost })
+    });
     let mended = fixed || green && *outcome != Outcome::Objected;
     Ok(Event::RunFinished(RunFinished {
         outcome: outcome.clone(),
@@ -153,7 +160,7 @@ fn passes_with_change(ending: &Ending) -> bool {
 /// The change of the best tree. The change of the last one where that is wanted, or when none was better than the start.
 async fn best_diff(context: &Context<'_>, ending: &Ending, last: bool) -> Result<Diff, LifecycleError> {
     let Some(climb) = ending.climb() else { return Ok(Diff::default()) };
-    let (start, tree) = (climb.start(), best_tree(climb, last));
+    let (start, tree) = (climb.start(), &best_candidate(climb, last).tree);
     if tree == start {
         return Ok(Diff::default());
     }
@@ -161,14 +168,14 @@ async fn best_diff(context: &Context<'_>, ending: &Ending, last: bool) -> Result
 }
 
 /// The best tree. The last one where that is wanted, or when none was better than the start.
-fn best_tree(climb: &Climb, last: bool) -> &TreeId {
+fn best_candidate(climb: &Climb, last: bool) -> &Candidate {
     let (best, current) = (&climb.trees.best, &climb.trees.current);
-    if last || best.tree == *climb.start() { &current.tree } else { &best.tree }
+    if last || best.tree == *climb.start() { current } else { best }
 }
 
 /// Whether that tree is the one that the run pushed.
 fn is_pushed(ending: &Ending, last: bool) -> bool {
-    ending.climb().is_some_and(|climb| climb.delivered.tree.as_ref() == Some(best_tree(climb, last)))
+    ending.climb().is_some_and(|climb| climb.delivered.tree.as_ref() == Some(&best_candidate(climb, last).tree))
 }
 
 /// Puts back files of the start that code under test rewrote by itself, and says which.

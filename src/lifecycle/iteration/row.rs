@@ -6,6 +6,7 @@ use super::work::Work;
 use crate::domain::attempt::{Attempt, AttemptStatus};
 use crate::domain::foreign::Foreign;
 use crate::domain::ladder::{Mode, Role, Tier};
+use crate::domain::outcome::TIER_CAP;
 use crate::domain::review::{Issue, Review};
 use crate::domain::stop::StopCause;
 use crate::domain::verdict::Verdict;
@@ -153,7 +154,7 @@ pub(super) fn halt_words(halt: Option<&Halt>) -> Option<String> {
         Halt::Blocked { reason, .. } => format!("blocked: {reason}"),
         Halt::NoModel { last, .. } => format!("no model could be used: {last}"),
         Halt::Budget(Cap::Run, detail) => format!("the budget does not allow another call: {detail}"),
-        Halt::Budget(Cap::Tier, detail) => format!("the tier's own cap does not allow another call: {detail}"),
+        Halt::Budget(Cap::Tier, detail) => format!("{TIER_CAP}: {detail}"),
         Halt::Stopped(StopCause::Signal(signal)) => interrupted(*signal).1,
         Halt::Stopped(StopCause::Asked) => "somebody stopped the run by a comment".to_owned(),
         Halt::Stopped(StopCause::TimeUp) => "the active time is up".to_owned(),

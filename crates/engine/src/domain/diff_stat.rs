@@ -12,6 +12,12 @@ pub struct KeptChange {
     /// Whether it is the change that the run pushed: its branch holds it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pushed: bool,
+    /// Tests that failed at the start and were seen passing with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fixed: Vec<String>,
+    /// Whether tests that passed at the start fail with it, or are gone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lost: bool,
 }
 
 /// The size of a change.

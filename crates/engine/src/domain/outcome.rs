@@ -85,6 +85,9 @@ pub const DISCARDED: &str = "discarded by a later run";
 pub const PASSES_BY_NOW: &str =
     "the tests pass now, with what was changed while the run waited; whether they can still fail was not tried";
 
+/// The beginning of the reason of a run whose last tier had a cap of its own, and used it up.
+pub const TIER_CAP: &str = "the tier's own cap does not allow another call";
+
 /// The end of the reason of a run that a person ended: who did stands before it.
 pub const STOPPED_BY_COMMENT: &str = "stopped the run by a comment";
 

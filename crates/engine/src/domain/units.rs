@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 
 /// Micro-dollars in one dollar.
 pub const MICROS_PER_USD: u64 = 1_000_000;
+/// The last of the four decimals that are shown.
+const MICROS_SHOWN: u64 = 100;
 
 /// An amount of money in millionths of a US dollar. It is never negative, and arithmetic saturates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -61,6 +63,18 @@ impl MicroUsd {
     pub fn about(self) -> String {
         const MICROS_PER_CENT: u64 = 10_000;
         if self.0 == 0 || self.0 >= MICROS_PER_CENT { self.to_cents() } else { self.to_string() }
+    }
+
+    /// Four decimals of an amount that may be larger than shown, never smaller: what is left.
+    #[must_use]
+    pub fn at_least(self) -> String {
+        Self(self.0 / MICROS_SHOWN * MICROS_SHOWN).to_string()
+    }
+
+    /// Four decimals of an amount that may be smaller than shown, never larger: what is needed.
+    #[must_use]
+    pub fn at_most(self) -> String {
+        Self(self.0.div_ceil(MICROS_SHOWN).saturating_mul(MICROS_SHOWN)).to_string()
     }
 
     /// A bound that is never too low: whole cents, or what is below one as it is.

@@ -189,7 +189,11 @@ pub fn quote_of(price: Price, request_bytes: u64, wanted: u64, remaining: MicroU
     if affordable.is_none_or(|tokens| tokens < least) {
         let worst = worst_case(&price, prompt_tokens, least);
         return Err(Unaffordable {
-            reason: format!("the next call may cost up to {worst}, and {remaining} is left of the cost cap"),
+            reason: format!(
+                "the next call may cost up to {}, and {} is left of the cost cap",
+                worst.at_most(),
+                remaining.at_least()
+            ),
         });
     }
     let max_output_tokens = affordable.map_or(least, |tokens| tokens.min(wanted));

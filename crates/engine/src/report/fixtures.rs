@@ -259,13 +259,20 @@ impl Script {
         let changed = matches!(outcome, Outcome::Fixed { .. }) || outcome == Outcome::Parked && !failed;
         let file = FileStat { path: "src/math.rs".into(), added: Some(12), removed: Some(3) };
         let binary = FileStat { path: "assets/logo.png".into(), added: None, removed: None };
+        let tried = !matches!(outcome, Outcome::NoModel | Outcome::Proposed { .. } | Outcome::Parked);
+        let got_further = matches!(outcome, Outcome::Exhausted | Outcome::Stalled | Outcome::Budget);
+        let kept = (failed && tried).then(|| {
+            let stat = DiffStat { files: vec![file.clone()] };
+            let fixed = if got_further { strings(&F0[1..]) } else { Vec::new() };
+            Box::new(KeptChange { stat, green: false, pushed: false, fixed, lost: false })
+        });
         self.push(Event::RunFinished(RunFinished {
             outcome,
             stop_reason: stop_reason.into(),
             recent_errors: strings(recent),
             still_failing: Some(strings(still_failing)),
             diff_stat: DiffStat { files: if changed { vec![file, binary] } else { vec![] } },
-            kept: None,
+            kept,
             best_patch: failed.then(|| ".upshift/best.patch".to_owned()),
             unjudged_patch: None,
             limited: None,
@@ -283,8 +290,8 @@ impl Script {
     pub(super) fn keep(&mut self, green: bool, pushed: bool) -> &mut Self {
         if let Some(Event::RunFinished(finished)) = self.events.last_mut() {
             let file = FileStat { path: "src/math.rs".into(), added: Some(2), removed: Some(1) };
-            finished.kept =
-                Some(Box::new(KeptChange { stat: DiffStat { files: vec![file] }, green: green || pushed, pushed }));
+            let (green, stat) = (green || pushed, DiffStat { files: vec![file] });
+            finished.kept = Some(Box::new(KeptChange { stat, green, pushed, fixed: Vec::new(), lost: false }));
             finished.best_patch = Some(".upshift/best.patch".to_owned());
             finished.recent_errors.clear();
         }

@@ -84,9 +84,7 @@ impl Progress {
     /// The lines for one event. Most events have one or none.
     pub fn lines(&mut self, event: &Event) -> Vec<String> {
         self.names.hear(event);
-        if let Some(raise) = self.raises.hear(event) {
-            raise.raise_tier(&mut self.tiers);
-        }
+        self.raises.hear(event).into_iter().for_each(|raise| raise.raise_tier(&mut self.tiers));
         let mut lines = self.commands_before(event);
         let said = self.say(event);
         lines.extend(match self.style {
@@ -389,7 +387,8 @@ impl Progress {
     }
 
     fn tests(&self, kind: RunKind, verdict: &Verdict, passed: u64, failed: u64, duration_ms: u64) -> String {
-        let fixed = self.failing_before.checked_sub(failed).filter(|&fixed| fixed > 0);
+        // A reason beside the failing tests: those that do not fail were not all seen passing.
+        let fixed = self.failing_before.checked_sub(failed).filter(|&fixed| fixed > 0 && verdict.reason().is_none());
         let counts = counts(kind, failed, fixed, passed);
         let reason = verdict.reason().map(|reason| format!(": {}", speech(reason))).unwrap_or_default();
         let time = human_duration(duration_ms);

@@ -37,7 +37,9 @@ pub use self::tool_failures::tool_failures;
 
 use crate::domain::attempt::{NOTHING_CHANGED, TierExit};
 use crate::domain::event::BaselineFinished;
-use crate::domain::outcome::{DISCARDED, FAILURES_ALONE, NOT_SEEN, Outcome, SETUP_FAILED, UNREAD};
+use crate::domain::outcome::{
+    DISCARDED, FAILURES_ALONE, NOT_SEEN, Outcome, PASSES_BY_NOW, SETUP_FAILED, TIER_CAP, UNREAD,
+};
 use crate::domain::stop::signal_name;
 use crate::domain::test_report::RunKind;
 use crate::domain::units::{MicroUsd, human_duration};
@@ -92,8 +94,12 @@ fn verdict_of(outcome: &Outcome, view: &RunView) -> (Mark, Sentence) {
         Outcome::Blocked { reason } if view.red_elsewhere() => {
             start("The tests pass here, but CI is red: ").speech(reason)
         }
+        Outcome::Blocked { reason } if reason == PASSES_BY_NOW => start("No fix of this run: ").speech(reason),
         Outcome::Blocked { reason } => start("Blocked").at(view, " in ", ": a person is needed. ").reason(reason),
         Outcome::Objected => start("The tests pass").at(view, " since ", ", but the critic rejects the change."),
+        Outcome::Budget if view.stop_reason().starts_with(TIER_CAP) => {
+            start("The tier's own cap is used up").at(view, " in ", ".")
+        }
         Outcome::Budget if view.position.is_none() => start("Global budget exhausted before the first iteration."),
         Outcome::Budget => start("Global budget exhausted").at(view, " during ", "."),
         Outcome::NoModel => {
@@ -275,13 +281,8 @@ pub fn budget_left(view: &RunView) -> Option<String> {
 
 /// The money that is left. Where a part of what was spent is unknown, and was set aside whole: the least that it can be.
 fn money_left(view: &RunView) -> String {
-    const SHOWN: u64 = 100;
     let left = view.budget().max_cost.saturating_sub(view.spent.cost);
-    if view.spent.unknown_cost == MicroUsd::ZERO {
-        return round_money(left);
-    }
-    let least = if left.0 < SHOWN { left } else { MicroUsd(left.0 / SHOWN * SHOWN) };
-    format!("at least {}", round_money(least))
+    if view.spent.unknown_cost == MicroUsd::ZERO { round_money(left) } else { format!("at least {}", left.at_least()) }
 }
 
 /// The money spent in whole cents, finer below one, with the unknown part beside it.

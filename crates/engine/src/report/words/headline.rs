@@ -121,7 +121,8 @@ fn unmended(view: &RunView) -> (Mark, Sentence) {
         Some(Outcome::Parked) | None => false,
         Some(_) => view.run.is_none(),
     };
-    let facts: Vec<String> = failing(view).into_iter().chain(cost(view).filter(|_| view.calls > 0)).collect();
+    let facts: Vec<String> =
+        cap(view).into_iter().chain(failing(view)).chain(cost(view).filter(|_| view.calls > 0)).collect();
     if quiet || facts.is_empty() {
         return (mark, sentence);
     }
@@ -129,6 +130,12 @@ fn unmended(view: &RunView) -> (Mark, Sentence) {
     let end = sentence.0.last().is_some_and(|piece| matches!(piece, super::Piece::Ours(text) if text.ends_with('.')));
     let joint = if end { " " } else { " — " };
     (mark, sentence.ours(format!("{joint}{}", facts.join(", "))))
+}
+
+/// The cap that ended the run, where it is one of iterations or time: the sentence before speaks of the budget alone.
+fn cap(view: &RunView) -> Option<String> {
+    let reason = Some(view.stop_reason()).filter(|_| view.outcome() == Some(&Outcome::Budget))?;
+    ["max_iterations", "max_duration"].iter().any(|cap| reason.starts_with(cap)).then(|| reason.to_owned())
 }
 
 fn failing(view: &RunView) -> Option<String> {

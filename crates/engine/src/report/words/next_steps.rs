@@ -6,7 +6,8 @@ use super::sentence::{Sentence, without_advice};
 use crate::domain::attempt::{Attempt, NO_USABLE_REPLY, TierExit};
 use crate::domain::budget::{OF_DAY, OF_PULL_REQUEST};
 use crate::domain::outcome::{
-    DISCARDED, FAILURES_ALONE, GOES_ON_BY_ITSELF, Outcome, PASSES_BY_NOW, SETUP_FAILED, UNREAD, WAIT_AND_RUN_AGAIN,
+    DISCARDED, FAILURES_ALONE, GOES_ON_BY_ITSELF, Outcome, PASSES_BY_NOW, SETUP_FAILED, TIER_CAP, UNREAD,
+    WAIT_AND_RUN_AGAIN,
 };
 use crate::domain::shell::quote;
 use crate::domain::test_report::RunKind;
@@ -334,6 +335,14 @@ fn over_budget(view: &RunView) -> Sentence {
     if reason.contains(OF_DAY) {
         return Sentence::plain("Wait until tomorrow (UTC), raise ").code("global.maxCostUsdPerDay").ours(rest);
     }
+    if reason.starts_with(TIER_CAP) {
+        let last = view.position.and_then(|position| view.tier(position.tier_index));
+        let of = |sentence: Sentence| match last {
+            Some(last) => sentence.ours(" of ").code(&last.tier.name),
+            None => sentence,
+        };
+        return of(Sentence::plain("Raise ").code("tiers[].maxCostUsd")).ours(time);
+    }
     // By the words in which `policy::budget::check` tells of a cap.
     let (flag, rest) = match reason {
         reason if reason.starts_with("max_iterations") => ("max-iterations", iterations),
@@ -379,7 +388,7 @@ fn limited(view: &RunView) -> Vec<Sentence> {
     steps
 }
 
-/// The way on from an interruption. The iteration that was cut short counts, and its change is not in the files.
+/// The way on from an interruption. The iteration that was cut short has its number, and its change is not in the files.
 fn interrupted(view: &RunView) -> Sentence {
     // A run that is blocked has no iteration to go on with.
     let Some(position) = view.position.filter(|_| view.blocked_at().is_none()) else {
@@ -387,20 +396,8 @@ fn interrupted(view: &RunView) -> Sentence {
             if view.baseline.is_some() { "to continue with the models" } else { "to start again from the tests" };
         return resume(view, &format!("{what}; what is finished is not paid for again."));
     };
-    let tier = position.tier_index.saturating_add(1);
-    let most = view.tier(position.tier_index).map_or(0, |tier| tier.tier.max_iterations);
-    // The iteration that was cut short counts, so the next one is named.
-    if position.iteration < most {
-        let next = position.iteration + 1;
-        return resume(
-            view,
-            &format!("to start iteration {next} of Tier {tier}; what is finished is not paid for again."),
-        );
-    }
-    if view.tier(tier).is_some() {
-        return resume(view, &format!("to start Tier {}; what is finished is not paid for again.", tier + 1));
-    }
-    Sentence::plain("Run upshift again: the iteration that was cut short was the last one of the ladder.")
+    let (tier, next) = (position.tier_index + 1, position.iteration + 1);
+    resume(view, &format!("to start iteration {next} of Tier {tier}; what is finished is not paid for again."))
 }
 
 /// How the change is taken that nobody has judged.
@@ -431,14 +428,13 @@ fn kept(view: &RunView, patch: &str) -> Sentence {
 /// The best attempt, with what it is worth.
 fn best_attempt(view: &RunView) -> String {
     let before = view.failing_before.len();
-    // Without names of failing tests, an iteration that did not compile would seem to fix all.
-    let judged = view.tiers.iter().flat_map(|tier| &tier.attempts).filter(|row| !row.failed_tests.is_empty());
-    let fixed =
-        judged.map(|row| view.failing_before.iter().filter(|test| !row.failed_tests.contains(test)).count()).max();
-    match fixed {
-        Some(fixed @ 1..) => format!("The best attempt, which fixes {fixed} of {before}, was kept"),
-        Some(0) => "An attempt was kept that fixes none of the tests".to_owned(),
-        None => "An attempt was kept".to_owned(),
+    let Some(kept) = view.kept().filter(|_| before > 0) else { return "An attempt was kept".to_owned() };
+    let breaks = kept.lost;
+    match kept.fixed.len() {
+        0 if breaks => "An attempt was kept that fixes none of the tests, and breaks what passed before".to_owned(),
+        0 => "An attempt was kept that fixes none of the tests".to_owned(),
+        fixed if breaks => format!("An attempt was kept that fixes {fixed} of {before}, and breaks what passed before"),
+        fixed => format!("The best attempt, which fixes {fixed} of {before}, was kept"),
     }
 }
 
