@@ -153,6 +153,8 @@ pub struct TierResult {
 
 /// The beginning of the error of a session whose model gave no reply that could be read.
 pub const NO_USABLE_REPLY: &str = "no usable reply: ";
+/// The end of the error of an iteration whose conversation grew too long for its model.
+pub const CONTEXT_FULL: &str = "the conversation no longer fits into the model's context window";
 
 /// The error messages of attempts that come latest first. Of each test those of its latest attempt alone: what came before was said of
 /// other code.

@@ -288,9 +288,9 @@ fn tier_reason(view: &RunView, tier: &TierView) -> Option<String> {
         return None;
     }
     let reason = tier.reason.as_deref().filter(|reason| !reason.trim().is_empty())?;
-    // The verdict above has it: told again it would look like a second reason.
-    let said = reason == view.stop_reason()
-        || matches!(view.outcome(), Some(Outcome::Blocked { reason: said }) if said == reason);
+    // It stands above: told again it would look like a second reason.
+    let is_cap = view.budget_cap_hit() && reason == view.stop_reason();
+    let said = is_cap || words::is_told(&words::first_line(view), reason);
     (!said).then(|| format!("  Tier {}:  {}", tier.number, joined(&words::why_it_ended(tier))))
 }
 

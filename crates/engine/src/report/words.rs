@@ -18,7 +18,9 @@ mod proof;
 mod remarks;
 mod reviews;
 mod sentence;
+mod tiers;
 mod tool_failures;
+mod used_up;
 
 pub use self::advice::{advice, handoff, reused, reused_report};
 pub use self::billed::{billed, side_calls};
@@ -33,9 +35,9 @@ pub use self::proof::{ProofLine, evidence, proof, proof_heading, proof_sign};
 pub use self::remarks::{remark_sentence, remarks, remarks_heading};
 pub use self::reviews::{review_heading, review_issues, tests_of};
 pub use self::sentence::{Mark, Piece, Sentence, without_advice};
+pub use self::tiers::{is_told, why_it_ended, why_it_ended_beside};
 pub use self::tool_failures::tool_failures;
 
-use crate::domain::attempt::{NOTHING_CHANGED, TierExit};
 use crate::domain::event::BaselineFinished;
 use crate::domain::outcome::{
     DISCARDED, FAILURES_ALONE, NOT_SEEN, Outcome, PASSES_BY_NOW, SETUP_FAILED, TIER_CAP, UNREAD,
@@ -45,7 +47,7 @@ use crate::domain::test_report::RunKind;
 use crate::domain::units::{MicroUsd, human_duration};
 use crate::domain::verdict::Verdict;
 
-use super::view::{Ending, RunView, TierState, TierView};
+use super::view::{Ending, RunView, TierState};
 
 const MICROS_PER_CENT: u64 = 10_000;
 
@@ -78,7 +80,7 @@ fn verdict_of(outcome: &Outcome, view: &RunView) -> (Mark, Sentence) {
         Outcome::Exhausted => exhausted(view),
         Outcome::Stalled => {
             let last = view.position.and_then(|position| view.tier(position.tier_index));
-            match last.and_then(stall) {
+            match last.and_then(tiers::stall) {
                 Some(why) => start("Stalled").at(view, " in ", &format!(": {why}.")),
                 None => start("Stalled").at(view, " in ", ": ").speech(view.stop_reason()),
             }
@@ -163,21 +165,6 @@ fn exhausted(view: &RunView) -> Sentence {
     }
 }
 
-fn stall(tier: &TierView) -> Option<&'static str> {
-    match tier.exit? {
-        TierExit::EntropyDetected => Some("the same error came back again and again"),
-        TierExit::NoProgress if tier.reason.as_deref() == Some(NOTHING_CHANGED) => Some(NOTHING_CHANGED),
-        TierExit::NoProgress => Some("the same patch came twice"),
-        TierExit::Success
-        | TierExit::IterationsExhausted
-        | TierExit::BudgetExhausted
-        | TierExit::ProviderError
-        | TierExit::Blocked
-        | TierExit::Objected
-        | TierExit::Interrupted => None,
-    }
-}
-
 /// How a tier's row ends. `None` for a tier that was not reached, whose row has no columns.
 #[must_use]
 pub const fn state_label(state: TierState) -> Option<&'static str> {
@@ -199,37 +186,6 @@ pub const fn state_label(state: TierState) -> Option<&'static str> {
     }
 }
 
-/// Why a tier did not end the run with green tests. Empty where its state says enough.
-#[must_use]
-pub fn why_it_ended(tier: &TierView) -> Sentence {
-    let ours = match tier.state {
-        TierState::NotReached | TierState::Running | TierState::Solved => return Sentence::default(),
-        TierState::Failed => format!("tests still red after {}", count(u64::from(tier.iterations), "iteration")),
-        TierState::Stalled => stall(tier).unwrap_or("no more progress").to_owned(),
-        // A reason says so itself, and by how much.
-        TierState::BudgetLimit => match tier.reason.as_deref().filter(|reason| !reason.trim().is_empty()) {
-            Some(reason) => return Sentence::default().speech(reason),
-            None => "the budget did not allow another call".to_owned(),
-        },
-        TierState::NoModel => "no model of this tier could be used".to_owned(),
-        TierState::RateLimited => "its models are rate-limited".to_owned(),
-        TierState::Outage => "the host of its models is down, overloaded or not reachable".to_owned(),
-        // Its label says so.
-        TierState::Skipped => return Sentence::default().speech(tier.reason.as_deref().unwrap_or_default()),
-        TierState::Rejected => "tests pass, critic rejects".to_owned(),
-        TierState::Blocked => "a person is needed".to_owned(),
-        TierState::Interrupted => "the process was ended".to_owned(),
-        TierState::Parked => "waiting outside the runner".to_owned(),
-    };
-    match &tier.reason {
-        // The same words twice would look like two reasons.
-        Some(reason) if !reason.trim().is_empty() && *reason != ours => {
-            Sentence::plain(format!("{ours}: ")).speech(reason)
-        }
-        _ => Sentence::plain(ours),
-    }
-}
-
 /// The first line of a report as plain text.
 #[must_use]
 pub fn first_line(view: &RunView) -> String {
@@ -238,20 +194,6 @@ pub fn first_line(view: &RunView) -> String {
             super::plain::line(text)
         }
     })
-}
-
-/// Why a tier ended, without a reason that the [first line](first_line) gives in full.
-#[must_use]
-pub fn why_it_ended_beside(first: &str, tier: &TierView) -> Sentence {
-    let is_told = |reason: &str| {
-        let said = without_advice(reason).0;
-        !said.is_empty() && first.contains(&super::plain::line(said))
-    };
-    if tier.reason.as_deref().is_some_and(is_told) {
-        // Its state is still told, only the reason that stands above is not told again.
-        return why_it_ended(&TierView { reason: None, ..tier.clone() });
-    }
-    why_it_ended(tier)
 }
 
 /// The rest of the budget, in one line: `$1.9992 of $2.00, 23 of 30 iterations, 12m 46s of 15m 0s`. `None` before the first call: all of it

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::audit::Scope;
-use crate::domain::attempt::NO_USABLE_REPLY;
+use crate::domain::attempt::{CONTEXT_FULL, NO_USABLE_REPLY};
 use crate::domain::blocker::{Blocker, BlockerKind};
 use crate::domain::chat::Usage;
 use crate::domain::model_id::ModelId;
+use crate::domain::outcome::TIER_CAP;
 use crate::domain::receipt::BELOW;
 use crate::domain::session_exit::SessionExit;
 use crate::domain::stop::{StopCause, signal_name};
@@ -212,10 +213,11 @@ impl FailureReason {
 impl fmt::Display for FailureReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Budget { detail, scope: Scope::Tier(..) } => write!(f, "{TIER_CAP}: {detail}"),
             Self::Budget { detail, .. } => write!(f, "the budget does not allow another call: {detail}"),
             Self::NoUsableTarget { last, .. } => write!(f, "no model could be used: {last}"),
             Self::UnusableReplies { last } => write!(f, "{NO_USABLE_REPLY}{last}"),
-            Self::ContextFull => f.write_str("the conversation no longer fits into the model's context window"),
+            Self::ContextFull => f.write_str(CONTEXT_FULL),
             Self::NoReport => f.write_str("the turns were used up without a final report"),
             Self::ToolFailed { message } => write!(f, "a tool failed: {message}"),
             Self::Stopped { cause: StopCause::Signal(number) } => write!(f, "stopped by {}", signal_name(*number)),

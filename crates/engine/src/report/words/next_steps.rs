@@ -3,7 +3,8 @@
 use super::after_push;
 use super::commands::{apply, resume};
 use super::sentence::{Sentence, without_advice};
-use crate::domain::attempt::{Attempt, NO_USABLE_REPLY, TierExit};
+use super::used_up;
+use crate::domain::attempt::TierExit;
 use crate::domain::budget::{OF_DAY, OF_PULL_REQUEST};
 use crate::domain::outcome::{
     DISCARDED, FAILURES_ALONE, GOES_ON_BY_ITSELF, Outcome, PASSES_BY_NOW, SETUP_FAILED, TIER_CAP, UNREAD,
@@ -106,23 +107,8 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
             )
             .code(test_command(view)),
         ],
-        Outcome::Exhausted if no_reply_was_usable(view) => vec![
-            Sentence::plain(
-                "No reply of a model could be used: check that the address speaks this provider's API (`providers.NAME.wire`). For a model that cannot call \
-                 tools set ",
-            )
-            .code("models.NAME.tools: false")
-            .ours(": it is asked in plain text then."),
-        ],
-        Outcome::Exhausted => vec![
-            Sentence::plain(
-                "Read the most recent errors, then add a stronger tier, raise a tier's maxIterations, or name the goal with ",
-            )
-            .ours(setting(view, "objective"))
-            .ours("."),
-        ],
-        Outcome::Stalled => one("Read the error that keeps coming back: if the code is not its cause (environment, \
-                                 the test itself), no model will fix it. Otherwise add a stronger tier."),
+        Outcome::Exhausted => vec![used_up::exhausted(view)],
+        Outcome::Stalled => vec![used_up::stalled(view)],
         Outcome::Blocked { reason } => blocked_end(view, reason),
         Outcome::Objected => one("Read the critic's objections and decide: take the change as it is, or leave it."),
         Outcome::Budget => unreviewed(view).chain([over_budget(view)]).collect(),
@@ -171,7 +157,11 @@ fn blocked_end(view: &RunView, reason: &str) -> Vec<Sentence> {
         return vec![begin_again()];
     }
     if view.stop_reason() == PASSES_BY_NOW {
-        return one("Start a new run: it runs the tests as they are now, and ends immediately if nothing fails.");
+        return vec![
+            Sentence::plain("To have the change judged: ")
+                .code("upshift judge")
+                .ours(". A new run takes the tests as they are now, and ends immediately if nothing fails."),
+        ];
     }
     if view.is_unseen() {
         return vec![unseen(view)];
@@ -308,14 +298,7 @@ fn no_model(view: &RunView) -> Vec<Sentence> {
 }
 
 /// A setting as the reader gives it: an input of the Action has the name of the flag.
-/// Whether each iteration ended for want of a reply that could be read: no other model would be tried in vain, and none was at fault.
-fn no_reply_was_usable(view: &RunView) -> bool {
-    let mut attempts = view.tiers.iter().flat_map(|tier| &tier.attempts).peekable();
-    let is_unusable = |attempt: &Attempt| attempt.error_messages.iter().any(|said| said.starts_with(NO_USABLE_REPLY));
-    attempts.peek().is_some() && attempts.all(is_unusable)
-}
-
-fn setting(view: &RunView, name: &str) -> String {
+pub(super) fn setting(view: &RunView, name: &str) -> String {
     match view.kept_in {
         Whereabouts::Here => format!("--{name}"),
         Whereabouts::Artifact(_) | Whereabouts::Runner => name.to_owned(),

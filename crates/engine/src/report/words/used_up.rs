@@ -1,0 +1,58 @@
+//! The next step after a ladder that is used up, or whose last tier came to a standstill.
+
+use super::next_steps::setting;
+use super::sentence::Sentence;
+use super::tiers::is_refused;
+use crate::domain::attempt::{Attempt, CONTEXT_FULL, NO_USABLE_REPLY, NOTHING_CHANGED};
+use crate::report::view::RunView;
+
+/// The step left to do when every tier is used up.
+pub(super) fn exhausted(view: &RunView) -> Sentence {
+    if each_ended(view, |said| said.starts_with(NO_USABLE_REPLY)) {
+        return Sentence::plain(
+            "No reply of a model could be used: check that the address speaks this provider's API (`providers.NAME.wire`). For a model that cannot call \
+             tools set ",
+        )
+        .code("models.NAME.tools: false")
+        .ours(": it is asked in plain text then.");
+    }
+    if each_ended(view, |said| said.ends_with(CONTEXT_FULL)) {
+        return Sentence::plain("Use a model with a larger context window, or correct its ")
+            .code("models.NAME.contextWindow")
+            .ours(": no iteration had room to end.");
+    }
+    let last = attempts(view).last();
+    let (first, then) = match last {
+        Some(row) if is_refused(row) => ("Read under Proof why the green was refused, then add a stronger tier", ""),
+        _ if view.recent_errors.is_empty() => ("Add a stronger tier", ", raise a tier's maxIterations"),
+        _ => ("Read the most recent errors, then add a stronger tier", ", raise a tier's maxIterations"),
+    };
+    let goal = Sentence::plain(format!("{first}{then}, or name the goal with "));
+    goal.ours(setting(view, "objective")).ours(".")
+}
+
+/// The step left to do about a standstill.
+pub(super) fn stalled(view: &RunView) -> Sentence {
+    let last = view.position.and_then(|position| view.tier(position.tier_index));
+    if last.is_some_and(|tier| tier.reason.as_deref() == Some(NOTHING_CHANGED)) {
+        return Sentence::plain(
+            "The model found nothing more to change: look whether the code can be the cause, then add a stronger tier, or name the goal with ",
+        )
+        .ours(setting(view, "objective"))
+        .ours(".");
+    }
+    Sentence::plain(
+        "Read the error that keeps coming back: if the code is not its cause (environment, the test itself), no model will fix it. Otherwise add a \
+         stronger tier.",
+    )
+}
+
+/// Whether each iteration ended with such an error: no other model would be tried in vain, and none was at fault.
+fn each_ended(view: &RunView, with: impl Fn(&str) -> bool) -> bool {
+    let mut attempts = attempts(view).peekable();
+    attempts.peek().is_some() && attempts.all(|attempt| attempt.error_messages.iter().any(|said| with(said)))
+}
+
+fn attempts(view: &RunView) -> impl Iterator<Item = &Attempt> {
+    view.tiers.iter().flat_map(|tier| &tier.attempts)
+}
