@@ -3,12 +3,15 @@
 //! Invariant: an event that a listener hears is durable already and without secrets, so log, terminal and report cannot disagree (DESIGN
 //! §3). Told events are kept, too: a report is made of them, also where the database could not be written in the end.
 
+use std::collections::BTreeSet;
+
 use super::store::recorded;
 use super::{CallReservation, Cap, Refused, Snapshot, Store};
 use crate::domain::chat::Reply;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::receipt::Receipt;
 use crate::domain::tree_patch::RecordedTree;
+use crate::domain::units::MicroUsd;
 
 /// The one object through which a run records what happens.
 #[derive(Debug)]
@@ -16,13 +19,15 @@ pub struct Journal {
     store: Store,
     listeners: Vec<Box<dyn EventSink>>,
     events: Vec<Event>,
+    /// Models whose vendor billed more for a call than it could cost.
+    overbilled: BTreeSet<String>,
 }
 
 impl Journal {
     /// A journal over an open store.
     #[must_use]
     pub fn new(store: Store, listeners: Vec<Box<dyn EventSink>>) -> Self {
-        Self { store, listeners, events: Vec::new() }
+        Self { store, listeners, events: Vec::new(), overbilled: BTreeSet::new() }
     }
 
     /// Takes what happened in the run before this process worked on it.
@@ -43,7 +48,7 @@ impl Journal {
 
     /// Tells the listeners of an event that the store has recorded by itself (`begin_run`, `continue_run`).
     pub fn tell(&mut self, event: &Event) {
-        let Self { store, listeners, events } = self;
+        let Self { store, listeners, events, .. } = self;
         let masked = store.masked(event);
         // The time goes first, as a listener needs it with the event.
         for listener in listeners.iter_mut() {
@@ -92,6 +97,11 @@ impl Journal {
     pub fn settle(&mut self, receipt: &Receipt, reply: Option<&Reply>) {
         self.store.settle(receipt, reply);
         self.tell(&Event::CallSettled(receipt.clone()));
+        // Of what nobody set aside for, nothing was expected.
+        let is_more = receipt.reserved > MicroUsd::ZERO && receipt.cost > receipt.reserved;
+        if is_more && self.overbilled.insert(receipt.target.to_string()) {
+            self.emit(&Event::Warning { message: overbilled(receipt) });
+        }
     }
 
     /// Lets no write wait for another program any longer. See [`Store::hasten`].
@@ -125,4 +135,15 @@ impl Journal {
     pub fn close(self) -> Vec<String> {
         self.store.close()
     }
+}
+
+/// Nothing holds a vendor to what was set aside, so a cap can be passed by as much.
+fn overbilled(receipt: &Receipt) -> String {
+    let Receipt { target, cost, reserved, .. } = receipt;
+    format!(
+        "{target}: a call was billed at {}, and could cost {} by the prices and the limit of the reply that upshift knows: caps may be passed by as much. \
+         Look at its prices and maxOutputTokens under `models`, or at the endpoint",
+        cost.at_most(),
+        reserved.at_most()
+    )
 }

@@ -39,6 +39,20 @@ fn a_bill_above_the_reservation_counts_in_full() {
 }
 
 #[test]
+fn a_bill_above_the_reservation_is_said_once_of_each_model() {
+    let place = Place::new();
+    let mut journal = Journal::new(place.begun("run-1"), Vec::new());
+    for (id, cost) in [("c1", 10_000), ("c2", 95_000), ("c3", 40_000)] {
+        journal.reserve(&call(id, 10_000), &[run_cap("run-1", 1_000_000)]).unwrap();
+        journal.settle(&receipt(&call(id, 10_000), cost), None);
+    }
+    let is_warning = |event: &&Event| matches!(event, Event::Warning { .. });
+    let warnings: Vec<&Event> = journal.events().iter().filter(is_warning).collect();
+    let [Event::Warning { message }] = warnings.as_slice() else { panic!("{warnings:?}") };
+    assert!(message.contains("a call was billed at $0.0950, and could cost $0.0100"), "{message}");
+}
+
+#[test]
 fn the_tightest_cap_decides() {
     let place = Place::new();
     let mut store = place.begun("run-1");
