@@ -17,6 +17,8 @@ use crate::policy::candidate::Candidate;
 use crate::report::gist;
 use crate::workspace::Diff;
 
+/// The beginning of the error of an iteration with whose change the tests could not run.
+const BROKEN: &str = "broken: ";
 /// How many errors the report repeats.
 const RECENT_ERRORS: usize = 5;
 
@@ -106,11 +108,13 @@ async fn put_in_order(
     Ok(())
 }
 
-/// The change since the start that an interrupted iteration had made, as the log keeps it. `None` where it made none.
+/// The change since the start of an iteration that a signal or a cap ended before it was judged, as the log keeps it. `None` where it made
+/// none.
 fn unjudged(recorder: &Recorder<'_>, ending: &Ending) -> Option<String> {
     let last = ending.climb()?.rows.all().next_back()?;
-    let is_cut_short =
-        matches!(ending.outcome, Outcome::Interrupted { .. }) && last.test_status == AttemptStatus::Error;
+    let is_ended = matches!(ending.outcome, Outcome::Interrupted { .. } | Outcome::Budget);
+    let was_judged = last.error_messages.iter().any(|said| said.starts_with(BROKEN));
+    let is_cut_short = is_ended && last.test_status == AttemptStatus::Error && !was_judged;
     let body = recorder.kept(KEPT_PATCH, &kept_under(last.tier_index, last.iteration)).filter(|_| is_cut_short)?;
     serde_json::from_str(&body).ok().filter(|patch: &String| !patch.is_empty())
 }

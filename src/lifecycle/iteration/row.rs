@@ -83,8 +83,10 @@ fn review(work: &Work, redact: impl Fn(String) -> String) -> Option<Review> {
 }
 
 fn status(work: &Work, observation: &Observation) -> AttemptStatus {
+    let is_cut_short = work.judged.as_ref().is_some_and(|judged| judged.run.stopped.is_some());
     match (observation, work.judged.as_ref().map(|judged| &judged.judgement.verdict)) {
         (Observation::Green, _) => AttemptStatus::Passed,
+        _ if is_cut_short => AttemptStatus::Error,
         (Observation::Interrupted { .. }, _) | (_, None | Some(Verdict::Broken { .. })) => AttemptStatus::Error,
         (_, Some(Verdict::Green | Verdict::Red { .. } | Verdict::Tampered { .. })) => AttemptStatus::Failed,
     }

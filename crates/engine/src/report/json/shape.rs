@@ -153,7 +153,7 @@ pub struct Document<'a> {
     pub sessions: Vec<SessionDocument<'a>>,
     /// Where the best patch of a failed run was kept.
     pub best_patch: Option<&'a str>,
-    /// Where the change was kept that an interrupted iteration had made: nobody has judged it. Absent for any other end.
+    /// Where the change was kept of an iteration that a signal or a cap ended: nobody has judged it. Absent for any other end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unjudged_patch: Option<&'a str>,
     /// The rate limit that a parked run waits for: its host, and until when by the host's own words (null where it does not say).
