@@ -316,7 +316,7 @@ fn a_model_that_refuses_is_no_missing_model_and_is_not_asked_for_ever() {
     let ran = run(&project, &["--tiers", "claude-haiku-4-5 x5"], refuses);
     assert_eq!(ran.said.code, 1, "{}", ran.said.all());
     let whole = "no usable reply: anthropic/claude-haiku-4-5: the model refused: I cannot help.";
-    assert!(ran.said.out.contains(&format!("    - \"{whole}\"")), "the report says why: {}", ran.said.all());
+    assert!(ran.said.out.contains(whole), "the report says why: {}", ran.said.all());
     let told = format!("artisan: unusable replies after 1 turn: {whole}");
     assert_eq!(ran.said.err.matches(&told).count(), 3, "whole in each iteration: {}", ran.said.all());
     assert_eq!(ran.requests.len(), 3, "the same refusal three times is a stall");

@@ -348,15 +348,22 @@ fn the_report_says_once_why_a_person_is_needed() {
 #[ignore = "slow: `.ci/run` runs it"]
 fn the_active_time_ends_a_run_also_while_a_model_is_silent() {
     let project = Project::python();
-    let server = ModelServer::start(|_| Scripted::Hang);
+    let edit = json!({ "path": project.source, "old_text": project.wrong, "new_text": project.right });
+    let server = ModelServer::start(move |request| match request.turn() {
+        0 => Say::call("edit_file", edit.clone()).usage(900, 40).into(),
+        _ => Scripted::Hang,
+    });
     let args = ["--tiers", LADDER, "--test-command", project.test_command, "--max-duration-minutes", "0.1"];
     let (said, database) = run(&project, &server, &args);
     assert_eq!(said.code, 3, "{}", said.all());
     let log = Log::open(&database);
     let reason = log.value("SELECT stop_reason FROM run_state");
     assert!(reason.starts_with("max_duration_minutes exceeded"), "{reason}");
-    assert_eq!(log.rows("SELECT status FROM model_calls"), [["aborted"]], "and the call is settled");
+    let calls = log.rows("SELECT status FROM model_calls ORDER BY rowid");
+    assert_eq!(calls, [["ok"], ["aborted"]], "and the call is settled");
     assert_eq!(log.rows("SELECT test_status FROM tier_attempts"), [["error"]]);
+    let words = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("was not judged and is not in the files. It was kept"), "{words}");
 }
 
 #[test]

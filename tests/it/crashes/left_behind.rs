@@ -375,12 +375,13 @@ fn b8_a_living_run_is_not_a_killed_one_and_an_interrupted_one_is_not_in_the_way(
         let project = Project::python();
         let database = text(&database_of(&project));
         let (asked, was_asked) = mpsc::channel();
+        let mut has_hung = false;
         let server = ModelServer::start(move |request| match request.turn() {
-            0 | 1 => script(request),
-            _ => {
+            2 if !std::mem::replace(&mut has_hung, true) => {
                 asked.send(()).expect("somebody listens");
                 Scripted::Hang
             }
+            _ => script(request),
         });
         let program = Program::with_anthropic(&server.url()).without_court();
         let args = arguments(&project, &database, "claude-sonnet-4-5 x1");
@@ -400,7 +401,7 @@ fn b8_a_living_run_is_not_a_killed_one_and_an_interrupted_one_is_not_in_the_way(
         assert_eq!(dead.out.contains("was killed here"), signal == "-KILL", "{signal}: {}", dead.all());
         if signal == "-INT" {
             let resumed = program.run(project.path(), &["resume", "--audit-db", &database]);
-            assert_eq!(resumed.code, 1, "it goes on, and its ladder is over: {}", resumed.all());
+            assert_eq!(resumed.code, 0, "it goes on: {}", resumed.all());
         }
     }
 }

@@ -98,7 +98,11 @@ fn a_person_who_mended_it_is_told_so_nothing_is_paid_and_nothing_is_called_green
     scene.project.write("shop/cart.py", &scene.project.read("shop/cart.py").replace("sum(prices) - 1", "sum(prices)"));
     let said = scene.call("resume", &[]);
     assert_eq!((said.code, scene.asked().len()), (1, asked), "{}", said.all());
-    assert!(said.out.contains("the tests pass now") && said.out.contains("Start a new run"), "{}", said.out);
+    assert!(
+        said.out.contains("the tests pass now") && said.out.contains("To have the change judged: `upshift judge`"),
+        "{}",
+        said.out
+    );
     assert!(!said.out.contains('✔') && scene.project.read("shop/cart.py").contains("sum(prices)\n"), "{}", said.out);
     scene.finish();
 }

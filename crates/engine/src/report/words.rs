@@ -35,7 +35,7 @@ pub use self::proof::{ProofLine, evidence, proof, proof_heading, proof_sign};
 pub use self::remarks::{remark_sentence, remarks, remarks_heading};
 pub use self::reviews::{review_heading, review_issues, tests_of};
 pub use self::sentence::{Mark, Piece, Sentence, without_advice};
-pub use self::tiers::{is_told, why_it_ended, why_it_ended_beside};
+pub use self::tiers::{is_told, stall, why_it_ended, why_it_ended_beside};
 pub use self::tool_failures::tool_failures;
 
 use crate::domain::event::BaselineFinished;
@@ -80,7 +80,7 @@ fn verdict_of(outcome: &Outcome, view: &RunView) -> (Mark, Sentence) {
         Outcome::Exhausted => exhausted(view),
         Outcome::Stalled => {
             let last = view.position.and_then(|position| view.tier(position.tier_index));
-            match last.and_then(tiers::stall) {
+            match last.and_then(stall) {
                 Some(why) => start("Stalled").at(view, " in ", &format!(": {why}.")),
                 None => start("Stalled").at(view, " in ", ": ").speech(view.stop_reason()),
             }

@@ -98,3 +98,11 @@ fn reachable(view: &RunView, path: &str) -> Option<String> {
 pub(in crate::report) fn plain_id(id: &str) -> String {
     id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect()
 }
+
+/// A setting as the reader gives it: an input of the Action has the name of the flag.
+pub(super) fn setting(view: &RunView, name: &str) -> String {
+    match view.kept_in {
+        Whereabouts::Here => format!("--{name}"),
+        Whereabouts::Artifact(_) | Whereabouts::Runner => name.to_owned(),
+    }
+}

@@ -1,7 +1,7 @@
 //! The next steps for a person, for each outcome and each way that a delivery ends, in words of ours.
 
 use super::after_push;
-use super::commands::{apply, resume};
+use super::commands::{apply, resume, setting};
 use super::sentence::{Sentence, without_advice};
 use super::used_up;
 use crate::domain::attempt::TierExit;
@@ -295,14 +295,6 @@ fn no_model(view: &RunView) -> Vec<Sentence> {
     let ask = Sentence::plain("To check key, model and endpoint of every vendor, at no cost: ");
     steps.push(ask.code("upshift doctor --online"));
     steps
-}
-
-/// A setting as the reader gives it: an input of the Action has the name of the flag.
-pub(super) fn setting(view: &RunView, name: &str) -> String {
-    match view.kept_in {
-        Whereabouts::Here => format!("--{name}"),
-        Whereabouts::Artifact(_) | Whereabouts::Runner => name.to_owned(),
-    }
 }
 
 /// The step left to do about a cap, by the one that was hit.

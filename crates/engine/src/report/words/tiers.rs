@@ -74,8 +74,9 @@ pub(super) fn is_refused(row: &Attempt) -> bool {
     row.error_messages.iter().any(|said| said.starts_with(TAMPERED))
 }
 
-/// How a tier came to a standstill.
-pub(super) fn stall(tier: &TierView) -> Option<&'static str> {
+/// How a tier came to a standstill. `None` where it did not.
+#[must_use]
+pub fn stall(tier: &TierView) -> Option<&'static str> {
     match tier.exit? {
         TierExit::EntropyDetected => Some("the same error came back again and again"),
         TierExit::NoProgress if tier.reason.as_deref() == Some(NOTHING_CHANGED) => Some(NOTHING_CHANGED),

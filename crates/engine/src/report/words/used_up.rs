@@ -1,6 +1,6 @@
 //! The next step after a ladder that is used up, or whose last tier came to a standstill.
 
-use super::next_steps::setting;
+use super::commands::setting;
 use super::sentence::Sentence;
 use super::tiers::is_refused;
 use crate::domain::attempt::{Attempt, CONTEXT_FULL, NO_USABLE_REPLY, NOTHING_CHANGED};
@@ -8,18 +8,8 @@ use crate::report::view::RunView;
 
 /// The step left to do when every tier is used up.
 pub(super) fn exhausted(view: &RunView) -> Sentence {
-    if each_ended(view, |said| said.starts_with(NO_USABLE_REPLY)) {
-        return Sentence::plain(
-            "No reply of a model could be used: check that the address speaks this provider's API (`providers.NAME.wire`). For a model that cannot call \
-             tools set ",
-        )
-        .code("models.NAME.tools: false")
-        .ours(": it is asked in plain text then.");
-    }
-    if each_ended(view, |said| said.ends_with(CONTEXT_FULL)) {
-        return Sentence::plain("Use a model with a larger context window, or correct its ")
-            .code("models.NAME.contextWindow")
-            .ours(": no iteration had room to end.");
+    if let Some(step) = without_a_change(view) {
+        return step;
     }
     let last = attempts(view).last();
     let (first, then) = match last {
@@ -33,6 +23,9 @@ pub(super) fn exhausted(view: &RunView) -> Sentence {
 
 /// The step left to do about a standstill.
 pub(super) fn stalled(view: &RunView) -> Sentence {
+    if let Some(step) = without_a_change(view) {
+        return step;
+    }
     let last = view.position.and_then(|position| view.tier(position.tier_index));
     if last.is_some_and(|tier| tier.reason.as_deref() == Some(NOTHING_CHANGED)) {
         return Sentence::plain(
@@ -45,6 +38,22 @@ pub(super) fn stalled(view: &RunView) -> Sentence {
         "Read the error that keeps coming back: if the code is not its cause (environment, the test itself), no model will fix it. Otherwise add a \
          stronger tier.",
     )
+}
+
+/// The step left to do where no iteration came to a change, for a reason that is not the code's.
+fn without_a_change(view: &RunView) -> Option<Sentence> {
+    if each_ended(view, |said| said.starts_with(NO_USABLE_REPLY)) {
+        let step = Sentence::plain(
+            "No reply of a model could be used: check that the address speaks this provider's API (`providers.NAME.wire`). For a model that cannot call \
+             tools set ",
+        );
+        return Some(step.code("models.NAME.tools: false").ours(": it is asked in plain text then."));
+    }
+    each_ended(view, |said| said.ends_with(CONTEXT_FULL)).then(|| {
+        Sentence::plain("Use a model with a larger context window, or correct its ")
+            .code("models.NAME.contextWindow")
+            .ours(": no iteration had room to end.")
+    })
 }
 
 /// Whether each iteration ended with such an error: no other model would be tried in vain, and none was at fault.
