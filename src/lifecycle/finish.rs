@@ -12,6 +12,7 @@ use super::yours;
 use crate::domain::attempt::{AttemptStatus, latest_errors};
 use crate::domain::event::{DiffStat, Event, KeptChange, RunFinished};
 use crate::domain::outcome::{Outcome, PASSES_BY_NOW};
+use crate::domain::shell::quote_path;
 use crate::domain::units::TreeId;
 use crate::policy::candidate::Candidate;
 use crate::report::gist;
@@ -219,9 +220,11 @@ pub(super) fn keep(context: &Context<'_>, recorder: &mut Recorder<'_>, name: &st
         Ok(()) => Some(path),
         Err(error) => {
             // Without its path, which means nothing to a reader who is elsewhere. The log has it all the same.
-            recorder.warn(format!(
-                "{name} could not be kept beside the log ({error}); `upshift show --last-patch` prints it"
-            ));
+            let by_log = context.charter.plan.audit.as_ref().map_or_else(String::new, |log| {
+                let (run, log) = (context.charter.run_id.short(), quote_path(log));
+                format!("; `upshift show {run} --last-patch --audit-db {log}` prints it")
+            });
+            recorder.warn(format!("{name} could not be kept beside the log ({error}){by_log}"));
             None
         }
     }

@@ -1,5 +1,7 @@
 //! The caps of a run, and those that it shares with other runs.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
 use super::units::{Charge, MicroUsd};
@@ -33,7 +35,12 @@ pub const OF_DAY: &str = "the cap of all runs of the day";
 /// The words of a cap that all runs of a day use up. `name` is its key: a repository and a date, or a date alone on a laptop.
 #[must_use]
 pub fn of_day(name: &str) -> String {
-    format!(" ({OF_DAY}, {})", name.strip_prefix(".@").unwrap_or(name))
+    // Without a forge the repository is the checkout's folder, which says nothing to others.
+    let said = match name.rsplit_once('@') {
+        Some((folder, day)) if Path::new(folder).is_absolute() || folder == "." => day,
+        _ => name,
+    };
+    format!(" ({OF_DAY}, {said})")
 }
 
 /// The words of a cap that all runs for a pull request use up.

@@ -55,7 +55,11 @@ impl UnderWay {
         let which = match (&self.name, self.test()) {
             (Some(name), _) => format!("`{name}` was under way"),
             (None, Some(test)) => format!("`{}` was under way", test.function),
-            (None, None) => "it stood here".to_owned(),
+            // The innermost function comes first.
+            (None, None) => self.stack.first().map_or_else(
+                || "nothing says where".to_owned(),
+                |frame| format!("they stood in `{}` at {}:{}", frame.function, frame.file, frame.line),
+            ),
         };
         let places = self.stack.iter().map(|frame| format!("\n  {} at {}:{}", frame.function, frame.file, frame.line));
         format!("the tests {limit}: {which}{}", places.collect::<String>())

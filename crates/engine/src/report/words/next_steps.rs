@@ -40,6 +40,7 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
     if let Some(step) = not_installed(view) {
         steps.insert(0, step);
     }
+    steps.extend(used_up::slow_tests(view));
     steps.extend(super::corrections(view).filter_map(|correction| super::take_correction(view, correction)));
     // A branch that holds it needs no patch.
     steps.extend(view.best_patch().filter(|_| !view.is_kept_pushed()).map(|patch| kept(view, patch)));

@@ -4,7 +4,11 @@ use super::commands::setting;
 use super::sentence::Sentence;
 use super::tiers::is_refused;
 use crate::domain::attempt::{Attempt, CONTEXT_FULL, NO_USABLE_REPLY, NOTHING_CHANGED};
+use crate::domain::outcome::Outcome;
 use crate::report::view::RunView;
+
+/// Stands in the error of tests that did not end in time.
+const TIME_OF_TESTS: &str = "(test.timeoutSeconds)";
 
 /// The step left to do when every tier is used up.
 pub(super) fn exhausted(view: &RunView) -> Sentence {
@@ -38,6 +42,16 @@ pub(super) fn stalled(view: &RunView) -> Sentence {
         "Read the error that keeps coming back: if the code is not its cause (environment, the test itself), no model will fix it. Otherwise add a \
          stronger tier.",
     )
+}
+
+/// The step left to do where the time of the tests was up in the end.
+pub(super) fn slow_tests(view: &RunView) -> Option<Sentence> {
+    let given_up = matches!(view.outcome(), Some(Outcome::Exhausted | Outcome::Stalled | Outcome::Budget));
+    let was_up = |row: &Attempt| row.error_messages.iter().any(|said| said.contains(TIME_OF_TESTS));
+    (given_up && attempts(view).any(was_up)).then(|| {
+        let step = Sentence::plain("If the tests only need longer, raise ").code("test.timeoutSeconds");
+        step.ours(": their time was up in an iteration.")
+    })
 }
 
 /// The step left to do where no iteration came to a change, for a reason that is not the code's.
