@@ -139,24 +139,26 @@ fn what_a_person_writes_meanwhile_is_named_and_kept() {
 
 #[test]
 fn an_edit_of_a_person_in_the_very_file_that_is_mended_is_named() {
-    let project = with_list(1);
-    let ((tell, asked), (go, word)) = (channel(), channel::<()>());
-    let server = ModelServer::start(move |request| {
-        // Behind the model's own edit.
-        if request.turn() == 1 {
-            tell.send(()).unwrap_or_default();
-            let _gone = word.recv();
-        }
-        mends(request)
-    });
-    let program = Program::with_anthropic(&server.url()).without_court();
-    let mut working = Working::start_with(&program, &project, "tasks.yml", &[]);
-    asked.recv().expect("a call");
-    project.write("shop/names.py", &format!("# mine\n{}", project.read("shop/names.py")));
-    go.send(()).expect("it waits");
-    let said = warnings(&working.rest());
-    assert!(said.contains("and part of its change: shop/names.py"), "{said}");
-    server.finish();
+    // Before the model's own edit, and behind it.
+    for turn in [0, 1] {
+        let project = with_list(1);
+        let ((tell, asked), (go, word)) = (channel(), channel::<()>());
+        let server = ModelServer::start(move |request| {
+            if request.turn() == turn {
+                tell.send(()).unwrap_or_default();
+                let _gone = word.recv();
+            }
+            mends(request)
+        });
+        let program = Program::with_anthropic(&server.url()).without_court();
+        let mut working = Working::start_with(&program, &project, "tasks.yml", &[]);
+        asked.recv().expect("a call");
+        project.write("shop/names.py", &format!("# mine\n{}", project.read("shop/names.py")));
+        go.send(()).expect("it waits");
+        let said = warnings(&working.rest());
+        assert!(said.contains("and part of its change: shop/names.py"), "{turn}: {said}");
+        server.finish();
+    }
 }
 
 #[test]

@@ -54,6 +54,8 @@ impl Workspace {
         let put = if text.is_crlf() { with_cr(&new) } else { new.clone() };
         let edited = Text { content: [before, &put, after].concat(), encoding: text.encoding };
         self.permit(&path, Some(&edited.content))?;
+        // An edit of somebody else's since the last write becomes part of this one.
+        self.states.theirs().name(&self.root, path.as_path(), self.states.written());
         self.write_text(&path, &edited, Some(stat.permissions))?;
         let line = content.get(..*place).unwrap_or_default().matches('\n').count() + 1;
         let (gone, come) = (old.lines().count(), new.lines().count());
@@ -85,6 +87,8 @@ impl Workspace {
         };
         self.must_be_file(&path, stat.kind)?;
         let bytes = self.root.read(&path).map_err(|error| self.touch_error(error))?;
+        // What somebody else wrote there meanwhile would be lost.
+        self.states.theirs().keep(&self.root, &path, self.states.written());
         // A binary file that is replaced by text has no encoding to keep.
         let Ok(old) = Text::decode(bytes) else {
             self.write(&path, content.as_bytes(), Some(stat.permissions))?;
@@ -112,6 +116,7 @@ impl Workspace {
             return Err(ToolError::ForModel(format!("`{path}` is a folder; delete its files one by one")));
         }
         self.permit(&path, None)?;
+        self.states.theirs().keep(&self.root, &path, self.states.written());
         self.states.written().add(&path, None);
         self.root.remove(&path).map_err(|error| self.touch_error(error))?;
         Ok(format!("deleted `{path}`"))
