@@ -187,7 +187,10 @@ pub(super) fn status(audit_db: Option<&str>, form: Form, environment: &Environme
         return told_of_deaf(form, holder, command);
     }
     let Some((backlog, tasks)) = last else {
-        return Err(Failure::with_code(EXIT_NOT_FIXED, "no backlog was worked on here"));
+        return Err(Failure::with_code(
+            EXIT_NOT_FIXED,
+            "no backlog was worked on here by one process; `--workers` and `merge` print a report of their own, and `upshift runs` lists their runs",
+        ));
     };
     let entries: Vec<Entry> = tasks.into_iter().filter_map(Entry::from_record).collect();
     // Whoever died said nothing of it.

@@ -46,7 +46,7 @@ pub(super) fn reason(fate: Fate, came: &Came) -> String {
         (Fate::Completed, RunEnd::NothingFails) => "its tests pass already",
         (Fate::Completed, _) => return String::new(),
         (Fate::Blocked, RunEnd::NothingFails) => "its command succeeds already, so that nothing would prove a change",
-        (_, RunEnd::ShareUsed) => "its share of the budget is used up",
+        (_, RunEnd::ShareUsed) => "its share of the budget does not allow another call",
         // The run's own verdict says more than any word of ours.
         _ => return came.said.clone(),
     };

@@ -280,7 +280,8 @@ fn judged_tasks<'r>(runs: &'r [(RunView, &[Event])]) -> impl Iterator<Item = (Pl
     };
     runs.iter()
         .map(|(view, _)| view)
-        .filter(move |view| judged(view))
+        // Where no call was made, nothing was judged but the caps.
+        .filter(move |view| judged(view) && view.calls > 0)
         .map(task)
         .filter(|(task, _)| !task.visits.is_empty())
 }
