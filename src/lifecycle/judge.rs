@@ -127,12 +127,15 @@ fn demand(context: &Context<'_>, climb: &Climb, author: Author) -> Option<Demand
         return None;
     }
     let plan = &context.charter.plan;
+    // The run's own time may end before: what is told beforehand is what there can be.
+    let left = climb.allowance.budget.max_active_ms.saturating_sub(context.active_ms());
+    let most = Duration::from_secs(60 * u64::from(plan.test.proof_minutes)).min(Duration::from_millis(left));
     let required = match plan.safety.proof {
         Proof::Auto => false,
         Proof::Required => true,
         Proof::Off => return None,
     };
-    Some(Demand { required, most: Duration::from_secs(60 * u64::from(plan.test.proof_minutes)) })
+    Some(Demand { required, most })
 }
 
 /// Tells reviewers what was put back, how the tests ended, and why a green was refused.

@@ -387,6 +387,25 @@ fn an_allowed_command_may_change_files_and_others_are_refused() {
 }
 
 #[test]
+fn a_model_that_makes_the_same_failing_call_again_and_again_is_stopped_before_its_turns_are_used_up() {
+    let project = Project::python();
+    let wrong = json!({ "path": project.source, "old_text": "not there", "new_text": "x" });
+    let server = ModelServer::start(move |request| match request.tool_results().last() {
+        Some(result) if result.content.contains("on the last turn only the report counts") => {
+            Say::call("final_report", json!({ "summary": "gave up", "status": "done" })).usage(900, 30).into()
+        }
+        _ => Say::call("edit_file", wrong.clone()).usage(900, 40).into(),
+    });
+    let (said, _) = run(&project, &server, &["--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    let asked = server.requests();
+    assert!((7..=9).contains(&asked.len()), "{}: {}", asked.len(), said.all());
+    let told = |number: usize| asked[number].tool_results().last().expect("an answer").content.clone();
+    assert!(!told(2).contains("in a row") && told(3).contains("This has failed so 3 times in a row"), "{}", told(3));
+    server.finish();
+}
+
+#[test]
 fn the_users_ignored_files_survive_whatever_a_model_tries() {
     let project = Project::python();
     project.commit();

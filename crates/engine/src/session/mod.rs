@@ -1,7 +1,7 @@
 //! One role's conversation with a model, from the first message to a final report: always.
 //!
 //! Owns the turn loop (`turns`), the search for a usable reply (`target_rotation`), one attempt and its accounting (`exchange`), what replies come to (`reading`,
-//! `text_protocol`), the tools (`tool`, `action`, `router`, `toolroom`), the context guard (`context_guard`) and the report (`end`), which `locked` keeps while its blocks are asked for. It knows
+//! `text_protocol`), the tools (`tool`, `action`, `router`, `toolroom`, `repeats`), the context guard (`context_guard`) and the report (`end`), which `locked` keeps while its blocks are asked for. It knows
 //! nothing of tasks, tiers or prompts beyond the text protocol's.
 //! Invariant: no call is made without a reservation, no call that was made is left without its receipt, and no session ends
 //! without a report (S1-12).
@@ -23,6 +23,7 @@ mod outside;
 mod ports;
 mod reading;
 mod refusal;
+mod repeats;
 mod router;
 mod spec;
 mod target_rotation;

@@ -10,6 +10,7 @@ use super::meta::{Asked, Beside, META_TURNS, MetaBlocks};
 use super::ports::Ports;
 use super::reading::{self, Rules, Wish};
 use super::refusal::OutsideNames;
+use super::repeats::Repeats;
 use super::router;
 use super::spec::SessionSpec;
 use super::tool::{Offer, Tool};
@@ -52,6 +53,7 @@ pub(super) struct Session<'s, 'a> {
     monitor: ContextMonitor,
     monitored: Option<ModelId>,
     toolroom: Toolroom,
+    repeats: Repeats,
     /// The last failed attempt of this turn: told with its advice, replaced by the next (S1-8).
     pub(super) failed: Option<Failed>,
     /// Calls sent in this turn.
@@ -101,6 +103,8 @@ pub(super) enum Forced {
     WrapUp,
     /// A report was tried that was not sound.
     Report,
+    /// The same call failed again and again.
+    Repeats,
     /// The report is locked: only its blocks of data count.
     Meta,
 }
@@ -153,6 +157,7 @@ impl<'s, 'a> Session<'s, 'a> {
             monitor: ContextMonitor::default(),
             monitored: None,
             toolroom: Toolroom::new(&spec, &id),
+            repeats: Repeats::default(),
             failed: None,
             calls: 0,
             forced: None,
@@ -233,6 +238,9 @@ impl<'s, 'a> Session<'s, 'a> {
 
     /// Tells the model what its wishes came to, or ends the session.
     fn conclude(&mut self, mut round: Round, in_text: bool) -> Option<Ending> {
+        if self.repeats.hear(&mut round.answers) {
+            self.forced.get_or_insert(Forced::Repeats);
+        }
         let ending = self.settle_report(&mut round);
         // Also where the session ends: the kept conversation is whole then.
         self.tell(round.answers, in_text);
@@ -259,7 +267,9 @@ impl<'s, 'a> Session<'s, 'a> {
             let exit = match self.forced {
                 Some(Forced::MaxTurns) => SessionExit::MaxTurnsWithResponse,
                 Some(Forced::WrapUp) => SessionExit::UserStop,
-                Some(Forced::Context | Forced::Report | Forced::Meta) | None => SessionExit::FinalAnswer,
+                Some(Forced::Context | Forced::Report | Forced::Repeats | Forced::Meta) | None => {
+                    SessionExit::FinalAnswer
+                }
             };
             self.meta.lock(report, exit);
         }
