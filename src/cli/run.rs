@@ -79,6 +79,7 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
     else {
         return Ok(EXIT_SUCCESS);
     };
+    setup::writable(&checkout)?;
     let folder = setup::working_directory(&checkout, &plan)?;
     let (test_command, framework) = test_command(&plan, &folder)?;
     let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());

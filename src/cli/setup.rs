@@ -80,6 +80,24 @@ pub(super) fn working_directory(checkout: &Path, plan: &Plan) -> anyhow::Result<
     if real.starts_with(root) { Ok(real) } else { Err(refuse("it is outside the checkout")) }
 }
 
+/// Refuses to begin where nothing could be changed, before anything is paid for.
+///
+/// # Errors
+/// When the folder cannot be written (exit 2).
+pub(super) fn writable(checkout: &Path) -> anyhow::Result<()> {
+    #[cfg(unix)]
+    rustix::fs::access(checkout, rustix::fs::Access::WRITE_OK).map_err(|error| {
+        Failure::usage(format!(
+            "{} cannot be written ({error}): no change could be made there\n→ Fix: run upshift in a copy that you may write (no `:ro` on a container's \
+             mount), for example a `git clone` of it",
+            checkout.display()
+        ))
+    })?;
+    #[cfg(not(unix))]
+    let _portable = checkout;
+    Ok(())
+}
+
 /// Takes secrets out. A debug build can be told to leave that off.
 fn redactor(environment: &Environment, secrets: &[SecretString]) -> Redactor {
     #[cfg(debug_assertions)]

@@ -405,6 +405,26 @@ fn a_model_that_makes_the_same_failing_call_again_and_again_is_stopped_before_it
     server.finish();
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_checkout_that_cannot_be_written_is_refused_before_anything_is_paid() {
+    let project = Project::python();
+    let server = ModelServer::start(|_| Scripted::Hang);
+    let program = Program::with_anthropic(&server.url());
+    let args = ["run", "--no-audit", "--test-command", project.test_command];
+    let upshift = program.command(project.path(), &args);
+    // In a mount namespace of its own, so that nobody else sees the mount.
+    let script = "mount --bind . . && mount -o remount,ro,bind . && cd \"$PWD\" && exec \"$0\" \"$@\"";
+    let mut unshare = std::process::Command::new("unshare");
+    unshare.args(["--map-root-user", "--mount", "sh", "-c", script]).arg(upshift.get_program()).args(args);
+    unshare.current_dir(project.path()).env_clear();
+    unshare.envs(upshift.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let said = Said::from(unshare.output().expect("unshare"));
+    assert_eq!(said.code, 2, "{}", said.all());
+    assert!(said.err.contains("cannot be written (Read-only file system"), "{}", said.all());
+    assert_eq!(server.requests().len(), 0);
+}
+
 #[test]
 fn the_users_ignored_files_survive_whatever_a_model_tries() {
     let project = Project::python();
