@@ -34,6 +34,7 @@ const FETCHED: &str = "audit";
 pub(super) fn run(flags: Flags, discard: Discard, environment: &Environment) -> anyhow::Result<u8> {
     let resolved = plan::resolve(flags, environment)?;
     plan::refuse_to_start(&resolved)?;
+    setup::writable(&resolved.checkout)?;
     start(resolved, discard, environment)
 }
 
@@ -79,7 +80,6 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
     else {
         return Ok(EXIT_SUCCESS);
     };
-    setup::writable(&checkout)?;
     let folder = setup::working_directory(&checkout, &plan)?;
     let (test_command, framework) = test_command(&plan, &folder)?;
     let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());

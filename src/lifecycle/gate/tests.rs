@@ -127,7 +127,6 @@ fn found(labels: &[&str]) -> Pull {
         base: end("main"),
         labels: labels.iter().map(|label| (*label).to_owned()).collect(),
         author: None,
-        merge_commit: None,
     }
 }
 

@@ -86,7 +86,7 @@ def step(what, number):
         elif kind == "mode":
             os.chmod(about, what["mode"])
         elif kind == "run":
-            done = subprocess.run(what["command"], shell=True, capture_output=True, text=True)
+            done = subprocess.run(what["command"], shell=True, capture_output=True, text=True, errors="replace")
             result = done.stdout + done.stderr
         elif kind == "arguments":
             result = json.dumps([argument for argument in sys.argv if argument != prompt])

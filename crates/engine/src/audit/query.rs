@@ -101,7 +101,7 @@ fn last_outcome(events: &[Event]) -> Option<Outcome> {
 /// All runs, the latest first.
 pub(super) fn list(db: &Connection, alive: impl Fn(&RunId) -> bool) -> Result<Vec<RunSummary>, QueryError> {
     let mut query = db.prepare_cached(
-        "SELECT m.run_id, m.objective, m.started_at, m.completed_at, coalesce(m.outcome, 'in_progress'), s.outcome,
+        "SELECT m.run_id, m.objective, m.started_at, coalesce(m.outcome, 'in_progress'), s.outcome,
            (SELECT body FROM events e WHERE e.run_id = m.run_id AND e.kind = 'run_finished' ORDER BY seq DESC LIMIT 1)
          FROM run_metadata m LEFT JOIN run_state s ON s.run_id = m.run_id
          ORDER BY m.started_at DESC, m.rowid DESC",
@@ -110,21 +110,14 @@ pub(super) fn list(db: &Connection, alive: impl Fn(&RunId) -> bool) -> Result<Ve
     let mut runs = Vec::new();
     while let Some(row) = rows.next()? {
         let run_id = RunId(row.get(0)?);
-        let seed_outcome: String = row.get(4)?;
-        let ours: Option<String> = row.get(5)?;
-        let finished: Option<String> = row.get(6)?;
+        let seed_outcome: String = row.get(3)?;
+        let ours: Option<String> = row.get(4)?;
+        let finished: Option<String> = row.get(5)?;
         // A run that was taken up again has several ends: the query brings the last.
         let outcome = finished.and_then(|body| serde_json::from_str::<Event>(&body).ok());
         let outcome = outcome.and_then(|event| last_outcome(&[event]));
         let status = status(ours.as_deref(), &seed_outcome, outcome, || alive(&run_id));
-        runs.push(RunSummary {
-            objective: row.get(1)?,
-            started_at: row.get(2)?,
-            completed_at: row.get(3)?,
-            run_id,
-            status,
-            seed_outcome,
-        });
+        runs.push(RunSummary { objective: row.get(1)?, started_at: row.get(2)?, run_id, status, seed_outcome });
     }
     Ok(runs)
 }

@@ -124,8 +124,6 @@ pub struct RunSummary {
     pub objective: String,
     /// When it began, as it stands in the log.
     pub started_at: String,
-    /// When it ended, if it did.
-    pub completed_at: Option<String>,
     /// How it stands.
     pub status: RunStatus,
     /// The seeds' word in `run_metadata.outcome`.

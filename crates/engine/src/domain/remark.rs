@@ -16,6 +16,23 @@ pub struct Remark {
     pub said: Option<String>,
 }
 
+/// The beginning of the reason why something was not tried, where it was for want of time.
+pub const TIME_UP: &str = "the time for experiments was up";
+/// The same where there was too much of it.
+pub const TOO_MANY: &str = "not tried: there are too many";
+
+impl Remark {
+    /// The reason in a sentence.
+    #[must_use]
+    pub fn sentence(&self) -> &'static str {
+        let is_untried = |said: &String| said.starts_with(TIME_UP) || said.ends_with(TOO_MANY);
+        if self.kind == RemarkKind::UntestedChoice && self.said.as_ref().is_some_and(is_untried) {
+            return "nobody knows whether a test depends on this";
+        }
+        self.kind.sentence()
+    }
+}
+
 /// The reason to look at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

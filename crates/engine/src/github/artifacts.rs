@@ -24,9 +24,6 @@ pub struct Artifact {
     pub id: u64,
     /// Its name.
     pub name: String,
-    /// How large it is, packed.
-    #[serde(default)]
-    pub size_in_bytes: u64,
     /// Whether it is gone.
     #[serde(default)]
     pub expired: bool,

@@ -69,7 +69,7 @@ pub use issues::{Issue, ListedIssue};
 pub use logs::JobLog;
 pub use people::{ACTIONS_BOT, App, AppOwner, Identity, RepoRole, TokenKind, User};
 pub use pulls::{NewPull, OpenedPull, Pull, PullEnd, PullOrigin, PullState, Readiness};
-pub use repository::{Branch, BranchRules, Commit, RepoPermissions, Repository, Visibility};
+pub use repository::{Branch, BranchRules, Commit, RepoPermissions, Repository};
 pub use reviews::{Review, ReviewComment, ReviewState};
 
 /// Reads a text that may be null as an empty one.

@@ -64,8 +64,6 @@ pub struct Pull {
     pub labels: Vec<String>,
     /// Its author.
     pub author: Option<User>,
-    /// The commit that merging made.
-    pub merge_commit: Option<CommitSha>,
 }
 
 #[derive(Deserialize)]
@@ -83,7 +81,6 @@ struct RawPull {
     #[serde(default)]
     merged: bool,
     merged_at: Option<String>,
-    merge_commit_sha: Option<String>,
     head: RawEnd,
     base: RawEnd,
     #[serde(default)]
@@ -136,8 +133,6 @@ impl From<RawPull> for Pull {
             base: raw.base.into(),
             labels: raw.labels.into_iter().map(|label| label.name).collect(),
             author: raw.user,
-            // Before a merge it is a commit that GitHub makes to try the merge out.
-            merge_commit: raw.merge_commit_sha.filter(|_| merged).map(CommitSha),
         }
     }
 }

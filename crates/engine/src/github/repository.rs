@@ -23,29 +23,15 @@ pub struct Repository {
     pub name: Option<RepoName>,
     /// The branch that pull requests go to.
     pub default_branch: String,
-    /// Whether only some may see it.
-    pub visibility: Visibility,
     /// Whether nothing can be written to it.
     pub archived: bool,
     /// The rights of the token, where the server tells them.
     pub permissions: Option<RepoPermissions>,
 }
 
-/// The visibility of a repository.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Visibility {
-    /// Everybody.
-    Public,
-    /// Some.
-    Private,
-}
-
 /// The rights of a token in a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct RepoPermissions {
-    /// Change settings.
-    #[serde(default)]
-    pub admin: bool,
     /// Push.
     #[serde(default)]
     pub push: bool,
@@ -61,8 +47,6 @@ struct RawRepository {
     #[serde(default)]
     default_branch: String,
     #[serde(default)]
-    private: bool,
-    #[serde(default)]
     archived: bool,
     permissions: Option<RepoPermissions>,
 }
@@ -73,7 +57,6 @@ impl From<RawRepository> for Repository {
             id: raw.id,
             name: RepoName::parse(&raw.full_name),
             default_branch: raw.default_branch,
-            visibility: if raw.private { Visibility::Private } else { Visibility::Public },
             archived: raw.archived,
             permissions: raw.permissions,
         }

@@ -81,9 +81,6 @@ pub struct ReviewComment {
     /// The commit it stands at.
     #[serde(default)]
     pub commit_id: Option<CommitSha>,
-    /// The remark that it answers.
-    #[serde(default)]
-    pub in_reply_to_id: Option<u64>,
     /// When it was made.
     #[serde(default)]
     pub created_at: String,

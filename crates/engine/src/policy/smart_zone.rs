@@ -90,15 +90,6 @@ pub struct NotRegistered {
     pub agent: String,
 }
 
-/// The result of registering.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Registered {
-    /// The window is known.
-    Known,
-    /// Nobody knows the window: 8,000 tokens are assumed, and a warning is due (S0-13).
-    WindowAssumed,
-}
-
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Agent {
     model: String,
@@ -114,13 +105,12 @@ pub struct ContextMonitor {
 }
 
 impl ContextMonitor {
-    /// Registers an agent's session with its model and window. An agent that was registered starts anew.
-    pub fn register(&mut self, agent: &str, model: &str, window: Option<u64>) -> Registered {
+    /// Registers an agent's session with its model and window: 8,000 tokens where nobody knows it (S0-13). An agent that was registered
+    /// starts anew.
+    pub fn register(&mut self, agent: &str, model: &str, window: Option<u64>) {
         // A window of 0 would make every call critical.
-        let known = window.filter(|&tokens| tokens > 0);
-        let limit = known.unwrap_or(UNKNOWN_CONTEXT_WINDOW);
+        let limit = window.filter(|&tokens| tokens > 0).unwrap_or(UNKNOWN_CONTEXT_WINDOW);
         self.agents.insert(agent.to_owned(), Agent { model: model.to_owned(), limit, tokens: 0, reported: None });
-        if known.is_some() { Registered::Known } else { Registered::WindowAssumed }
     }
 
     /// Notes the occupancy after a call. Returns the highest level that is crossed for the first time in this session.
@@ -188,7 +178,7 @@ mod tests {
     #[test]
     fn each_level_is_reported_once_on_the_way_up() {
         let mut monitor = ContextMonitor::default();
-        assert_eq!(monitor.register("artisan", "anthropic/claude", Some(1_000)), Registered::Known);
+        monitor.register("artisan", "anthropic/claude", Some(1_000));
         let mut track =
             |tokens| monitor.track("artisan", tokens).unwrap().map(|warning| (warning.level, warning.percentage));
         assert_eq!(track(299), None);
@@ -209,9 +199,9 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_window_is_eight_thousand_tokens_and_says_so() {
+    fn an_unknown_window_is_eight_thousand_tokens() {
         let mut monitor = ContextMonitor::default();
-        assert_eq!(monitor.register("artisan", "x/y", None), Registered::WindowAssumed);
+        monitor.register("artisan", "x/y", None);
         let warning = monitor.track("artisan", 3_200).unwrap().unwrap();
         assert_eq!((warning.limit, warning.level), (8_000, Level::Warning));
     }

@@ -172,7 +172,7 @@ fn remark(remark: &Remark) -> RemarkDocument<'_> {
         file: &remark.file,
         first_line: remark.lines.map(|(first, _)| first),
         last_line: remark.lines.map(|(_, last)| last),
-        why: remark.kind.sentence(),
+        why: remark.sentence(),
         said: remark.said.as_deref(),
     }
 }

@@ -18,7 +18,7 @@ use crate::domain::foreign::Foreign;
 use crate::domain::model_id::ModelId;
 use crate::domain::receipt::{CallScope, CallStatus, Receipt};
 use crate::domain::stop::StopCause;
-use crate::domain::units::MicroUsd;
+use crate::domain::units::{MicroUsd, human_duration};
 use crate::model::{CallFailure, Provider};
 use crate::policy::budget::{self, Billing, MAX_REPLY_TOKENS, Quote};
 
@@ -196,7 +196,7 @@ impl Session<'_, '_> {
                     usage: None,
                     // The vendor may bill the part of the reply that it has made.
                     billing: Billing::Possible,
-                    error: Some("ended by us before the reply was there".to_owned()),
+                    error: Some(format!("ended by us after {} without a whole reply", human_duration(latency))),
                     reply: None,
                 };
                 self.settle(call, &settlement, latency);

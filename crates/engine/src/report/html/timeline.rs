@@ -40,6 +40,8 @@ struct Course {
     lanes: BTreeMap<u32, Vec<(Span, AttemptStatus, u32)>>,
     /// Waits for CI and the like.
     waits: Vec<Span>,
+    /// Whether it waited for a limit of its models, which is no work either.
+    for_models: bool,
 }
 
 /// The section. Empty where no iteration ended or the log has no times.
@@ -81,6 +83,7 @@ impl Course {
             {
                 course.waits.push(Span { from, to });
             }
+            course.for_models |= matches!(event, Event::ModelsUnavailable { wait_ms: Some(1..), .. });
             if let Event::RunFinished(finished) = event {
                 course.ended = finished.finished_at.unix_ms().unwrap_or(course.ended);
             }
@@ -138,6 +141,7 @@ fn draw(view: &RunView, course: &Course) -> Markup {
         human_duration(view.spent.active_ms),
         match (course.waits.is_empty(), view.invocations) {
             (false, _) => "the grey bands are waits, drawn short",
+            (true, _) if course.for_models => "in between it waited for its models",
             (true, 0 | 1) => "no waiting",
             (true, _) => "it waited between two processes",
         }

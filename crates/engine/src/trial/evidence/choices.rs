@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::bench::TrialError;
 use super::court::Court;
 use super::outcome;
-use super::tally::{TIME_UP, Tally};
+use super::tally::Tally;
 use crate::domain::line_diff::{Side, changed_lines};
 use crate::domain::proof::EvidenceKind;
-use crate::domain::remark::{Remark, RemarkKind};
+use crate::domain::remark::{Remark, RemarkKind, TIME_UP, TOO_MANY};
 use crate::domain::units::TreeId;
 use crate::framework::source::{Choice, Definition, Edit, Language, Outline, Way, apply, choices, decides_when_built};
 use crate::policy::guard::Guard;
@@ -118,11 +118,7 @@ impl Court<'_> {
             }
         }
         if let Some(place) = places.first() {
-            self.left_out(
-                place.path,
-                None,
-                &format!("{} of its conditions were not tried: there are too many", places.len()),
-            );
+            self.left_out(place.path, None, &format!("{} of its conditions were {TOO_MANY}", places.len()));
         }
         self.together(green, indifferent).await
     }

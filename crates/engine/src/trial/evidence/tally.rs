@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::rounds::Treatment;
 use crate::domain::proof::{Evidence, EvidenceKind, EvidenceStatus};
+use crate::domain::remark::TIME_UP;
 use crate::domain::verdict::Verdict;
 
 /// How many test names a reason spells out.
@@ -80,9 +81,6 @@ pub(super) fn not_understood(treatment: Treatment, name: &str) -> String {
         Treatment::Poisoned(_) | Treatment::Renamed => format!("the body of {name} is not understood"),
     }
 }
-
-/// Why experiments were left out: their time was up, which is shorter than the run's. A green whose proof is cut short by a signal is none.
-pub(super) const TIME_UP: &str = "the time for experiments was up";
 
 /// One kind of evidence from its tally. `refused` says that some kind has failed: the first one ends the search.
 pub(super) fn piece(kind: EvidenceKind, tally: Option<&Tally>, missing: &[String], refused: bool) -> Evidence {
