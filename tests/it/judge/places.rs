@@ -91,27 +91,37 @@ fn a_script_that_needs_the_tests_before_it_is_not_held_to_a_call_by_itself() {
     assert!(said.out.contains("a cart > takes more needs the tests before it"), "{}", said.out);
 }
 
+const SUM: &str = "export const add = (a, b) => a - b\nexport const later = () => 1\n";
+
+/// A module with a suite of two tests, one of them not done yet, right in the files.
+fn suite(options: &str, kind: &str, body: &str) -> Repository {
+    let tests = format!(
+        "import {{ describe, it }} from 'node:test'\nimport assert from 'node:assert'\nimport {{ add, later }} from './add.js'\n\n\
+         describe('numbers', () => {{\n  it('adds', () => {{\n    assert.equal(add(1, 2), 3)\n  }})\n\n  \
+         it('is not done yet', {options}{kind}() => {{\n    {body}\n  }})\n}})\n"
+    );
+    let package = ("package.json", "{ \"type\": \"module\" }\n");
+    let repository = Repository::with(&[package, ("add.js", SUM), ("add.test.js", &tests)]);
+    repository.write(&[("add.js", &SUM.replace("a - b", "a + b"))]);
+    repository
+}
+
 /// Node tells of a failing test's suite beside it, and its result file calls the tests by their own names alone.
 #[test]
 #[ignore = "slow: `.ci/run` runs it"]
 fn a_failing_test_of_a_suite_that_failed_before_says_nothing_of_the_change() {
-    let cases = [("", "assert.equal(later(), 2)"), ("async ", "await new Promise(() => {})")];
-    for (kind, body) in cases {
-        let tests = format!(
-            "import {{ describe, it }} from 'node:test'\nimport assert from 'node:assert'\nimport {{ add, later }} from './add.js'\n\n\
-             describe('numbers', () => {{\n  it('adds', () => {{\n    assert.equal(add(1, 2), 3)\n  }})\n\n  \
-             it('is not done yet', {kind}() => {{\n    {body}\n  }})\n}})\n"
-        );
-        let code = "export const add = (a, b) => a - b\nexport const later = () => 1\n";
-        let repository = Repository::with(&[
-            ("package.json", "{ \"type\": \"module\" }\n"),
-            ("add.js", code),
-            ("add.test.js", &tests),
-        ]);
-        repository.write(&[("add.js", &code.replace("a - b", "a + b"))]);
-        let said = repository.judge(&["--test-command", "node --test"]);
+    for (kind, body) in [("", "assert.equal(later(), 2)"), ("async ", "await new Promise(() => {})")] {
+        let said = suite("", kind, body).judge(&["--test-command", "node --test"]);
         assert_eq!(said.code, 0, "{body}: {}", said.all());
         assert!(said.out.contains("set aside: numbers > is not done yet"), "{}", said.out);
         assert!(!said.out.contains("more test is skipped"), "{}", said.out);
     }
+}
+
+/// Node's result file has the failure of such a test alone, and not that it is excused.
+#[test]
+#[ignore = "slow: `.ci/run` runs it"]
+fn a_test_that_is_still_to_be_done_may_fail() {
+    let said = suite("{ todo: true }, ", "", "assert.equal(later(), 2)").judge(&["--test-command", "node --test"]);
+    assert_eq!(said.code, 0, "{}", said.all());
 }
