@@ -7,7 +7,7 @@ use super::super::environment::{Environment, current_dir};
 use super::super::form::Form;
 use super::super::plan::{self, TestFlags};
 use super::super::setup;
-use super::super::{Failure, print, print_set};
+use super::super::{Failure, print, print_set, say};
 use super::book::Entry;
 use super::matrix::{self, MatrixArgs};
 use super::named::source;
@@ -165,6 +165,12 @@ fn add(source: &Source, task: Task, environment: &Environment) -> anyhow::Result
             let text = if path.exists() { load::text_of(&path)? } else { "tasks:\n".to_owned() };
             orders::write_list(&path, (&text, &List::with(&text, &task).map_err(wrong)?), environment)?;
         }
+    }
+    if task.proof == Proof::Nothing {
+        say(&format!(
+            "⚠ {} is not worked on before something proves it: name its failing tests there (or with --test), or a command",
+            task.id.trim()
+        ));
     }
     print(&format!("added {} to {}\n", task.id.trim(), path.display()))
 }
