@@ -215,16 +215,16 @@ fn set_aside(measure: &mut Baseline, tests: &BTreeSet<String>, head: Option<&Tes
     measure.flaky.extend(tests.iter().cloned());
 }
 
-/// The names of tests in the result file: all that fail there before and at the head, where they are as many. A file that calls a test
-/// failed of which the print says otherwise has more of them.
+/// The names of tests in the result file. Where not every one can be told: all that fail there before and at the head, if they are as many.
+/// A file that calls a test failed of which the print says otherwise has more of them, or others.
 fn by_their_filed_names(before: &Baseline, tests: &BTreeSet<String>, head: Option<&TestReport>) -> BTreeSet<String> {
+    let names = before.failing.iter().map(String::as_str).collect();
+    let named: BTreeSet<String> =
+        tests.iter().filter_map(|test| name_in_file(test, &names)).map(str::to_owned).collect();
     let fails_at_head = |name: &&String| head.is_some_and(|head| head.failing().any(|test| test.name == **name));
     let all_along: BTreeSet<String> = before.failing.iter().filter(fails_at_head).cloned().collect();
-    if all_along.len() == tests.len() {
-        return all_along;
-    }
-    let names = before.failing.iter().map(String::as_str).collect();
-    tests.iter().filter_map(|test| name_in_file(test, &names)).map(str::to_owned).collect()
+    let tells_all = named.len() == tests.len() || all_along.len() != tests.len() || !named.is_subset(&all_along);
+    if tells_all { named } else { all_along }
 }
 
 /// Tests that fail at the head, and failed before it with the base's own tests as well: they say nothing of the change. Empty where no other

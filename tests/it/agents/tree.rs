@@ -52,8 +52,8 @@ fn the_key_is_nowhere_where_an_agent_can_look() {
     let looks = json!([
         {"do": "environment"},
         {"do": "run", "command": "cat /proc/*/environ /proc/*/cmdline 2>&1 | tr '\\0' '\\n'; grep -rsl KEY $HOME /tmp; env"},
-        // Backwards: the gateway would take the key itself out of what is told to the model.
-        {"do": "run", "command": "(cat /proc/*/environ /proc/*/cmdline; env; grep -rsh . $HOME /tmp) 2>/dev/null | tr '\\0' '\\n' | perl -lne 'print scalar reverse'"},
+        // Only lines that could hold it: other programs may keep gigabytes below `/tmp`. Backwards: the gateway would take the key itself out of what is told to the model.
+        {"do": "run", "command": "(cat /proc/*/environ /proc/*/cmdline; env; grep -rshI -m 40 -E 'sk-ant|_KEY=' $HOME /tmp) 2>/dev/null | tr '\\0' '\\n' | perl -lne 'print scalar reverse'"},
         {"do": "run", "command": "echo > /etc/upshift-was-here; ls /etc/upshift-was-here"},
         {"do": "run", "command": "python3 -c 'import socket; socket.create_connection((\"1.1.1.1\", 443), 3)'"},
         edit,
