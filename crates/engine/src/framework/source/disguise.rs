@@ -105,10 +105,12 @@ const PLAIN_SCRIPT: &str = "(globalThis.WORD ??= ((kept) => (one) => { \
     if (!kept.has(one)) kept.set(one, function (value) { return new.target ? Reflect.construct(one, arguments) : Reflect.apply(one, this, arguments); }); \
     return kept.get(one); })(new WeakMap()))";
 
-/// A function whose results come later, each by so much less than the one before.
-const LATER_SCRIPT: &str = "((call, step) => { let at = 0; return function (...given) { \
-    const wait = Math.max(48 - step * at++, 0); const one = Reflect.apply(call, this, given); \
-    return one && typeof one.then === \"function\" ? one.then((said) => new Promise((done) => setTimeout(() => done(said), wait))) : one; }; })";
+/// A function whose results come later: all that are under way together, the last one first or in their order. No clock decides.
+const LATER_SCRIPT: &str = "((call, backwards) => { const waiting = []; let timer; \
+    const end = () => { const all = waiting.splice(0); (backwards ? all.reverse() : all).forEach((one) => one()); }; \
+    return function (...given) { const one = Reflect.apply(call, this, given); \
+    return one && typeof one.then === \"function\" ? one.then((said) => new Promise((done) => { \
+    waiting.push(() => done(said)); clearTimeout(timer); timer = setTimeout(end, 20); })) : one; }; })";
 
 /// Calls whose value is a mock.
 const MOCKS: [&str; 8] =
@@ -144,8 +146,8 @@ impl Source {
                 edits.extend(self.of_classes(test));
                 edits
             }
-            (Language::JavaScript, Guise::Backwards) => self.later(&calls(), 8),
-            (Language::JavaScript, Guise::Forwards) => self.later(&calls(), 0),
+            (Language::JavaScript, Guise::Backwards) => self.later(&calls(), true),
+            (Language::JavaScript, Guise::Forwards) => self.later(&calls(), false),
             (Language::Ruby, Guise::Plain) => self.on_a_thread(test)?,
             _ => return None,
         };
@@ -281,13 +283,13 @@ impl Source {
     }
 
     /// The functions that a test passes in and that are waited for, with results that come later.
-    fn later(&self, calls: &[Call], step: u8) -> Vec<Edit> {
+    fn later(&self, calls: &[Call], backwards: bool) -> Vec<Edit> {
         // Only a function that is written as async is known to answer with a promise.
         let is_waited_for =
             |range: &&Range<usize>| self.text.get((*range).clone()).is_some_and(|text| text.starts_with("async "));
         let arguments = calls.iter().flat_map(|call| &call.arguments).filter(is_waited_for);
         let dressed = |range: &Range<usize>| {
-            [Edit::insert(range.start, format!("{LATER_SCRIPT}(")), Edit::insert(range.end, format!(", {step})"))]
+            [Edit::insert(range.start, format!("{LATER_SCRIPT}(")), Edit::insert(range.end, format!(", {backwards})"))]
         };
         arguments.flat_map(dressed).collect()
     }
@@ -364,7 +366,7 @@ mod tests {
     fn what_is_waited_for_ends_later() {
         let text = "test('a', async () => { expect(await total([1], async (one) => one, (two) => two)).toBe(3); });\n";
         let text = dressed("a.test.js", text, Guise::Backwards).expect("a function");
-        assert!(text.contains("(async (one) => one, 8), (two) => two)"), "{text}");
+        assert!(text.contains("(async (one) => one, true), (two) => two)"), "{text}");
     }
 
     #[test]
