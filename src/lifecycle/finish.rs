@@ -18,8 +18,6 @@ use crate::policy::candidate::Candidate;
 use crate::report::gist;
 use crate::workspace::Diff;
 
-/// The beginning of the error of an iteration with whose change the tests could not run.
-const BROKEN: &str = "broken: ";
 /// How many errors the report repeats.
 const RECENT_ERRORS: usize = 5;
 
@@ -35,7 +33,8 @@ pub(super) async fn run(
     }
     let fixed = is_green(ending);
     let green = passes_with_change(ending);
-    let diff = best_diff(context, ending, green && *outcome != Outcome::Objected).await?;
+    let last = green && *outcome != Outcome::Objected;
+    let diff = best_diff(context, ending, last).await?;
     let climb = ending.climb();
     let tree =
         if fixed { climb.map(|climb| &climb.trees.current.tree) } else { ending.origin().map(|origin| &origin.tree) };
@@ -53,21 +52,21 @@ pub(super) async fn run(
     // Where it is the best change as well, it is kept once.
     let unjudged = unjudged(recorder, ending).filter(|patch| *patch != context.world.redactor.redact_diff(&diff.text));
     let unjudged_patch = unjudged.as_ref().and_then(|patch| keep(context, recorder, "unjudged.patch", patch));
-    let last = if diff.text.is_empty() { unjudged.as_ref().unwrap_or(&diff.text) } else { &diff.text };
-    keep_in_log(context, recorder, KEPT_AT_THE_END, last);
+    let text = if diff.text.is_empty() { unjudged.as_ref().unwrap_or(&diff.text) } else { &diff.text };
+    keep_in_log(context, recorder, KEPT_AT_THE_END, text);
     // The start's failures, if they were ever known.
     let at_first =
         || climb.map(|climb| climb.failing_at_first().to_vec()).filter(|_| ending.stop_reason != PASSES_BY_NOW);
     let still_failing = if fixed { Some(Vec::new()) } else { at_first() };
     // One that was pushed was judged green before.
-    let pushed = is_pushed(ending, green && *outcome != Outcome::Objected);
-    let green_or_pushed = green || pushed;
+    let pushed = is_pushed(ending, last);
+    let green = green || pushed;
     let kept = climb.filter(|_| !fixed && !diff.stat.files.is_empty()).map(|climb| {
-        let Candidate { fixed, lost, .. } = best_candidate(climb, green && *outcome != Outcome::Objected);
+        let Candidate { fixed, lost, .. } = best_candidate(climb, last);
         let fixed = fixed.iter().cloned().collect();
-        Box::new(KeptChange { stat: diff.stat.clone(), green: green_or_pushed, pushed, fixed, lost: *lost })
+        Box::new(KeptChange { stat: diff.stat.clone(), green, pushed, fixed, lost: *lost })
     });
-    let mended = fixed || green && *outcome != Outcome::Objected;
+    let mended = fixed || last;
     Ok(Event::RunFinished(RunFinished {
         outcome: outcome.clone(),
         stop_reason: ending.stop_reason.clone(),
@@ -114,8 +113,7 @@ async fn put_in_order(
 fn unjudged(recorder: &Recorder<'_>, ending: &Ending) -> Option<String> {
     let last = ending.climb()?.rows.all().next_back()?;
     let is_ended = matches!(ending.outcome, Outcome::Interrupted { .. } | Outcome::Budget);
-    let was_judged = last.error_messages.iter().any(|said| said.starts_with(BROKEN));
-    let is_cut_short = is_ended && last.test_status == AttemptStatus::Error && !was_judged;
+    let is_cut_short = is_ended && last.test_status == AttemptStatus::Error && !last.is_broken();
     let body = recorder.kept(KEPT_PATCH, &kept_under(last.tier_index, last.iteration)).filter(|_| is_cut_short)?;
     serde_json::from_str(&body).ok().filter(|patch: &String| !patch.is_empty())
 }

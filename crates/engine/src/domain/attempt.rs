@@ -85,6 +85,18 @@ pub struct Attempt {
 }
 
 impl Attempt {
+    /// Whether its green was refused.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        self.error_messages.iter().any(|said| said.starts_with(TAMPERED))
+    }
+
+    /// Whether its tests could not run with the change.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        self.error_messages.iter().any(|said| said.starts_with(BROKEN))
+    }
+
     /// The cost of this iteration alone.
     #[must_use]
     pub fn charge(&self) -> Charge {
@@ -153,6 +165,10 @@ pub struct TierResult {
 
 /// The beginning of the error of a session whose model gave no reply that could be read.
 pub const NO_USABLE_REPLY: &str = "no usable reply: ";
+/// The beginning of the error of an iteration whose green was refused: the verdict's word.
+const TAMPERED: &str = "tampered: ";
+/// The same where the tests could not run.
+const BROKEN: &str = "broken: ";
 /// The end of the error of an iteration whose conversation grew too long for its model.
 pub const CONTEXT_FULL: &str = "the conversation no longer fits into the model's context window";
 

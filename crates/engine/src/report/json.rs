@@ -147,7 +147,7 @@ pub fn document(view: &RunView) -> Document<'_> {
 }
 
 fn kept_change<'v>(view: &'v RunView, kept: &'v KeptChange) -> KeptDocument<'v> {
-    // Without a green nothing says which of them pass with it.
+    // A log of an older program names none, and a green fixes all.
     let fixed_tests = if kept.green { view.failing_before.as_slice() } else { kept.fixed.as_slice() };
     KeptDocument { green: kept.green, fixed_tests, diff_stat: &kept.stat.files }
 }

@@ -1,4 +1,4 @@
-//! A model that makes the very call again that just failed: it is told so, and must report in the end, since each turn is paid for.
+//! A model whose calls fail in the same words turn after turn: it is told so, and must report in the end, since each turn is paid for.
 
 use super::toolroom::Answer;
 

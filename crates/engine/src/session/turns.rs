@@ -103,7 +103,7 @@ pub(super) enum Forced {
     WrapUp,
     /// A report was tried that was not sound.
     Report,
-    /// The same call failed again and again.
+    /// Calls failed in the same words again and again.
     Repeats,
     /// The report is locked: only its blocks of data count.
     Meta,

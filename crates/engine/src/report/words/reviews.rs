@@ -1,7 +1,6 @@
 //! The critic's review in words: what it said of the last change, and every issue that it named.
 
 use super::sentence::Sentence;
-use super::tiers::is_refused;
 use super::{count, u64_of};
 use crate::domain::attempt::{Attempt, AttemptStatus};
 use crate::domain::review::{Issue, IssueKind, Review, ReviewVerdict, Severity};
@@ -44,7 +43,7 @@ pub fn tests_of(attempt: &Attempt) -> String {
         (AttemptStatus::Failed, 0) if attempt.review.as_ref().is_some_and(|review| !review.approves()) => {
             "tests pass, the critic rejects".to_owned()
         }
-        (AttemptStatus::Failed, 0) if is_refused(attempt) => "tests pass, the green was refused".to_owned(),
+        (AttemptStatus::Failed, 0) if attempt.is_refused() => "tests pass, the green was refused".to_owned(),
         (AttemptStatus::Failed, 0) => "no failing test is named".to_owned(),
         (AttemptStatus::Passed | AttemptStatus::Failed | AttemptStatus::Error, failing) => {
             count(u64_of(failing), "failing test")

@@ -5,9 +5,6 @@ use crate::domain::attempt::{Attempt, AttemptStatus, NOTHING_CHANGED, TierExit};
 use crate::report::plain;
 use crate::report::view::{TierState, TierView};
 
-/// The beginning of the error of an iteration whose green was refused.
-const TAMPERED: &str = "tampered: ";
-
 /// Why a tier did not end the run with green tests. Empty where its state says enough.
 #[must_use]
 pub fn why_it_ended(tier: &TierView) -> Sentence {
@@ -60,18 +57,13 @@ fn said(tier: &TierView, reason: Option<&str>) -> Sentence {
 fn failed(tier: &TierView) -> String {
     let after = count(u64::from(tier.iterations), "iteration");
     let is_unjudged = |row: &Attempt| row.test_status == AttemptStatus::Error;
-    if tier.attempts.last().is_some_and(is_refused) {
+    if tier.attempts.last().is_some_and(Attempt::is_refused) {
         format!("the last green was refused, after {after}")
     } else if !tier.attempts.is_empty() && tier.attempts.iter().all(is_unjudged) {
         format!("no change was judged in {after}")
     } else {
         format!("tests still red after {after}")
     }
-}
-
-/// Whether an iteration's green was refused.
-pub(super) fn is_refused(row: &Attempt) -> bool {
-    row.error_messages.iter().any(|said| said.starts_with(TAMPERED))
 }
 
 /// How a tier came to a standstill. `None` where it did not.

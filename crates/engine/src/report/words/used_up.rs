@@ -2,7 +2,6 @@
 
 use super::commands::setting;
 use super::sentence::Sentence;
-use super::tiers::is_refused;
 use crate::domain::attempt::{Attempt, CONTEXT_FULL, NO_USABLE_REPLY, NOTHING_CHANGED};
 use crate::domain::outcome::Outcome;
 use crate::report::view::RunView;
@@ -17,7 +16,7 @@ pub(super) fn exhausted(view: &RunView) -> Sentence {
     }
     let last = attempts(view).last();
     let (first, then) = match last {
-        Some(row) if is_refused(row) => ("Read under Proof why the green was refused, then add a stronger tier", ""),
+        Some(row) if row.is_refused() => ("Read under Proof why the green was refused, then add a stronger tier", ""),
         _ if view.recent_errors.is_empty() => ("Add a stronger tier", ", raise a tier's maxIterations"),
         _ => ("Read the most recent errors, then add a stronger tier", ", raise a tier's maxIterations"),
     };
@@ -70,7 +69,7 @@ fn without_a_change(view: &RunView) -> Option<Sentence> {
     })
 }
 
-/// Whether each iteration ended with such an error: no other model would be tried in vain, and none was at fault.
+/// Whether each iteration ended with such an error.
 fn each_ended(view: &RunView, with: impl Fn(&str) -> bool) -> bool {
     let mut attempts = attempts(view).peekable();
     attempts.peek().is_some() && attempts.all(|attempt| attempt.error_messages.iter().any(|said| with(said)))
