@@ -40,6 +40,7 @@ mod merged;
 mod mismatch;
 mod open_files;
 mod patches;
+mod plain_checkout;
 mod presence;
 mod product_files;
 mod protected;

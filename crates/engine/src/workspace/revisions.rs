@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use bstr::ByteSlice as _;
 
+use super::plain_checkout::PlainCheckout;
 use super::publish::inherited;
 use super::revision_error::RevisionError;
 use super::store::{Entry, Form};
@@ -105,6 +106,9 @@ impl<'a> Revisions<'a> {
         let settings = SETTINGS.map(|(key, value)| (key.to_owned(), value)).to_vec();
         let mut revisions = Self { top: top.to_owned(), env, stop };
         revisions.set(&settings);
+        if PlainCheckout::at(top).is_some() {
+            return Ok(revisions);
+        }
         let inside = revisions.ask(&["rev-parse", "--show-cdup"]).await;
         let above = match inside {
             Ok(out) => String::from_utf8_lossy(&out).trim().to_owned(),
@@ -187,6 +191,11 @@ impl<'a> Revisions<'a> {
     /// # Errors
     /// When there is none.
     pub async fn commit(&self, revision: &str) -> Result<CommitSha, RevisionError> {
+        if let Some(commit) =
+            Some(revision).filter(|name| *name == "HEAD").and_then(|_| PlainCheckout::at(&self.top)?.head())
+        {
+            return Ok(commit);
+        }
         // Through a tag to its commit.
         let named = format!("{revision}^{{commit}}");
         match self.ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &named]).await {

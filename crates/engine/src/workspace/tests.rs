@@ -80,7 +80,7 @@ impl Place {
 }
 
 /// Runs git on a folder of the test's own.
-fn git(folder: &Path, arguments: &[&str]) -> String {
+pub(super) fn git(folder: &Path, arguments: &[&str]) -> String {
     #[expect(clippy::disallowed_methods, reason = "the judge is not part of the program")]
     let output = std::process::Command::new("git")
         .current_dir(folder)
