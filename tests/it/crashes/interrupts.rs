@@ -1,6 +1,6 @@
 //! Signals at awkward moments, and what a resume makes of them.
 
-use std::io::Read as _;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Child, Stdio};
 
@@ -140,6 +140,24 @@ fn an_experiment_that_a_kill_ended_is_put_back_and_laid_at_nobodys_door() {
     assert!(!resumed.all().contains("had rewritten"), "{}", resumed.all());
     assert_eq!(server.requests().len(), paid, "the change is judged, and not paid for again");
     server.finish();
+}
+
+/// A daemon of the tests, too: what would be left writes where a run that is continued works.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_tests_started_ends_also_where_upshift_is_killed() {
+    let project = gated(1);
+    let late = "sleep 30; echo survived >&9";
+    project.write("check.sh", &format!("exec 9> gate; setsid sh -c '{late}' & echo here >&9; {late}\n"));
+    let program = Program::with_anthropic("http://127.0.0.1:9");
+    let child = start(&program, &project, "claude-haiku-4-5 x1", "sh check.sh");
+    let mut gate = BufReader::new(std::fs::File::open(project.path().join("gate")).expect("the gate"));
+    let mut said = String::new();
+    gate.read_line(&mut said).expect("a word");
+    assert_eq!(signalled(child, "-KILL").code, -9);
+    // There is no end before all have closed it.
+    gate.read_to_string(&mut said).expect("the end");
+    assert_eq!(said, "here\n");
 }
 
 /// Experiments that were not made could have refused the green: it is not called a fix, whoever says that there is no more time.

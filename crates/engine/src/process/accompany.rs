@@ -96,7 +96,7 @@ fn start(companion: &Companion, program: Program) -> io::Result<(Family, Child)>
     if !io::stdin().is_terminal() {
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
     }
-    spawn(command, |spawn| Family::found(None, spawn))
+    spawn(command, |spawn| Family::found(None, false, spawn))
 }
 
 fn spec(program: Program, cwd: PathBuf, env: BTreeMap<OsString, OsString>) -> Spec {

@@ -23,6 +23,16 @@ impl Brand {
         Self(half.saturating_add((random ^ (random >> 32)) % half).saturating_sub(1))
     }
 
+    /// The brand with this number.
+    pub(super) const fn numbered(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    pub(super) const fn number(self) -> u64 {
+        self.0
+    }
+
     /// The brand of what this process keeps for the one that branded it: the next lower number. `None` for a process without a brand.
     pub(super) fn of_kept() -> Option<Self> {
         // From birth the soft limit is the brand, and the hard one only once it was burned.

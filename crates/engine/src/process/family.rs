@@ -22,6 +22,7 @@ use super::brand::Brand;
 use super::cgroup::ControlGroup;
 use super::confine::guards;
 use super::taken::{Taken, kilobytes, told};
+use super::warden;
 
 /// The most processes that a child's tree may add to those that ran when it was started. A browser test farm needs hundreds, a fork bomb
 /// any number.
@@ -61,7 +62,12 @@ fn families() -> MutexGuard<'static, Vec<Member>> {
 /// Whether orphans come to us. Asked for once, kept until the process ends.
 fn is_subreaper() -> bool {
     static DONE: OnceLock<bool> = OnceLock::new();
-    *DONE.get_or_init(|| set_child_subreaper(Some(rustix::process::getpid())).is_ok())
+    *DONE.get_or_init(|| take_orphans(true))
+}
+
+/// Has orphans come to us, or to whoever takes them beside us. Whether the kernel does so.
+pub(super) fn take_orphans(wanted: bool) -> bool {
+    set_child_subreaper(wanted.then(rustix::process::getpid)).is_ok()
 }
 
 /// A child and all its descendants. Dropping it ends them.
@@ -79,22 +85,24 @@ pub(super) struct Family {
 
 impl Family {
     /// Starts a child by `spawn`, which also tells its process id, and brands it. It and its descendants hold at most `bound` bytes of
-    /// memory together, where the kernel can be asked for that.
+    /// memory together, where the kernel can be asked for that. What is `warded` is ended also when this process is killed.
     pub(super) fn found<T>(
         bound: Option<u64>,
+        warded: bool,
         spawn: impl FnOnce() -> io::Result<(T, Option<u32>)>,
     ) -> io::Result<(Self, T)> {
-        Self::branded(Brand::fresh(), bound, spawn)
+        Self::branded(Brand::fresh(), bound, warded, spawn)
     }
 
     /// Starts a child that this process keeps for another one, which finds its descendants, too, and may kill them.
     pub(super) fn kept<T>(spawn: impl FnOnce() -> io::Result<(T, Option<u32>)>) -> io::Result<(Self, T)> {
-        Self::branded(Brand::of_kept().unwrap_or_else(Brand::fresh), None, spawn)
+        Self::branded(Brand::of_kept().unwrap_or_else(Brand::fresh), None, false, spawn)
     }
 
     fn branded<T>(
         brand: Brand,
         bound: Option<u64>,
+        warded: bool,
         spawn: impl FnOnce() -> io::Result<(T, Option<u32>)>,
     ) -> io::Result<(Self, T)> {
         is_subreaper();
@@ -102,6 +110,10 @@ impl Family {
         // Counted before the child is there, since the limit is on what its tree adds.
         let tasks_before = count_tasks();
         let mut families = families();
+        if warded {
+            // Before it is there, so that there is no moment in which nobody would end it.
+            warden::tell(families.iter().map(|member| member.brand).chain([brand]));
+        }
         let (child, id) = brand.lend(spawn)?;
         let head = id.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         group = group.filter(|group| head.is_some_and(|pid| group.take(pid.as_raw_nonzero().get()).is_ok()));
@@ -292,7 +304,9 @@ impl Drop for Family {
         let looks = if self.extinct { 0 } else { LAST_LOOKS };
         // Without a pause, as a drop cannot wait.
         (0..looks).any(|_| !self.kill_once());
-        families().retain(|member| member.brand != self.brand);
+        let mut families = families();
+        families.retain(|member| member.brand != self.brand);
+        warden::correct(families.iter().map(|member| member.brand));
     }
 }
 
@@ -333,7 +347,7 @@ fn restrain(pid: Pid, tasks: u64) {
 }
 
 /// Every process on the machine but this one.
-fn processes() -> impl Iterator<Item = Pid> {
+pub(super) fn processes() -> impl Iterator<Item = Pid> {
     let own = rustix::process::getpid();
     std::fs::read_dir("/proc")
         .into_iter()

@@ -16,9 +16,10 @@ pub(super) struct Family {
 }
 
 impl Family {
-    /// Starts a child by `spawn`, which also tells its process id. Nobody bounds memory here.
+    /// Starts a child by `spawn`, which also tells its process id. Nobody bounds memory here, and nobody is left to end it.
     pub(super) fn found<T>(
         _bound: Option<u64>,
+        _warded: bool,
         spawn: impl FnOnce() -> io::Result<(T, Option<u32>)>,
     ) -> io::Result<(Self, T)> {
         let (child, id) = spawn()?;

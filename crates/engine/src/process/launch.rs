@@ -134,9 +134,8 @@ fn found(
     let bound = super::memory::bound_together(spec);
     #[cfg(not(target_os = "linux"))]
     let bound = None;
-    #[cfg(not(target_os = "linux"))]
-    let _ = spec;
-    Family::found(bound, || {
+    let warded = matches!(spec.confinement, Confinement::Within(_));
+    Family::found(bound, warded, || {
         let child = start(&mut command)?;
         let id = child.id();
         Ok((child, id))

@@ -50,6 +50,8 @@ mod taken;
 #[cfg(test)]
 mod tests;
 pub mod traces;
+#[cfg(target_os = "linux")]
+mod warden;
 
 /// Runs a process to its end, handing every chunk of standard output to `sink` as it comes.
 ///

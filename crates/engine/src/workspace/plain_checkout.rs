@@ -63,7 +63,8 @@ impl PlainCheckout {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::fs;
 

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 #[cfg(unix)]
 use crate::process::accompany;
+#[cfg(target_os = "linux")]
+use crate::process::warden;
 
 /// The first argument that makes upshift the helper. The policy follows, and, if it is to become a command, its program, its own name for
 /// itself and its arguments. Without a command it is a trial, and its standard input a socket that takes the room's [`doors`].
@@ -31,6 +33,8 @@ pub fn entry() -> Option<ExitCode> {
         accompany::KEEPER => Some(accompany::keep(arguments)),
         WORD_DOOR => Some(platform::open_door()),
         WORD_WITHIN => Some(platform::act(arguments, Room::Shared)),
+        #[cfg(target_os = "linux")]
+        warden::WORD => Some(warden::end(arguments)),
         _ => None,
     }
 }
