@@ -337,6 +337,7 @@ fn again(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, mut cl
         tree: wait.fix.tree,
         fixed: climb.trees.current.fixed.clone(),
         lost: false,
+        breaks: Some(false),
         ran: true,
         green: false,
         failing: work.failing,

@@ -62,9 +62,9 @@ pub(super) async fn run(
     let pushed = is_pushed(ending, last);
     let green = green || pushed;
     let kept = climb.filter(|_| !fixed && !diff.stat.files.is_empty()).map(|climb| {
-        let Candidate { fixed, lost, .. } = best_candidate(climb, last);
+        let Candidate { fixed, breaks, .. } = best_candidate(climb, last);
         let fixed = fixed.iter().cloned().collect();
-        Box::new(KeptChange { stat: diff.stat.clone(), green, pushed, fixed, lost: *lost })
+        Box::new(KeptChange { stat: diff.stat.clone(), green, pushed, fixed, breaks: *breaks })
     });
     let mended = fixed || last;
     Ok(Event::RunFinished(RunFinished {

@@ -159,10 +159,8 @@ impl Book {
         let last = store.last_backlog(Some(&backlog.source), &backlog.folder).map_err(|error| failed(&error))?;
         let past: Vec<Entry> = last.into_iter().flat_map(|(_, tasks)| tasks).filter_map(Entry::from_record).collect();
         let entry = |task: Task| {
-            // The same id with another proof is another task, which the earlier fix says nothing of.
-            let same = past.iter().find(|entry| entry.task.id == task.id && entry.task.proof == task.proof);
             // A `prd.json` that says open means open: somebody opened it once more.
-            match same.filter(|entry| !source_knows && entry.task.status == TaskStatus::Completed && task.is_open()) {
+            match completed_before(&past, &task).filter(|_| !source_knows) {
                 // Its cost was that backlog's, which had a cap of its own.
                 Some(done) => Entry { cost: Charge::default(), ..done.clone() },
                 None => Entry::of(task),
@@ -397,6 +395,23 @@ impl Book {
 pub(super) fn known(store: &Store, (from, folder): (&str, &str)) -> anyhow::Result<Vec<String>> {
     let last = store.last_backlog(Some(from), folder).map_err(|error| failed(&error))?;
     Ok(last.into_iter().flat_map(|(_, tasks)| tasks).map(|task| task.task_id).collect())
+}
+
+/// Marks tasks that the last backlog of a source and a checkout completed.
+pub(super) fn mark_done(store: &Store, (from, folder): (&str, &str), tasks: &mut [Task]) -> anyhow::Result<()> {
+    let last = store.last_backlog(Some(from), folder).map_err(|error| failed(&error))?;
+    let past: Vec<Entry> = last.into_iter().flat_map(|(_, tasks)| tasks).filter_map(Entry::from_record).collect();
+    for task in tasks.iter_mut().filter(|task| completed_before(&past, task).is_some()) {
+        task.status = TaskStatus::Completed;
+    }
+    Ok(())
+}
+
+/// The entry of a task that is open in its source and was completed before. The same id with another proof is another task, which the
+/// earlier fix says nothing of.
+fn completed_before<'p>(past: &'p [Entry], task: &Task) -> Option<&'p Entry> {
+    let is_same = |entry: &&Entry| entry.task.id == task.id && entry.task.proof == task.proof;
+    past.iter().find(is_same).filter(|entry| entry.task.status == TaskStatus::Completed && task.is_open())
 }
 
 /// Opens tasks of the last backlog of a source and a checkout once more.

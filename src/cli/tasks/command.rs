@@ -8,9 +8,10 @@ use super::super::form::Form;
 use super::super::plan::{self, TestFlags};
 use super::super::setup;
 use super::super::{Failure, print, print_set, say};
-use super::book::Entry;
+use super::book::{self, Entry};
 use super::matrix::{self, MatrixArgs};
 use super::named::source;
+use super::orders::OrderArgs;
 use super::{load, orders, reset, told};
 use crate::tracker::{List, Proof, Source, Task, TaskFault, TaskStatus, next};
 
@@ -78,6 +79,9 @@ struct Look {
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Form,
+    // Says of a list in YAML and of issues which tasks are done: they do not.
+    #[command(flatten)]
+    place: OrderArgs,
     #[command(flatten)]
     tests: TestFlags,
 }
@@ -119,7 +123,14 @@ fn read(look: Look, environment: &Environment) -> anyhow::Result<Vec<Task>> {
     let quiet = environment.without_event();
     let source = source(&look.tasks)?;
     let resolved = plan::resolve_to_judge(look.tests, &quiet)?;
-    setup::block_on(load::tasks(&source, &resolved, (&quiet, environment)))
+    let mut tasks = setup::block_on(load::tasks(&source, &resolved, (&quiet, environment)))?;
+    let checkout = &resolved.checkout;
+    let log = if source.says_what_is_done() { None } else { orders::open(&look.place, checkout, environment)? };
+    if let Some(store) = log {
+        let from = (load::name_of(&source, checkout), checkout.display().to_string());
+        book::mark_done(&store, (&from.0, &from.1), &mut tasks)?;
+    }
+    Ok(tasks)
 }
 
 fn show(tasks: &[Task], form: Form, environment: &Environment) -> anyhow::Result<u8> {

@@ -86,7 +86,7 @@ pub(crate) fn resume(audit_db: Option<&str>, environment: &Environment) -> anyho
 }
 
 /// The log, where there is one.
-fn open(args: &OrderArgs, checkout: &Path, environment: &Environment) -> anyhow::Result<Option<Store>> {
+pub(super) fn open(args: &OrderArgs, checkout: &Path, environment: &Environment) -> anyhow::Result<Option<Store>> {
     let path = plan::audit_path(args.audit_db.as_deref(), environment, checkout);
     let location = setup::locate(&path, checkout, environment);
     // Opening would make a log where somebody only asks.

@@ -8,6 +8,7 @@ fn candidate(named: &[(&str, u32)]) -> Candidate {
         tree: crate::domain::units::TreeId("t".to_owned()),
         fixed: BTreeSet::new(),
         lost: false,
+        breaks: None,
         green: false,
         failing: Vec::new(),
         failures: Foreign::default(),

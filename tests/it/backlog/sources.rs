@@ -77,6 +77,10 @@ fn a_list_is_added_to_shown_and_worked_off_once() {
     let asked = server.requests().len();
     let again = work_off(&program, &project, &["--tasks", "tasks.yml"]);
     assert_eq!((again.code, server.requests().len()), (0, asked), "what is done is not begun again: {}", again.all());
+    let next = program.run(project.path(), &["tasks", "next", "--tasks", "tasks.yml"]);
+    assert!(next.code == 1 && next.err.contains("no task is ready"), "{}", next.all());
+    let list = program.run(project.path(), &["tasks", "list", "--tasks", "tasks.yml"]).out;
+    assert_eq!(list.matches("✔").count(), 2, "{list}");
     let bare = program.run(project.path(), &["tasks", "add", "--tasks", "bare.yml", "bare", "Mend it"]);
     assert!(bare.code == 0 && bare.err.contains("not worked on before something proves it"), "{}", bare.all());
     server.finish();

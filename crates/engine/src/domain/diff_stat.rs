@@ -15,9 +15,9 @@ pub struct KeptChange {
     /// Tests that failed at the start and were seen passing with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fixed: Vec<String>,
-    /// Whether tests that passed at the start fail with it, or are gone.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub lost: bool,
+    /// Whether tests that passed at the start fail with it, or are gone. `None` where they were not all run with it.
+    #[serde(default)]
+    pub breaks: Option<bool>,
 }
 
 /// The size of a change.

@@ -14,8 +14,11 @@ pub struct Candidate {
     pub tree: TreeId,
     /// Tests of F0 that were seen passing on it.
     pub fixed: BTreeSet<String>,
-    /// Whether something that passed before fails or is gone on it.
+    /// Whether nothing can be built on it: something that passed before may fail or be gone on it, or it cannot be judged.
     pub lost: bool,
+    /// Whether something that passed before was seen failing or gone on it. `None` where not all of that was run.
+    #[serde(default)]
+    pub breaks: Option<bool>,
     /// Whether its tests ran at all. Without that (it does not compile) none can be seen passing.
     #[serde(default)]
     pub ran: bool,

@@ -73,6 +73,8 @@ pub struct Judgement {
     pub new_failures: Vec<String>,
     /// Whether a test that passed at the baseline fails or is gone.
     pub lost: bool,
+    /// Whether all tests were to run, not only those that failed at the baseline.
+    pub whole: bool,
 }
 
 /// Judges the baseline run: red (worth paying for), green (nothing to do) or broken (exit 7).
@@ -139,7 +141,7 @@ pub fn judge(baseline: &Baseline, exit: Exit, report: &TestReport) -> Judgement 
     let verdict = verdict_of(baseline, exit, report, &seen, &fixed);
     // Not the verdict's concern alone: a red tree that lost something is no base for the next tier.
     let lost = !new_failures.is_empty() || seen.gone(baseline).next().is_some();
-    Judgement { verdict, fixed, new_failures, lost }
+    Judgement { verdict, fixed, new_failures, lost, whole: true }
 }
 
 fn verdict_of(

@@ -264,7 +264,7 @@ impl Script {
         let kept = (failed && tried).then(|| {
             let stat = DiffStat { files: vec![file.clone()] };
             let fixed = if got_further { strings(&F0[1..]) } else { Vec::new() };
-            Box::new(KeptChange { stat, green: false, pushed: false, fixed, lost: false })
+            Box::new(KeptChange { stat, green: false, pushed: false, fixed, breaks: Some(false) })
         });
         self.push(Event::RunFinished(RunFinished {
             outcome,
@@ -291,7 +291,7 @@ impl Script {
         if let Some(Event::RunFinished(finished)) = self.events.last_mut() {
             let file = FileStat { path: "src/math.rs".into(), added: Some(2), removed: Some(1) };
             let (green, stat) = (green || pushed, DiffStat { files: vec![file] });
-            finished.kept = Some(Box::new(KeptChange { stat, green, pushed, fixed: Vec::new(), lost: false }));
+            finished.kept = Some(Box::new(KeptChange { stat, green, pushed, fixed: Vec::new(), breaks: Some(false) }));
             finished.best_patch = Some(".upshift/best.patch".to_owned());
             finished.recent_errors.clear();
         }

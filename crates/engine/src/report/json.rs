@@ -149,7 +149,8 @@ pub fn document(view: &RunView) -> Document<'_> {
 fn kept_change<'v>(view: &'v RunView, kept: &'v KeptChange) -> KeptDocument<'v> {
     // A log of an older program names none, and a green fixes all.
     let fixed_tests = if kept.green { view.failing_before.as_slice() } else { kept.fixed.as_slice() };
-    KeptDocument { green: kept.green, fixed_tests, diff_stat: &kept.stat.files }
+    let breaks_others = kept.breaks.filter(|_| !kept.green).or(kept.green.then_some(false));
+    KeptDocument { green: kept.green, fixed_tests, breaks_others, diff_stat: &kept.stat.files }
 }
 
 fn side(view: SideView) -> Option<SideDocument> {

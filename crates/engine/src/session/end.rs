@@ -218,7 +218,7 @@ impl fmt::Display for FailureReason {
             Self::NoUsableTarget { last, .. } => write!(f, "no model could be used: {last}"),
             Self::UnusableReplies { last } => write!(f, "{NO_USABLE_REPLY}{last}"),
             Self::ContextFull => f.write_str(CONTEXT_FULL),
-            Self::NoReport => f.write_str("the turns were used up without a final report"),
+            Self::NoReport => f.write_str("its last turn brought no final report"),
             Self::ToolFailed { message } => write!(f, "a tool failed: {message}"),
             Self::Stopped { cause: StopCause::Signal(number) } => write!(f, "stopped by {}", signal_name(*number)),
             Self::Stopped { cause: StopCause::Asked } => f.write_str("stopped: somebody asked for it"),

@@ -68,6 +68,7 @@ fn judge(baseline: &Baseline, best: usize, run: &TestRun) -> Option<Judgement> {
         new_failures: Vec::new(),
         // What the rest of the suite says is not known, so this tree cannot become the best.
         lost: true,
+        whole: false,
     })
 }
 

@@ -85,6 +85,7 @@ pub(super) async fn run(bench: &Bench<'_>, tree: TreeId) -> Result<Judged, Trial
     };
     judged.candidate.fixed.clone_from(&judged.judgement.fixed);
     judged.candidate.lost = is_unsound(&judged.judgement.verdict) || (judged.judgement.lost && measured);
+    judged.candidate.breaks = judged.breaks().map(|breaks| breaks && measured);
     judged.describe(bench.workspace.root());
     Ok(judged)
 }
@@ -95,6 +96,12 @@ fn is_unsound(verdict: &Verdict) -> bool {
 }
 
 impl Judged {
+    /// Whether tests that passed at the start were seen failing or gone. `None` where not all of them had their turn.
+    fn breaks(&self) -> Option<bool> {
+        let had_their_turn = self.judgement.whole && self.run.stopped.is_none() && self.candidate.ran;
+        if self.judgement.new_failures.is_empty() { had_their_turn.then_some(self.judgement.lost) } else { Some(true) }
+    }
+
     /// Refuses a green in which something could deceive a runner, where no experiment has shown that nothing does.
     pub fn refuse_remarked(&mut self, root: &Path) {
         let green = self.judgement.verdict == Verdict::Green;
@@ -245,6 +252,7 @@ pub fn candidate(tree: TreeId, run: &TestRun, failures: &str) -> Candidate {
         tree,
         fixed: BTreeSet::new(),
         lost: false,
+        breaks: None,
         ran: run.report.kind == RunKind::Tests,
         green: false,
         failing: run.report.failing().map(|test| test.name.clone()).collect(),

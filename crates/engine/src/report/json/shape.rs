@@ -235,6 +235,8 @@ pub struct KeptDocument<'a> {
     pub green: bool,
     /// Tests of `failing_before` that pass with it. Empty where it is not green.
     pub fixed_tests: &'a [String],
+    /// Whether tests that passed at the start fail with it, or are gone. Null where they were not all run with it.
+    pub breaks_others: Option<bool>,
     /// The files that it changes. `added` and `removed` are null for binary ones.
     pub diff_stat: &'a [FileStat],
 }

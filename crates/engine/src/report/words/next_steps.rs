@@ -405,12 +405,15 @@ fn kept(view: &RunView, patch: &str) -> Sentence {
 fn best_attempt(view: &RunView) -> String {
     let before = view.failing_before.len();
     let Some(kept) = view.kept().filter(|_| before > 0) else { return "An attempt was kept".to_owned() };
-    let breaks = kept.lost;
+    let others = match kept.breaks {
+        Some(true) => ", and breaks what passed before",
+        Some(false) => "",
+        None => "; the other tests were not all run with it",
+    };
     match kept.fixed.len() {
-        0 if breaks => "An attempt was kept that fixes none of the tests, and breaks what passed before".to_owned(),
-        0 => "An attempt was kept that fixes none of the tests".to_owned(),
-        fixed if breaks => format!("An attempt was kept that fixes {fixed} of {before}, and breaks what passed before"),
-        fixed => format!("The best attempt, which fixes {fixed} of {before}, was kept"),
+        0 => format!("An attempt was kept that fixes none of the tests{others}"),
+        fixed if others.is_empty() => format!("The best attempt, which fixes {fixed} of {before}, was kept"),
+        fixed => format!("An attempt was kept that fixes {fixed} of {before}{others}"),
     }
 }
 
