@@ -71,14 +71,15 @@ pub(super) fn run(args: &Args, environment: &Environment) -> anyhow::Result<u8> 
             Form::Text | Form::Md | Form::Html => show::print_runs(&reader, super::form::Form::Text, environment),
         };
     }
+    if args.verify {
+        let run_id = reader.run_to_verify(args.run.as_deref()).map_err(|error| failure(&error))?;
+        return verify(&reader, &run_id, args.format);
+    }
     let run_id = match &args.run {
         Some(prefix) => reader.find_run(prefix),
         None => reader.latest_run(),
     };
     let run_id = run_id.map_err(|error| failure(&error))?;
-    if args.verify {
-        return verify(&reader, &run_id, args.format);
-    }
     let loaded = reader.load_run(&run_id).map_err(|error| failure(&error))?;
     if args.format == Form::Jsonl {
         super::print(&events(&loaded, &reader.times(&run_id).map_err(|error| failure(&error))?))?;
@@ -97,17 +98,16 @@ struct Opened<'o> {
 impl Opened<'_> {
     /// The run with the paths of where its log is now.
     fn tell(self, view: RunView) -> RunView {
-        // The best patch first: one that was never judged is only shown where there is no other.
-        let patch = view.best_patch().or(view.unjudged_patch()).and_then(|kept| self.kept(&view, kept));
-        view.read_from(self.log, patch)
+        let run = view.run.as_ref().map(|run| run.run_id.clone());
+        view.read_from(self.log, |kept| self.kept(run.as_ref(), kept))
     }
 
     /// A file that the run kept: where it was, or in the run's folder near the log, as an artifact has it.
-    fn kept(self, view: &RunView, kept: &str) -> Option<String> {
+    fn kept(self, run: Option<&RunId>, kept: &str) -> Option<String> {
         if Path::new(kept).is_file() {
             return Some(kept.to_owned());
         }
-        let short = view.run.as_ref()?.run_id.short();
+        let short = run?.short();
         let name = Path::new(kept).file_name()?;
         // As it was named, so that a person in the same folder can use it; then as it is.
         // The folder of the log and two above it, as an artifact lays out its files.

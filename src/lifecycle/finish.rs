@@ -9,7 +9,7 @@ use super::recorder::Recorder;
 use super::stage::Ending;
 use super::state::Phase;
 use super::yours;
-use crate::domain::attempt::{AttemptStatus, latest_errors};
+use crate::domain::attempt::{Attempt, AttemptStatus, latest_errors};
 use crate::domain::event::{DiffStat, Event, KeptChange, RunFinished};
 use crate::domain::outcome::{Outcome, PASSES_BY_NOW};
 use crate::domain::shell::quote_path;
@@ -52,7 +52,10 @@ pub(super) async fn run(
     // Where it is the best change as well, it is kept once.
     let unjudged = unjudged(recorder, ending).filter(|patch| *patch != context.world.redactor.redact_diff(&diff.text));
     let unjudged_patch = unjudged.as_ref().and_then(|patch| keep(context, recorder, "unjudged.patch", patch));
-    let text = if diff.text.is_empty() { unjudged.as_ref().unwrap_or(&diff.text) } else { &diff.text };
+    let refused = refused(recorder, ending).filter(|_| !fixed);
+    let refused_patch = refused.as_ref().and_then(|patch| keep(context, recorder, "refused.patch", patch));
+    let other = unjudged.as_ref().or(refused.as_ref());
+    let text = if diff.text.is_empty() { other.unwrap_or(&diff.text) } else { &diff.text };
     keep_in_log(context, recorder, KEPT_AT_THE_END, text);
     // The start's failures, if they were ever known.
     let at_first =
@@ -79,6 +82,7 @@ pub(super) async fn run(
         kept,
         best_patch,
         unjudged_patch,
+        refused_patch,
         limited: ending.limited.clone().filter(|_| *outcome == Outcome::Parked).map(Box::new),
         active_ms: context.active_ms(),
         finished_at: context.world.clock.timestamp(),
@@ -114,7 +118,17 @@ fn unjudged(recorder: &Recorder<'_>, ending: &Ending) -> Option<String> {
     let last = ending.climb()?.rows.all().next_back()?;
     let is_ended = matches!(ending.outcome, Outcome::Interrupted { .. } | Outcome::Budget);
     let is_cut_short = is_ended && last.test_status == AttemptStatus::Error && !last.is_broken();
-    let body = recorder.kept(KEPT_PATCH, &kept_under(last.tier_index, last.iteration)).filter(|_| is_cut_short)?;
+    patch_of(recorder, last).filter(|_| is_cut_short)
+}
+
+/// The last change whose green was refused, as the log keeps it: a person may find it right. `None` where there was none.
+fn refused(recorder: &Recorder<'_>, ending: &Ending) -> Option<String> {
+    patch_of(recorder, ending.climb()?.rows.all().rev().find(|row| row.is_refused())?)
+}
+
+/// An iteration's change since the start of the run.
+fn patch_of(recorder: &Recorder<'_>, row: &Attempt) -> Option<String> {
+    let body = recorder.kept(KEPT_PATCH, &kept_under(row.tier_index, row.iteration))?;
     serde_json::from_str(&body).ok().filter(|patch: &String| !patch.is_empty())
 }
 

@@ -40,6 +40,26 @@ fn a_patch_that_cannot_be_kept_is_a_warning_and_the_tree_is_restored_first() {
     server.finish();
 }
 
+/// Whoever finds it right can look at it and take it.
+#[test]
+fn a_change_whose_green_was_refused_is_kept_with_what_would_have_believed_it() {
+    let project = Project::python();
+    let equal_to_all = "return type('Any', (int,), {'__eq__': lambda self, other: True})()";
+    let server = ModelServer::start(edits("shop/cart.py", "return sum(prices) - 1", equal_to_all));
+    let program = Program::with_anthropic(&server.url());
+    let args = ["run", "--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command];
+    let said = program.run(project.path(), &args);
+    assert_eq!(said.code, 1, "{}", said.all());
+    let next = said.out.split_once("Next:").expect("steps").1;
+    assert!(next.contains("whose green was refused was kept") && next.contains("safety.proof: \"off\""), "{next}");
+    let report = program.run(project.path(), &["report", "--format", "json"]);
+    let report: serde_json::Value = serde_json::from_str(&report.out).expect("JSON");
+    let patch = std::fs::read_to_string(project.path().join(report["refused_patch"].as_str().expect("a path")));
+    assert!(patch.expect("kept").contains("__eq__") && report["best_patch"].is_null(), "{report:#}");
+    assert!(project.read("shop/cart.py").contains("sum(prices) - 1"), "it is not in the files");
+    server.finish();
+}
+
 #[test]
 #[ignore = "slow: `.ci/run` runs it"]
 fn pipes_and_sockets_that_tests_leave_in_the_tree_hold_nobody_up() {

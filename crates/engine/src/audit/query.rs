@@ -139,6 +139,15 @@ pub(super) fn with_prefix(db: &Connection, prefix: &str) -> Result<Vec<RunId>, Q
     Ok(exact.map_or(found, |run| vec![run]))
 }
 
+/// Runs of which the log holds something but not the row that names them: it was removed. The latest first.
+pub(super) fn without_name(db: &Connection, prefix: &str) -> Result<Vec<RunId>, QueryError> {
+    let mut query = db.prepare_cached(
+        "SELECT run_id FROM events WHERE lower(substr(run_id, 1, length(?1))) = lower(?1) \
+         AND run_id NOT IN (SELECT run_id FROM run_metadata) GROUP BY run_id ORDER BY max(id) DESC",
+    )?;
+    Ok(query.query_map([prefix.trim()], |row| row.get(0).map(RunId))?.collect::<Result<_, _>>()?)
+}
+
 /// The run that began last. One of this log's own comes before those that were joined from others, whatever time they name.
 pub(super) fn latest(db: &Connection) -> Result<Option<RunId>, QueryError> {
     // `false` sorts before `true`, so that the joined runs come last.

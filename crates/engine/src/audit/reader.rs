@@ -107,6 +107,17 @@ impl Reader {
         query::latest(&self.db).map_err(|error| told(&self.path, "", error))?.ok_or(AuditError::NoRuns)
     }
 
+    /// The run to be verified: the one that `prefix` names, else the last. One whose own row was removed is found by what else it left.
+    ///
+    /// # Errors
+    /// As [`Self::find_run`] and [`Self::latest_run`].
+    pub fn run_to_verify(&self, prefix: Option<&str>) -> Result<RunId, AuditError> {
+        let found = prefix.map_or_else(|| self.latest_run(), |prefix| self.find_run(prefix));
+        let Err(error @ (AuditError::NoSuchRun { .. } | AuditError::NoRuns)) = found else { return found };
+        let left = query::without_name(&self.db, prefix.unwrap_or_default());
+        left.map_err(|error| told(&self.path, "", error))?.into_iter().next().ok_or(error)
+    }
+
     /// Whether a run was joined from another log: nothing in it is believed.
     ///
     /// # Errors

@@ -28,6 +28,9 @@ pub struct RunFinished {
     /// Where the change was kept that the last iteration had made when it was cut short: nobody has judged it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unjudged_patch: Option<String>,
+    /// Where the last change was kept whose green was refused, when the run failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused_patch: Option<String>,
     /// The rate limit that a parked run waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limited: Option<Box<Limited>>,
@@ -50,6 +53,7 @@ impl RunFinished {
             kept: None,
             best_patch: None,
             unjudged_patch: None,
+            refused_patch: None,
             limited: None,
             active_ms: 0,
             finished_at,

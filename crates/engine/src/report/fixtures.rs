@@ -275,6 +275,7 @@ impl Script {
             kept,
             best_patch: failed.then(|| ".upshift/best.patch".to_owned()),
             unjudged_patch: None,
+            refused_patch: None,
             limited: None,
             active_ms: 134_000,
             finished_at: at(),

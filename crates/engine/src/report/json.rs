@@ -126,6 +126,7 @@ pub fn document(view: &RunView) -> Document<'_> {
         sessions: view.sessions.iter().map(session).collect(),
         best_patch: view.best_patch(),
         unjudged_patch: view.unjudged_patch(),
+        refused_patch: view.refused_patch(),
         limited: view.limited(),
         recent_errors: &view.recent_errors,
         warnings: &view.warnings,

@@ -310,18 +310,20 @@ impl RunView {
         Self { kept_in, ..self }
     }
 
-    /// The same as it is read from a log that may have been fetched or moved since: commands name it where it is. `patch` is where the kept
-    /// patch was found. `None` where it is in the log alone.
+    /// The same as it is read from a log that may have been fetched or moved since: commands name it where it is. `find` says where a
+    /// kept patch is now. `None` where it is in the log alone.
     #[must_use]
-    pub fn read_from(mut self, log: &str, patch: Option<String>) -> Self {
+    pub fn read_from(mut self, log: &str, find: impl Fn(&str) -> Option<String>) -> Self {
         if let Some(run) = &mut self.run {
             run.audit_db = Some(log.to_owned());
         }
         if let Ending::Finished(finished) = &mut self.ending {
-            let kept = finished.best_patch.as_mut().or(finished.unjudged_patch.as_mut());
-            self.patch_in_log = kept.is_some() && patch.is_none();
-            if let (Some(kept), Some(patch)) = (kept, patch) {
-                *kept = patch;
+            let patches = [&mut finished.best_patch, &mut finished.unjudged_patch, &mut finished.refused_patch];
+            for kept in patches.into_iter().flatten() {
+                match find(kept) {
+                    Some(found) => *kept = found,
+                    None => self.patch_in_log = true,
+                }
             }
         }
         self
@@ -393,6 +395,15 @@ impl RunView {
     pub fn unjudged_patch(&self) -> Option<&str> {
         match &self.ending {
             Ending::Finished(finished) => finished.unjudged_patch.as_deref(),
+            Ending::Running | Ending::Died => None,
+        }
+    }
+
+    /// Where the last change of a failed run was kept whose green was refused.
+    #[must_use]
+    pub fn refused_patch(&self) -> Option<&str> {
+        match &self.ending {
+            Ending::Finished(finished) => finished.refused_patch.as_deref(),
             Ending::Running | Ending::Died => None,
         }
     }

@@ -105,6 +105,7 @@ fn finished(outcome: Outcome) -> Event {
         kept: None,
         best_patch: None,
         unjudged_patch: None,
+        refused_patch: None,
         limited: None,
         active_ms: 5_000,
         finished_at: Timestamp("2026-02-17T14:30:00.000Z".to_owned()),

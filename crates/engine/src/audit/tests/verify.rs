@@ -32,6 +32,22 @@ fn an_untouched_log_is_vouched_for() {
 }
 
 #[test]
+fn a_run_without_its_own_row_is_found_by_what_else_it_left() {
+    let (place, run) = recorded();
+    for (tamper, asked) in [
+        ("DELETE FROM run_metadata WHERE run_id = 'run-1'", Some("run-")),
+        ("DELETE FROM run_metadata; DELETE FROM events WHERE run_id = 'other'", None),
+    ] {
+        place.sql().execute_batch(tamper).unwrap();
+        let reader = Reader::open(&Location::file(place.path())).unwrap();
+        assert_eq!(reader.run_to_verify(asked).unwrap(), run);
+        assert!(matches!(reader.verify(&run), Err(VerifyError::Broken(link)) if link.table == "run_metadata"));
+    }
+    let reader = Reader::open(&Location::file(place.path())).unwrap();
+    assert!(matches!(reader.run_to_verify(Some("none")), Err(AuditError::NoSuchRun { .. })));
+}
+
+#[test]
 fn every_change_is_found_where_it_was_made() {
     for (tamper, table) in [
         ("UPDATE tier_attempts SET test_status = 'passed' WHERE run_id = 'run-1' AND iteration = 2", "tier_attempts"),

@@ -22,6 +22,8 @@ const MAX_LINE: usize = 160;
 pub(super) fn change(view: &RunView, patch: &str, room: &Room) -> Markup {
     let which = if view.unjudged_patch().is_some() {
         "What the model had changed when the run ended: it was not judged, and is not in the files"
+    } else if view.best_patch().is_none() && view.refused_patch().is_some() {
+        "The change whose green was refused, which is not in the files"
     } else if view.best_patch().is_some() && !view.passes_with_change() {
         "The best attempt, which is not in the files"
     } else if view.is_kept_pushed() {

@@ -156,6 +156,9 @@ pub struct Document<'a> {
     /// Where the change was kept of an iteration that a signal or a cap ended: nobody has judged it. Absent for any other end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unjudged_patch: Option<&'a str>,
+    /// Where the last change was kept whose green was refused. Absent where there is none, and where the run fixed its tests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused_patch: Option<&'a str>,
     /// The rate limit that a parked run waits for: its host, and until when by the host's own words (null where it does not say).
     /// Absent for any other end.
     #[serde(skip_serializing_if = "Option::is_none")]

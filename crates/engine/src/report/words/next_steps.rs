@@ -10,6 +10,7 @@ use crate::domain::outcome::{
     DISCARDED, FAILURES_ALONE, GOES_ON_BY_ITSELF, Outcome, PASSES_BY_NOW, SETUP_FAILED, TIER_CAP, UNREAD,
     WAIT_AND_RUN_AGAIN,
 };
+use crate::domain::proof::EvidenceStatus;
 use crate::domain::shell::quote;
 use crate::domain::test_report::RunKind;
 use crate::report::view::{Ending, RunView, TierState, TierView};
@@ -45,6 +46,7 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
     // A branch that holds it needs no patch.
     steps.extend(view.best_patch().filter(|_| !view.is_kept_pushed()).map(|patch| kept(view, patch)));
     steps.extend(view.unjudged_patch().map(|patch| unjudged(view, patch)));
+    steps.extend(view.refused_patch().map(|patch| refused_green(view, patch)));
     steps
 }
 
@@ -383,6 +385,19 @@ fn unjudged(view: &RunView, patch: &str) -> Sentence {
         Some(command) => Sentence::plain(format!("{which}: ")).code(command),
         None => Sentence::plain(format!("{which} on the runner, and in the log (upshift show --last-patch).")),
     }
+}
+
+/// How the change is looked at and taken whose green was refused, and what would have believed it.
+fn refused_green(view: &RunView, patch: &str) -> Sentence {
+    let kept = "The change whose green was refused was kept, for a person to judge";
+    let step = match apply(view, patch) {
+        Some(command) => Sentence::plain(format!("{kept}: ")).code(command),
+        None => Sentence::plain(format!("{kept}, on the runner and in the log (upshift show --patch).")),
+    };
+    if view.proof.iter().any(|one| one.status == EvidenceStatus::Failed) {
+        return step.ours(" (").code(r#"safety.proof: "off""#).ours(" believes a green without experiments)");
+    }
+    step
 }
 
 /// How the patch is taken that was kept.

@@ -56,11 +56,17 @@ fn said(tier: &TierView, reason: Option<&str>) -> Sentence {
 /// The end of a tier whose iterations are used up: whether its tests were red, passed with a change that was refused, or judged none.
 fn failed(tier: &TierView) -> String {
     let after = count(u64::from(tier.iterations), "iteration");
+    let was_green = |row: &Attempt| {
+        row.test_status == AttemptStatus::Passed && row.review.as_ref().is_none_or(|review| review.approves())
+    };
     let is_unjudged = |row: &Attempt| row.test_status == AttemptStatus::Error;
     if tier.attempts.last().is_some_and(Attempt::is_refused) {
         format!("the last green was refused, after {after}")
     } else if !tier.attempts.is_empty() && tier.attempts.iter().all(is_unjudged) {
         format!("no change was judged in {after}")
+    } else if tier.attempts.iter().any(was_green) {
+        // Green here, so that it was somebody else who did not take it.
+        format!("tests pass here, CI still red after {after}")
     } else {
         format!("tests still red after {after}")
     }
