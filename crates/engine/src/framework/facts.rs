@@ -9,7 +9,8 @@ pub struct Framework {
     pub calls: &'static [Call],
     /// How it writes its results into a file.
     pub results: Option<Results>,
-    /// Words in a command, a script or a configuration that say that it reports in a way of its own, and is told nothing.
+    /// Words in a command, a script or a configuration that say that it reports in a way of its own, and is told nothing. One that ends in
+    /// a blank stands alone there, and not with `=false` behind it.
     pub own_ways: &'static [&'static str],
     /// How the names of the files begin that configure it.
     pub configured_in: &'static [&'static str],

@@ -78,14 +78,20 @@ fn names_none(run: &Baseline) -> bool {
 fn compared(base: &Baseline, head: &Baseline) -> BaseTests {
     let mut found = BaseTests { are_named: true, ..BaseTests::default() };
     let failed: BTreeSet<&String> = base.failing.iter().collect();
-    for name in base.passing.keys() {
-        if head.passing.contains_key(name) {
-            found.pass_to_pass += 1;
-        } else if head.skipped.contains(name) {
-            found.skipped.push(name.clone());
+    for (name, &before) in &base.passing {
+        let now = head.passing.get(name).copied().unwrap_or_default();
+        found.pass_to_pass += u64::from(before.min(now));
+        let missing = before.saturating_sub(now);
+        if missing == 0 {
+            continue;
+        }
+        // Tests of several files or classes share a name where a runner gives no more of it.
+        let named = if before == 1 { name.clone() } else { format!("{name} ({missing} of {before})") };
+        if head.skipped.contains(name) {
+            found.skipped.push(named);
         } else if !head.failing.contains(name) {
             // One that fails at the head is still there, and is told as a failure.
-            found.gone.push(name.clone());
+            found.gone.push(named);
         }
     }
     found.skipped.extend(failed.into_iter().filter(|name| head.skipped.contains(*name)).cloned());
@@ -127,6 +133,21 @@ mod tests {
         assert!(found.are_named && found.gone.is_empty());
         // A runner that names none may have had others.
         assert!(!base_tests(&base, &unittest("OK")).are_named);
+    }
+
+    #[test]
+    fn tests_that_share_a_name_are_counted_one_by_one() {
+        let side = |files: &[&str]| {
+            let cases: String =
+                files.iter().map(|file| format!("<testcase classname=\"{file}\" name=\"test_a\"/>")).collect();
+            let count = files.len();
+            let log = format!(
+                "<testsuites><testsuite name=\"pytest\" errors=\"0\" failures=\"0\" skipped=\"0\" tests=\"{count}\">{cases}</testsuite></testsuites>"
+            );
+            Side::of(&test_run::read(&mut log.as_bytes(), None, Some("pytest")).expect("a log").report, None)
+        };
+        let found = base_tests(&side(&["one", "two", "three"]), &side(&["one"]));
+        assert_eq!((found.pass_to_pass, found.gone), (1, vec!["test_a (2 of 3)".to_owned()]));
     }
 
     #[test]

@@ -351,7 +351,8 @@ impl Reader {
                 RunKind::CollectionError
             } else if line.starts_with("ERROR: ")
                 && !matches!(self.part, Part::Errors | Part::Failures)
-                && (!self.started || self.numbers.is_none())
+                // It says so below its last line, too, where it found nothing to run.
+                && (!self.started || self.numbers.is_none_or(|numbers| numbers == Numbers::default()))
                 && is_usage(line)
             {
                 self.fatal = Some(RunKind::BadCommand);
@@ -403,8 +404,12 @@ impl Reader {
 
     fn close_trouble(&mut self) {
         if let Some((kind, mut block)) = self.trouble.take() {
-            let text = block.take();
+            let mut text = block.take();
             let place = python::place_of(&text).or_else(|| place::find_last(&text));
+            // Who reads the first line alone wants the error, which is the last of its traceback.
+            if let Some(error) = text.lines().next_back().filter(|line| line.starts_with("INTERNALERROR>")) {
+                text = format!("{error}\n{text}");
+            }
             self.problems.push(kind, &text, place);
         }
     }

@@ -31,7 +31,7 @@ pub(super) const TABLE: &[Framework] = &[
             put: None,
             written: Written::Printed,
         }),
-        own_ways: &["-json", "-exec", "-list", "-c "],
+        own_ways: &["-json ", "-exec ", "-list ", "-c "],
         selects: Some(Select::Outermost("-run")),
         starts_through: Some(("GOFLAGS", "-exec={program}")),
         runs_twice: Some("-count=2"),

@@ -25,7 +25,7 @@ pub(super) const TABLE: &[Framework] = &[
         name: "jest",
         calls: &[Call::Word("jest"), Call::Word("jest.js")],
         results: Some(Results { told: Tell::Behind("--json --outputFile={file}"), put: None, written: Written::File }),
-        own_ways: &["--json", "--outputFile", "--listTests", "--showConfig", "--watch"],
+        own_ways: &["--json", "--outputFile", "--listTests", "--showConfig", "--watch ", "--watchAll "],
         selects: Some(Select::Titles("-t")),
         direct: Some(Direct::Node),
         ..Framework::UNKNOWN
@@ -38,7 +38,7 @@ pub(super) const TABLE: &[Framework] = &[
             put: None,
             written: Written::File,
         }),
-        own_ways: &["reporter", "outputFile", "--watch"],
+        own_ways: &["reporters", "--reporter", "outputFile", "--watch "],
         configured_in: &["vitest.", "vite.config."],
         selects: Some(Select::Titles("-t")),
         direct: Some(Direct::Node),
@@ -70,8 +70,8 @@ pub(super) const TABLE: &[Framework] = &[
             put: None,
             written: Written::File,
         }),
-        own_ways: &["reporter", "--list", "--ui", "--help"],
-        configured_in: &["playwright."],
+        // What its configuration names is overruled.
+        own_ways: &["--reporter", "--list ", "--ui ", "--help"],
         ..Framework::UNKNOWN
     },
     Framework {

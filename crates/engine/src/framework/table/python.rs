@@ -12,7 +12,7 @@ pub(super) const TABLE: &[Framework] = &[
             put: None,
             written: Written::File,
         }),
-        own_ways: &["junit", "--collect-only", "--co"],
+        own_ways: &["--junit", "--collect-only", "--co "],
         configured_in: &["pytest.ini", ".pytest.ini", "pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg"],
         selects: Some(Select::Arguments),
         direct: Some(Direct::Python(" -m pytest", &["pytest", "py.test"])),

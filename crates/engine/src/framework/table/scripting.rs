@@ -13,7 +13,7 @@ pub(super) const TABLE: &[Framework] = &[
             put: Some(("results.rb", include_str!("put/rspec.rb"))),
             written: Written::File,
         }),
-        own_ways: &["json", "--dry-run", "--bisect", "--help", "--init"],
+        own_ways: &["json ", "--dry-run", "--bisect", "--help", "--init"],
         configured_in: &[".rspec"],
         selects: Some(Select::Each("-e")),
         ..Framework::UNKNOWN

@@ -8,7 +8,20 @@ pub(super) const LARGEST_CONFIGURATION: u64 = 1024 * 1024;
 
 /// Whether a text has the runner report in a way of its own.
 pub(super) fn reports_itself(framework: &Framework, text: &str) -> bool {
-    framework.own_ways.iter().any(|way| text.contains(way))
+    framework.own_ways.iter().any(|way| match way.strip_suffix(' ') {
+        Some(option) => has_option(text, option),
+        None => text.contains(way),
+    })
+}
+
+/// Whether a text holds an option as a whole word: `--co` stands in neither `--cov` nor `--color`.
+fn has_option(text: &str, option: &str) -> bool {
+    let goes_on = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_');
+    text.match_indices(option).any(|(at, _)| {
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let behind = text.get(at + option.len()..).unwrap_or_default();
+        !before.is_some_and(goes_on) && !behind.starts_with(goes_on) && !behind.starts_with("=false")
+    })
 }
 
 /// The framework that a line calls in such a way that it can be told.

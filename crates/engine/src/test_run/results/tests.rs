@@ -218,6 +218,7 @@ fn what_reports_in_its_own_way_or_calls_more_than_one_runner_runs_as_it_stands()
         ("setup.cfg", "[tool:pytest]\naddopts = --junitxml=out.xml\n", "pytest"),
         ("vitest.config.ts", "export default { test: { reporters: ['dot'] } }", "npx vitest run"),
         (".mocharc.yml", "parallel: true\n", "npx mocha"),
+        ("pyproject.toml", "[tool.pytest.ini_options]\naddopts = [\"-q\", \"--co\"]\n", "pytest"),
     ];
     for (name, text, line) in configured {
         let folder = folder(&[(name, text)]);
@@ -227,6 +228,27 @@ fn what_reports_in_its_own_way_or_calls_more_than_one_runner_runs_as_it_stands()
     assert!(matches!(tell(&own, own.command.clone()).how, How::Nothing));
     let unwanted = TestCommand { results: ResultFiles::Unwanted, ..command(&empty, "pytest", &[]) };
     assert!(matches!(tell(&unwanted, "pytest".to_owned()).how, How::Nothing));
+}
+
+#[test]
+fn options_that_only_begin_like_those_of_a_report_keep_nobody_from_telling() {
+    let asked = [
+        ("setup.cfg", "[tool:pytest]\naddopts = --cov=shop --color=yes\njunit_family = xunit2\n", "pytest --cov"),
+        ("tox.ini", "[testenv]\ncommands = pip install --constraint c.txt\n", "pytest"),
+        (
+            "vitest.config.ts",
+            "export default { test: { coverage: { reporter: ['text'] } } }",
+            "npx vitest --watch=false",
+        ),
+        ("playwright.config.ts", "export default { reporter: 'html' }", "npx playwright test"),
+        ("README", "", "npx jest --watchAll=false"),
+        ("README", "", "bundle exec rspec spec/json_spec.rb"),
+        ("README", "", "go test ./todo-list/..."),
+    ];
+    for (name, text, line) in asked {
+        let folder = folder(&[(name, text)]);
+        assert!(!matches!(tell(&command(&folder, line, &[]), line.to_owned()).how, How::Nothing), "{name}: {line}");
+    }
 }
 
 #[test]
