@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
+use super::committed_files::Committed;
 use super::console::Stream;
-use super::environment::Environment;
+use super::environment::{Environment, current_dir};
 use super::plan::{self, TestFlags};
 use super::setup::{self, Setup};
 use super::step::Step;
@@ -62,10 +63,24 @@ enum Form {
 /// Judges and tells.
 pub(super) fn run(args: JudgeArgs, environment: &Environment) -> anyhow::Result<u8> {
     let JudgeArgs { base, head, format, fail_on_remarks, tests } = args;
-    let resolved = plan::resolve_to_judge(tests, environment)?;
-    let (found, signal) = setup::block_on(judge(resolved, Named { base, head }, format, environment))?;
+    let named = Named { base, head };
+    let base = setup::block_on(base_files(&named, environment)).ok();
+    let resolved = plan::resolve_to_judge(tests, environment, base)?;
+    let (found, signal) = setup::block_on(judge(resolved, named, format, environment))?;
     // The shell's code for an end by a signal: whatever was found by then is not complete.
     Ok(signal.and_then(|signal| u8::try_from(signal + 128).ok()).unwrap_or_else(|| exit_code(&found, fail_on_remarks)))
+}
+
+/// The files of the commit that the change starts from.
+///
+/// # Errors
+/// There is none, which is told once the rest is known.
+async fn base_files(named: &Named, environment: &Environment) -> anyhow::Result<Committed> {
+    let (checkout, stop) = (current_dir()?, Stop::never());
+    let revisions = Revisions::open(&checkout, environment.raw(), &stop).await?;
+    let head = revisions.commit(named.head.as_deref().unwrap_or("HEAD")).await?;
+    let base = base(&revisions, named, &head, None).await?;
+    Ok(Committed::of(checkout, environment, base))
 }
 
 /// The finding, and the signal that ended the work.

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::base::Base;
-use super::environment::{Environment, current_dir, from_here};
+use super::committed_files::Committed;
+use super::environment::{Environment, current_dir};
+use super::trusted_files::Files;
 use super::{Failure, context, models, place, waiting, work};
 use crate::config::{
-    self, Build, BuiltInEndpoint, Catalogue, FileContent, Format, GatewayPlan, NamedFile, Plan, Problem, Push, Setting,
-    Settings, Sources, WaitFor, Wire,
+    self, Build, BuiltInEndpoint, Catalogue, Format, GatewayPlan, Plan, Problem, Push, Setting, Settings, Sources,
+    WaitFor, Wire,
 };
 use crate::domain::budget::Beneficiary;
 use crate::domain::ci::CiContext;
@@ -17,9 +18,6 @@ use crate::domain::outcome::EXIT_REFUSED;
 use crate::lifecycle::gate;
 use crate::model::{catalogue, endpoint};
 use crate::test_run;
-
-/// The largest configuration file that is read.
-const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
 
 /// Stands for the ladder where it is not asked about: it needs no key and costs nothing.
 const NO_LADDER: &str = "ollama/none x1";
@@ -219,16 +217,21 @@ pub(super) fn resolve_without_ladder(flags: Flags, environment: &Environment) ->
     resolve_settings(settings, environment, current_dir()?)
 }
 
-/// The same for judging a change: without a ladder, and also for the pull request of a fork where the job has no secret.
+/// The same for judging a change: without a ladder, and also for the pull request of a fork where the job has no secret. `base` is the
+/// commit that it starts from, where there is one.
 ///
 /// # Errors
 /// As [`resolve`], for what is left.
-pub(super) fn resolve_to_judge(flags: TestFlags, environment: &Environment) -> anyhow::Result<Resolved> {
+pub(super) fn resolve_to_judge(
+    flags: TestFlags,
+    environment: &Environment,
+    base: Option<Committed>,
+) -> anyhow::Result<Resolved> {
     let mut settings = Flags::from(flags).settings();
     settings.set(Setting::Tiers, Some(NO_LADDER.to_owned()));
     // A judgement has no run to resume, and a log in the checkout would be a file beside the change.
     settings.set(Setting::NoAudit, Some("true".to_owned()));
-    resolve_behind(gate::refusal_to_judge, settings, environment, current_dir()?)
+    resolve_behind(gate::refusal_to_judge, settings, environment, (current_dir()?, base))
 }
 
 /// The configuration by which a backlog is parted: no model is asked, and a budget counts.
@@ -243,7 +246,7 @@ pub(super) fn resolve_to_part(
     let mut settings = Flags { max_cost_usd, ..Flags::from(flags) }.settings();
     settings.set(Setting::Tiers, Some(NO_LADDER.to_owned()));
     settings.set(Setting::NoAudit, Some("true".to_owned()));
-    resolve_behind(gate::refusal_to_judge, settings, environment, current_dir()?)
+    resolve_behind(gate::refusal_to_judge, settings, environment, (current_dir()?, None))
 }
 
 /// The gateway's configuration, from the files that may be trusted here, and the folder it was started in.
@@ -262,7 +265,7 @@ pub(super) fn resolve_gateway(
     if let Some(why) = gate::refusal(context.as_ref()) {
         return Err(Failure::refused(&why));
     }
-    let files = Files::of(context.as_ref(), environment, &checkout)?;
+    let files = Files::of(context.as_ref(), environment, (&checkout, None))?;
     let mut sources = gather(flags, environment, &files);
     let told = files.told(&mut sources, &checkout)?;
     let mut plan = config::resolve_gateway(&sources, side_model, &catalogue_for_config())
@@ -278,7 +281,7 @@ pub(super) fn resolve_settings(
     environment: &Environment,
     checkout: PathBuf,
 ) -> anyhow::Result<Resolved> {
-    resolve_behind(gate::refusal, flags, environment, checkout)
+    resolve_behind(gate::refusal, flags, environment, (checkout, None))
 }
 
 /// The same behind a gate of the caller's.
@@ -286,16 +289,16 @@ fn resolve_behind(
     refusal: fn(Option<&CiContext>) -> Option<gate::Refusal>,
     flags: Settings,
     environment: &Environment,
-    checkout: PathBuf,
+    (checkout, base): (PathBuf, Option<Committed>),
 ) -> anyhow::Result<Resolved> {
     let context =
         context::read(environment).map_err(|error| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {error}")))?;
     if let Some(why) = refusal(context.as_ref()) {
         return Err(Failure::refused(&why));
     }
-    let files = Files::of(context.as_ref(), environment, &checkout)?;
     // A file that was named is meant, wherever it lies.
     let named = flags.get(Setting::Config).is_some() || environment.get(Setting::Config.env()).is_some();
+    let files = Files::of(context.as_ref(), environment, (&checkout, base.filter(|_| !named)))?;
     let ladder = flags.get(Setting::Tiers).or_else(|| environment.get(Setting::Tiers.env())).map(str::to_owned);
     let mut sources = gather(flags, environment, &files);
     sources.build.default_push =
@@ -317,73 +320,6 @@ fn resolve_behind(
     // A job that only hears of a run may have no checkout, and so no cassette.
     models::learn_cassettes(&mut plan, &checkout, is_woken)?;
     Ok(Resolved { plan, checkout, context, unread })
-}
-
-/// Where configuration files are read.
-enum Files<'a> {
-    /// In the checkout.
-    Checkout(&'a Path),
-    /// At the base of the pull request.
-    Base(Box<Base>),
-    /// Nowhere: whoever sends a pull request may have written those of the checkout.
-    Nowhere,
-}
-
-impl<'a> Files<'a> {
-    fn of(context: Option<&CiContext>, environment: &Environment, checkout: &'a Path) -> anyhow::Result<Self> {
-        // The checkout holds the head of a pull request, which could lift its own caps.
-        let Some(context) = context.filter(|context| gate::distrusts_checkout(Some(context))) else {
-            return Ok(Self::Checkout(checkout));
-        };
-        match Base::open(context, environment, checkout)? {
-            None => Ok(Self::Nowhere),
-            Some(Ok(base)) => Ok(Self::Base(Box::new(base))),
-            // Going on without the file would go on without its caps.
-            Some(Err(error)) => Err(unreadable(&error.to_string())),
-        }
-    }
-
-    fn read(&self, path: &str) -> NamedFile {
-        let content = match self {
-            Self::Checkout(checkout) => read_file(checkout, path),
-            Self::Base(base) => base.read(path),
-            Self::Nowhere => FileContent::Missing,
-        };
-        NamedFile { path: path.to_owned(), content }
-    }
-
-    /// The message about a configuration file that does not come from the checkout, or about one that stays unread. `None` where there is
-    /// nothing to say. A file that the base does not have counts as none, also where it is named.
-    ///
-    /// # Errors
-    /// The base cannot be read (exit 6).
-    fn told(&self, sources: &mut Sources, checkout: &Path) -> anyhow::Result<Option<String>> {
-        let Some(NamedFile { path, content }) = sources.config_file.clone() else { return Ok(None) };
-        // Only compared, never used: a message is due where the two differ.
-        let theirs = read_file(checkout, &path);
-        let place = match self {
-            Self::Checkout(_) => return Ok(None),
-            Self::Base(base) => base.place(),
-            Self::Nowhere => "its base commit, which cannot be read without a token".to_owned(),
-        };
-        if let FileContent::Unreadable(why) = &content {
-            return Err(unreadable(&format!("{path}, {place}: {why}")));
-        }
-        let is_missing = content == FileContent::Missing;
-        if is_missing {
-            // A missing file that is named is an error elsewhere. At the base it only says that nothing is configured.
-            sources.config_file = None;
-        }
-        let named = sources.setting(Setting::Config).is_some();
-        let is_silent = theirs == content || (theirs == FileContent::Missing && !named);
-        Ok((!is_silent || (named && is_missing)).then(|| {
-            if is_missing {
-                format!("{path} was not read: in a pull request it is read from {place}, and is not there")
-            } else {
-                format!("{path} is read from {place}: the pull request could have changed the one in the checkout")
-            }
-        }))
-    }
 }
 
 /// Reads the files that may be trusted. Resolves and refuses nothing.
@@ -425,34 +361,12 @@ pub(super) fn audit_path(flag: Option<&str>, environment: &Environment, checkout
     config::audit_path(&gather(flags, environment, &files))
 }
 
-fn unreadable(why: &str) -> anyhow::Error {
-    let why = format!("✖ Refused: the configuration cannot be read from the base commit of the pull request: {why}");
-    Failure::with_code(EXIT_REFUSED, why)
-}
-
 /// Refuses a plan that asks for what this build cannot do (exit 6).
 pub(super) fn refuse(plan: &Plan) -> anyhow::Result<()> {
     if plan.refusals.is_empty() {
         return Ok(());
     }
     Err(Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {}", plan.refusals.join("\n✖ Refused: "))))
-}
-
-fn read_file(checkout: &Path, path: &str) -> FileContent {
-    let file = from_here(checkout, path);
-    // The size is asked first, so that a huge file is never read whole.
-    match std::fs::metadata(&file) {
-        // A missing file is no error: every part of the configuration has a default.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => FileContent::Missing,
-        Err(error) => FileContent::Unreadable(error.to_string()),
-        Ok(meta) if meta.len() > MAX_CONFIG_BYTES => {
-            FileContent::Unreadable(format!("it has {} bytes, more than {MAX_CONFIG_BYTES}", meta.len()))
-        }
-        Ok(_) => match std::fs::read_to_string(&file) {
-            Ok(text) => FileContent::Text(text),
-            Err(error) => FileContent::Unreadable(error.to_string()),
-        },
-    }
 }
 
 /// The questions that configuration may ask of the catalogue, which stands right of it.

@@ -63,6 +63,7 @@ mod measured;
 pub mod message;
 mod network;
 pub mod outside;
+mod own_tests;
 mod own_time;
 pub mod parked;
 mod portable;

@@ -13,7 +13,7 @@ use super::measured::{Measured, Measuring, TestSetup};
 use super::recorder::Recorder;
 use super::stage::{Ending, Reached, Stage};
 use super::state::RunState;
-use super::{baseline, leftovers};
+use super::{baseline, leftovers, own_tests};
 use crate::audit::Journal;
 use crate::domain::event::Event;
 use crate::domain::finding::{Finding, Standing};
@@ -68,6 +68,7 @@ pub async fn judge(
         pass_to_fail: Vec::new(),
         removed: Vec::new(),
         skipped: Vec::new(),
+        only_with_changed_tests: Vec::new(),
         weakened: trial::weakened(&context.world.workspace.changes(base, head).await?),
         deciding: over.deciding.clone(),
         notes: over
@@ -200,6 +201,7 @@ async fn measured(
         finding.proof.clear();
     }
     compare_with_base(context, &climb.measured, ends, (over, &judged.run), &mut finding).await?;
+    own_tests::ask(context, &climb.measured, (&ends.base.0, &ends.head.0), &judged.run, &mut finding).await?;
     Ok(finding)
 }
 

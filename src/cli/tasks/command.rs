@@ -122,7 +122,7 @@ fn read(look: Look, environment: &Environment) -> anyhow::Result<Vec<Task>> {
     // In a job the event's gate would refuse a listing, which runs no model and pushes nothing.
     let quiet = environment.without_event();
     let source = source(&look.tasks)?;
-    let resolved = plan::resolve_to_judge(look.tests, &quiet)?;
+    let resolved = plan::resolve_to_judge(look.tests, &quiet, None)?;
     let mut tasks = setup::block_on(load::tasks(&source, &resolved, (&quiet, environment)))?;
     let checkout = &resolved.checkout;
     let log = if source.says_what_is_done() { None } else { orders::open(&look.place, checkout, environment)? };

@@ -29,6 +29,8 @@ pub struct Finding {
     pub skipped: Vec<String>,
     /// Tests that expect less than they did, or something else.
     pub weakened: Vec<Weakened>,
+    /// Tests of the base that pass at the head only with what the change alters of tests, their data or their configuration.
+    pub only_with_changed_tests: Vec<String>,
     /// Changed files that decide how tests are run.
     pub deciding: Vec<String>,
     /// The parts that could not be looked at, in sentences.
@@ -43,8 +45,9 @@ impl Finding {
     /// The number of places that a person should look at, whatever the standing: all that is told with a `⚠`.
     #[must_use]
     pub fn places_to_look_at(&self) -> u64 {
-        let lists = [self.removed.len(), self.skipped.len(), self.weakened.len(), self.deciding.len()];
-        (lists.iter().sum::<usize>() + self.remarks.len()) as u64
+        let lists = [&self.removed, &self.skipped, &self.only_with_changed_tests, &self.deciding];
+        let named: usize = lists.iter().map(|list| list.len()).sum();
+        (named + self.weakened.len() + self.remarks.len()) as u64
     }
 }
 

@@ -7,6 +7,7 @@ use super::plain;
 use super::words::{count, evidence, proof_sign, remark_sentence};
 use super::{markdown as page, text as terminal};
 use crate::domain::finding::{Finding, Standing, Weakened};
+use crate::domain::proof::is_witnessed;
 
 /// How many names of one kind are shown.
 const MOST_NAMES: usize = 20;
@@ -26,12 +27,16 @@ struct List {
 
 /// The conclusion, without what is not our text. Who reads no further should know of places to look at.
 fn conclusion(found: &Finding) -> String {
-    const PROVEN: &str = "the tests fail without the change, pass with it, and can still fail";
+    let proven = if is_witnessed(&found.proof) {
+        "the tests fail without the change, pass with it, and can still fail"
+    } else {
+        "the tests fail without the change and pass with it; that they can still fail was not shown"
+    };
     const NOTHING: &str = "no test has another result at the head than at the base";
     let places = count(found.places_to_look_at(), "place");
     match (found.standing, found.places_to_look_at()) {
-        (Standing::Proven, 0) => format!("✔ Proven: {PROVEN}"),
-        (Standing::Proven, _) => format!("⚠ Proven, with {places} to look at: {PROVEN}"),
+        (Standing::Proven, 0) => format!("✔ Proven: {proven}"),
+        (Standing::Proven, _) => format!("⚠ Proven, with {places} to look at: {proven}"),
         (Standing::NothingToProve, 0) => {
             format!("○ Nothing to prove: {NOTHING}; a test that fails without the change would prove it")
         }
@@ -63,6 +68,12 @@ fn lists(found: &Finding) -> Vec<List> {
         list("⚠", "test of the base is gone", "tests of the base are gone", &found.removed),
         list("⚠", "test of the base is skipped now", "tests of the base are skipped now", &found.skipped),
         list("⚠", "test expects less, or something else", "tests expect less, or something else", &weakened),
+        list(
+            "⚠",
+            "test of the base passes at the head only with what the change alters of tests, their data or their configuration",
+            "tests of the base pass at the head only with what the change alters of tests, their data or their configuration",
+            &found.only_with_changed_tests,
+        ),
         list(
             "⚠",
             "changed file decides how tests are run: the head's was used for both",

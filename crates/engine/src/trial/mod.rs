@@ -29,7 +29,7 @@ pub use foresight::Foresight;
 pub use judging::{Judged, candidate, describe, explained, failed, leave_out, passed, signature};
 
 pub use changed_tests::{ChangedTests, changed_tests};
-pub use over_base::{OverBase, over_base};
+pub use over_base::{OverBase, over_base, over_head};
 pub use weakened::weakened;
 
 use crate::domain::units::TreeId;

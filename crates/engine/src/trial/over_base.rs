@@ -67,6 +67,32 @@ pub async fn over_base(
     Ok(OverBase { tree, deciding, doubtful, new_sources, untold })
 }
 
+/// The other way round: the head's product with the base's tests, their data and their configuration, without what is new of these. `None`
+/// where the change touches none of them.
+///
+/// # Errors
+/// As [`over_base`].
+pub async fn over_head(bench: &Bench<'_>, base: &TreeId, head: &TreeId) -> Result<Option<TreeId>, TrialError> {
+    let workspace = bench.workspace;
+    let (mut whole, mut texts) = (BTreeSet::new(), BTreeMap::new());
+    for change in workspace.changes(base, head).await? {
+        let path = change.path.as_str();
+        let judges = is_test_path(Path::new(path)) || workspace.protected(Path::new(path)).is_some();
+        // Product and tests share a manifest, and the product may need what it adds.
+        if !is_manifest(path) && (judges || is_of_tests(bench, head, path)?) {
+            whole.insert(path.to_owned());
+        } else if let (Some(before), Some(after)) = (&change.before, &change.after)
+            && let Restored::Changed { text, .. } = with_tests_of(bench, base, &change, after, before)?
+        {
+            texts.insert(path.to_owned(), text);
+        }
+    }
+    if whole.is_empty() && texts.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(workspace.with_files_of(head, base, &whole, &texts)?))
+}
+
 /// Whether code that is called like a test may be the product's: it holds no test, and no folder around it is one of tests.
 fn may_be_product(change: &Change) -> bool {
     const FOLDERS: [&str; 9] =

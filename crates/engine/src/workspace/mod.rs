@@ -208,9 +208,28 @@ impl Workspace {
     /// # Errors
     /// When one of them is not recorded.
     pub async fn changes(&self, from: &TreeId, to: &TreeId) -> Result<Vec<Change>, WorkspaceError> {
+        self.changes_where(from, to, |_, _| true)
+    }
+
+    /// The same without symbolic links, whose text is a path and nothing that could be written anew.
+    ///
+    /// # Errors
+    /// As [`Self::changes`].
+    pub async fn changed_files(&self, from: &TreeId, to: &TreeId) -> Result<Vec<Change>, WorkspaceError> {
+        let is_link = |entry: Option<&store::Entry>| entry.is_some_and(|entry| entry.form == store::Form::Link);
+        self.changes_where(from, to, |before, after| !is_link(before) && !is_link(after))
+    }
+
+    fn changes_where(
+        &self,
+        from: &TreeId,
+        to: &TreeId,
+        wanted: impl Fn(Option<&store::Entry>, Option<&store::Entry>) -> bool,
+    ) -> Result<Vec<Change>, WorkspaceError> {
         let store = self.states.store();
         let (from, to) = (store.load(from)?, store.load(to)?);
         let paths: BTreeSet<_> = from.keys().chain(to.keys()).filter(|path| from.get(path) != to.get(path)).collect();
+        let paths = paths.into_iter().filter(|path| wanted(from.get(path), to.get(path)));
         let text = |entry: Option<&store::Entry>| -> Result<Option<String>, WorkspaceError> {
             let bytes = entry.map(|entry| store.content(&entry.content)).transpose()?;
             Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
@@ -223,7 +242,7 @@ impl Workspace {
                 may_edit_tests: self.protection.allows_test_edits(path.as_path()),
             })
         };
-        paths.into_iter().map(change).collect()
+        paths.map(change).collect()
     }
 
     /// A changed file of data that a test at the start is a link to, and that test.

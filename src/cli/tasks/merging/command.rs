@@ -66,7 +66,7 @@ enum PullRequest {
 /// Joins and merges.
 pub(crate) fn run(args: MergeArgs, environment: &Environment) -> anyhow::Result<u8> {
     let quiet = environment.without_event();
-    let resolved = plan::resolve_to_judge(args.tests.clone(), &quiet)?;
+    let resolved = plan::resolve_to_judge(args.tests.clone(), &quiet, None)?;
     setup::block_on(merge(args, &resolved, (&quiet, environment)))
 }
 

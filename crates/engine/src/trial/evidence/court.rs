@@ -50,7 +50,7 @@ pub async fn prove(bench: &Bench<'_>, judged: &mut Judged, demand: Demand) -> Re
     let (Some(start), Some(baseline), true) = (bench.start, bench.baseline, green) else { return Ok(None) };
     let tree = judged.candidate.tree.clone();
     let mut bodies = bodies::find(bench, &tree, baseline, &judged.run)?;
-    let changes = bench.workspace.changes(start, &tree).await?;
+    let changes = bench.workspace.changed_files(start, &tree).await?;
     bodies.missing.retain(|name| bench.tests.checks.iter().all(|check| check.name != *name));
     bodies.product = bodies::product(&changes, &bodies.sources);
     judged.remarks.extend(overfit::remarks(&changes, &bodies));
