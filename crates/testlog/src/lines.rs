@@ -53,6 +53,8 @@ pub(super) struct Lines {
     carry: Vec<u8>,
     /// Pieces of that line, a document, were given out.
     in_pieces: bool,
+    /// That line goes on with a document that began on an earlier one.
+    goes_on: bool,
     /// Scratch for cleaned text.
     clean: Vec<u8>,
 }
@@ -65,6 +67,7 @@ impl Lines {
             pending: Vec::new(),
             carry: Vec::new(),
             in_pieces: false,
+            goes_on: false,
             clean: Vec::new(),
         }
     }
@@ -97,6 +100,7 @@ impl Lines {
 
     /// The kind of the line that ends here.
     fn held(&mut self) -> Held {
+        self.goes_on = false;
         if std::mem::take(&mut self.in_pieces) { Held::Piece } else { Held::Lines }
     }
 
@@ -186,8 +190,12 @@ impl Lines {
 
     fn extend_carry(&mut self, bytes: &[u8], sink: &mut Sink<'_>) {
         // How a line begins says whether it may be a document.
-        let begins = line_limit(if self.carry.is_empty() { bytes } else { &self.carry });
-        if self.in_pieces || begins == MAX_DOCUMENT_LINE {
+        let begins = start_limit(if self.carry.is_empty() { bytes } else { &self.carry });
+        if self.carry.len() < MAX_LINE && self.carry.len() + bytes.len() > MAX_LINE {
+            // Asked once, where it would be cut.
+            self.goes_on = ends_a_case(&self.carry) || ends_a_case(bytes);
+        }
+        if self.in_pieces || self.goes_on || begins == MAX_DOCUMENT_LINE {
             self.extend_document(bytes, sink);
             return;
         }
@@ -233,12 +241,17 @@ impl Lines {
     }
 }
 
+/// The end of a test in JUnit XML.
+const CASE_ENDS: &[u8] = b"</testcase>";
+
+/// Whether a line holds the end of a test of a document. A runner that writes all tests on one line breaks it in the text of each failure.
+fn ends_a_case(line: &[u8]) -> bool {
+    memchr::memmem::find(line, CASE_ENDS).is_some()
+}
+
 /// Where a document may be cut: behind a test of JUnit XML, else between two characters.
 fn piece_end(piece: &[u8]) -> usize {
-    const CASE_ENDS: &[u8] = b"</testcase>";
-    if piece.first() == Some(&b'<')
-        && let Some(at) = memchr::memmem::rfind(piece, CASE_ENDS)
-    {
+    if let Some(at) = memchr::memmem::rfind(piece, CASE_ENDS) {
         return at + CASE_ENDS.len();
     }
     // The second and later bytes of a character.
@@ -266,7 +279,11 @@ fn sniff(first: &[u8]) -> (Encoding, usize) {
     (Encoding::Utf8, 0)
 }
 
-fn line_limit(start: &[u8]) -> usize {
+fn line_limit(line: &[u8]) -> usize {
+    if ends_a_case(line) { MAX_DOCUMENT_LINE } else { start_limit(line) }
+}
+
+fn start_limit(start: &[u8]) -> usize {
     match start.iter().find(|byte| !byte.is_ascii_whitespace()) {
         Some(b'<' | b'{' | b'[') => MAX_DOCUMENT_LINE,
         _ => MAX_LINE,
@@ -298,6 +315,22 @@ mod tests {
         }
         lines.finish(&mut take);
         seen
+    }
+
+    #[test]
+    fn a_document_that_goes_on_behind_a_failures_text_is_not_cut() {
+        let rest = format!("E   assert 1 == 2</failure></testcase>{}", "<testcase name=\"a\" />".repeat(9_000));
+        assert!(rest.len() > 2 * MAX_LINE);
+        let document = format!("<testsuite>\n{rest}</testsuite>");
+        let (first, second) = document.as_bytes().split_at(700);
+        assert_eq!(lines(&[first, second]).concat().len(), document.len() - 1);
+        let chunks: Vec<&[u8]> = document.as_bytes().chunks(MAX_LINE).collect();
+        assert_eq!(lines(&chunks), document.split('\n').collect::<Vec<_>>());
+        assert_eq!(capped(&rest), rest);
+        // An ordinary line behind it is cut as before.
+        let noise = "x".repeat(2 * MAX_LINE);
+        let cut = lines(&[document.as_bytes(), b"\n", noise.as_bytes(), b"\ny\n"]);
+        assert_eq!(cut.get(2).map(String::len), Some(MAX_LINE));
     }
 
     #[test]
