@@ -63,9 +63,9 @@ pub enum RemarkKind {
     UntestedChoice,
     /// The change adds tests.
     AddsTests,
-    /// A test passes as its runner calls it, and otherwise fails as it did at the start.
+    /// A test passes as its runner calls it, and otherwise fails where it did at the start.
     RightInRunnerOnly,
-    /// A test passes in these surroundings, and in others fails as it did at the start.
+    /// A test passes in these surroundings, and in others fails where it did at the start.
     RightHereOnly,
     /// A handler of the change takes every error and looks at none.
     SwallowsErrors,
@@ -201,10 +201,10 @@ impl RemarkKind {
             Self::UntestedChoice => "no test depends on this",
             Self::NotNeeded => "the tests pass without this part of the change",
             Self::RightInRunnerOnly => {
-                "a test passes when its runner calls it; called again or otherwise it fails as it did at the start"
+                "a test passes when its runner calls it; called again or otherwise it fails where it did at the start"
             }
             Self::RightHereOnly => {
-                "a test passes here, and fails as it did at the start in other surroundings (another folder, time, language, terminal, thread, \
+                "a test passes here, and fails where it did at the start in other surroundings (another folder, time, language, terminal, thread, \
                  or the variables of production)"
             }
             Self::SwallowsErrors => "every error ends here, and nothing looks at it",

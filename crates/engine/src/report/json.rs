@@ -135,16 +135,16 @@ pub fn document(view: &RunView) -> Document<'_> {
         result_type: view.outcome().map(|outcome| result_type(outcome, view)),
         loop_result: view.outcome().map(|outcome| loop_result(outcome, view)),
         pushes: view.delivery.pushes.iter().map(push).collect(),
-        pull_request: view
-            .delivery
-            .pull_request
-            .as_ref()
-            .map(|pull| PullRequestDocument { number: pull.number, url: &pull.url }),
+        pull_request: pull_request(view),
         breakpoints: view.delivery.waits.iter().map(breakpoint).collect(),
         commands: view.commands.iter().map(command).collect(),
         leftovers: &view.leftovers,
         more_leftovers: view.more_leftovers,
     }
+}
+
+fn pull_request(view: &RunView) -> Option<PullRequestDocument<'_>> {
+    view.delivery.pull_request.as_ref().map(|pull| PullRequestDocument { number: pull.number, url: &pull.url })
 }
 
 fn kept_change<'v>(view: &'v RunView, kept: &'v KeptChange) -> KeptDocument<'v> {

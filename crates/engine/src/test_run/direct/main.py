@@ -304,14 +304,14 @@ def failed(error):
     """What an exception says; only what an assertion says is a failure."""
     if isinstance(error, NotCalled):
         return {"end": "error", "line": 0, "said": str(error)}
-    if not isinstance(error, AssertionError):
-        return {"end": "error", "line": 0, "said": "%s: %s" % (type(error).__name__, str(error)[:400])}
     line = 0
     trace = error.__traceback__
     while trace:
         if os.path.basename(trace.tb_frame.f_code.co_filename).startswith(OWN):
             line = trace.tb_lineno
         trace = trace.tb_next
+    if not isinstance(error, AssertionError):
+        return {"end": "error", "line": line, "said": "%s: %s" % (type(error).__name__, str(error)[:400])}
     return {"end": "failed", "line": line, "said": str(error)[:4000]}
 
 

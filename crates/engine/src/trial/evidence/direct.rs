@@ -1,7 +1,7 @@
 //! The tests called without their runner: what asks for the runner in any way is wrong there.
 //!
 //! A test accuses where, outside of its runner, it fails in the same words with the change and without it, while another test of its file
-//! that needs no more passes there.
+//! that needs no more passes there. One that fails there in other words, and gets no further than it did without the change, is remarked.
 
 use std::collections::BTreeSet;
 
@@ -26,11 +26,11 @@ pub(super) enum Shows {
     Passes,
     /// It fails in the words that it had without the change, and a control passes.
     Accuses,
-    /// So it does, but there is no control.
+    /// So it does, but there is no control; or it fails in other words, and gets no further.
     PassesInRunner,
     /// It passes when it is called first, and fails in those words when it is called again.
     PassesOnce,
-    /// It passes in these surroundings, and fails in those words in others.
+    /// It passes in these surroundings, and fails in others as it does there without the change, or no later.
     PassesHere,
     /// It needs its runner, in these words.
     Needs(String),
@@ -111,15 +111,9 @@ impl Calls {
             return Ok(Had::OutOfTime);
         };
         let Some(now) = now else { return Ok(nothing()) };
-        // What they show in other surroundings is only ever a remark: without time it is left out.
-        let other = runs.call(tree, asked, &asked_built, Surroundings::Other, &[]).await?;
-        let mut other = other.flatten().unwrap_or_default();
-        if !named.is_empty() {
-            let with_them = runs.call(tree, asked, &asked_built, Surroundings::Same, named).await?;
-            other.extend(with_them.flatten().unwrap_or_default());
-        }
+        let other = self.elsewhere(runs, bodies, tree, named).await?;
         if !self.asks(&now) && !self.asks(&other) {
-            return Ok(Had::Each(self.shows(&now, &other, &[])));
+            return Ok(Had::Each(self.shows(&now, &other, &Before::default())));
         }
         let Some(now) = runs.call(tree, &self.tests, &built, Surroundings::Same, &[]).await? else {
             return Ok(Had::OutOfTime);
@@ -128,7 +122,9 @@ impl Calls {
         let Some(before) = runs.call(start, &self.tests, &built, Surroundings::Same, &[]).await? else {
             return Ok(Had::OutOfTime);
         };
-        let Some(before) = before else { return Ok(nothing()) };
+        let Some(here) = before else { return Ok(nothing()) };
+        let there = if self.asks(&other) { self.elsewhere(runs, bodies, start, named).await? } else { Vec::new() };
+        let before = Before { here, there };
         let first = self.shows(&now, &other, &before);
         let Some(Some(again)) = runs.call(tree, &self.tests, &built, Surroundings::Same, &[]).await? else {
             return Ok(Had::OutOfTime);
@@ -138,6 +134,25 @@ impl Calls {
             if one == other { one } else { Shows::Needs("it does not end the same way each time".to_owned()) }
         };
         Ok(Had::Each(first.into_iter().zip(second).map(both).collect()))
+    }
+
+    /// The calls of the tests that failed at the start in other surroundings, and with variables that are not set here. They only ever leave
+    /// a remark, and are left out without time.
+    async fn elsewhere(
+        &self,
+        runs: &mut Runs<'_>,
+        bodies: &Bodies,
+        tree: &TreeId,
+        named: &[String],
+    ) -> Result<Vec<Outcome>, TrialError> {
+        let (asked, built) = (self.tests().0, self.built_of_failed(bodies));
+        let other = runs.call(tree, asked, &built, Surroundings::Other, &[]).await?;
+        let mut other = other.flatten().unwrap_or_default();
+        if !named.is_empty() {
+            let with_them = runs.call(tree, asked, &built, Surroundings::Same, named).await?;
+            other.extend(with_them.flatten().unwrap_or_default());
+        }
+        Ok(other)
     }
 
     /// The tests that failed at the start, and all of them.
@@ -161,34 +176,36 @@ impl Calls {
 
     /// Whether the calls over the changed product leave a question that those over the start's answer.
     fn asks(&self, now: &[Outcome]) -> bool {
-        let failed = |became: &Became| became.end == End::Failed;
+        // An error before the test's own first line is of a test that needs its runner.
+        let failed = |became: &Became| became.end == End::Failed || became.end == End::Error && became.line > 0;
         now.iter()
             .filter(|outcome| outcome.at < self.failed)
             .any(|outcome| failed(&outcome.first) || outcome.again.as_ref().is_some_and(failed))
     }
 
     /// The results of each test that failed at the start.
-    fn shows(&self, now: &[Outcome], other: &[Outcome], before: &[Outcome]) -> Vec<Shows> {
+    fn shows(&self, now: &[Outcome], other: &[Outcome], before: &Before) -> Vec<Shows> {
         (0..self.failed).map(|at| self.shows_of(at, now, other, before)).collect()
     }
 
-    fn shows_of(&self, at: usize, now: &[Outcome], other: &[Outcome], before: &[Outcome]) -> Shows {
-        let of = |all: &'_ [Outcome]| all.iter().find(|outcome| outcome.at == at).cloned();
-        let Some(now_of) = of(now) else { return Shows::Needs("nothing came back".to_owned()) };
-        let as_before = |became: &Became| {
-            let before = of(before);
-            before.is_some_and(|before| became.end == End::Failed && before.first == *became)
+    fn shows_of(&self, at: usize, now: &[Outcome], other: &[Outcome], before: &Before) -> Shows {
+        let Some(now_of) = now.iter().find(|outcome| outcome.at == at) else {
+            return Shows::Needs("nothing came back".to_owned());
         };
+        let elsewhere = |other: &Outcome| other.at == at && before.tells_elsewhere(at, &other.first);
         match now_of.first.end {
-            End::Passed if now_of.again.as_ref().is_some_and(as_before) => Shows::PassesOnce,
-            End::Passed if other.iter().any(|other| other.at == at && as_before(&other.first)) => Shows::PassesHere,
+            End::Passed if now_of.again.as_ref().is_some_and(|again| before.is_same(at, again)) => Shows::PassesOnce,
+            End::Passed if other.iter().any(elsewhere) => Shows::PassesHere,
             End::Passed => Shows::Passes,
-            End::Failed if as_before(&now_of.first) => {
+            End::Failed if before.is_same(at, &now_of.first) => {
                 if self.has_control(at, now) {
                     Shows::Accuses
                 } else {
                     Shows::PassesInRunner
                 }
+            }
+            End::Failed | End::Error if before.is_no_further(at, &now_of.first) && self.has_control(at, now) => {
+                Shows::PassesInRunner
             }
             End::Failed | End::Error => Shows::Needs(now_of.first.said.lines().next().unwrap_or_default().to_owned()),
         }
@@ -199,6 +216,40 @@ impl Calls {
         let passes = |other: usize| now.iter().any(|outcome| outcome.at == other && outcome.first.end == End::Passed);
         let same = |other: &usize| self.sources.get(*other) == self.sources.get(at);
         (self.failed..self.tests.len()).filter(same).any(passes)
+    }
+}
+
+/// The calls over the start's product.
+#[derive(Debug, Default)]
+struct Before {
+    here: Vec<Outcome>,
+    /// The same in other surroundings.
+    there: Vec<Outcome>,
+}
+
+impl Before {
+    fn failure(&self, at: usize) -> Option<&Became> {
+        let here = self.here.iter().find(|outcome| outcome.at == at)?;
+        (here.first.end == End::Failed).then_some(&here.first)
+    }
+
+    /// Whether a call ended in the very words.
+    fn is_same(&self, at: usize, became: &Became) -> bool {
+        became.end == End::Failed && self.failure(at) == Some(became)
+    }
+
+    /// Whether a call that did not pass came no further in the test: the product is as wrong as it was, if in other words.
+    fn is_no_further(&self, at: usize, became: &Became) -> bool {
+        let not_passed = became.end != End::Passed && became.line > 0;
+        not_passed && self.failure(at).is_some_and(|before| became.line <= before.line)
+    }
+
+    /// Whether a call in other surroundings says that the change is right here alone: it ended in the very words, or came no further, where
+    /// the surroundings themselves make no difference.
+    fn tells_elsewhere(&self, at: usize, became: &Became) -> bool {
+        let mut there = self.there.iter().filter(|outcome| outcome.at == at).peekable();
+        let is_alike = there.peek().is_some() && there.all(|outcome| self.is_same(at, &outcome.first));
+        self.is_same(at, became) || is_alike && self.is_no_further(at, became)
     }
 }
 
@@ -228,11 +279,16 @@ mod tests {
         let same = outcome(0, End::Failed, "5 != 6", End::Failed);
         let other = outcome(0, End::Failed, "7 != 6", End::Failed);
         let control = |end| outcome(1, end, "", end);
+        let before = Before { here: before.to_vec(), there: Vec::new() };
         let shows = |calls: Calls, now: &[Outcome]| calls.shows(now, &[], &before).remove(0);
         assert_eq!(shows(calls(1), &[same.clone(), control(End::Passed)]), Shows::Accuses);
         assert_eq!(shows(calls(1), &[same.clone(), control(End::Error)]), Shows::PassesInRunner);
         assert_eq!(shows(calls(0), std::slice::from_ref(&same)), Shows::PassesInRunner);
-        assert_eq!(shows(calls(1), &[other, control(End::Passed)]), Shows::Needs("7 != 6".to_owned()));
+        assert_eq!(shows(calls(1), &[other.clone(), control(End::Passed)]), Shows::PassesInRunner);
+        assert_eq!(shows(calls(0), std::slice::from_ref(&other)), Shows::Needs("7 != 6".to_owned()));
+        let mut further = other;
+        further.first.line = 9;
+        assert_eq!(shows(calls(1), &[further, control(End::Passed)]), Shows::Needs("7 != 6".to_owned()));
         let needs = outcome(0, End::Error, "it asks for a fixture", End::Error);
         assert_eq!(shows(calls(0), &[needs]), Shows::Needs("it asks for a fixture".to_owned()));
         assert_eq!(shows(calls(0), &[]), Shows::Needs("nothing came back".to_owned()));
@@ -247,5 +303,9 @@ mod tests {
         assert_eq!(calls(0).shows(&passes, &[same], &before), [Shows::PassesHere]);
         let breaks = [outcome(0, End::Error, "no such file", End::Error)];
         assert_eq!(calls(0).shows(&passes, &breaks, &before), [Shows::Passes]);
+        let alike = Before { there: before.here.clone(), ..before };
+        assert_eq!(calls(0).shows(&passes, &breaks, &alike), [Shows::PassesHere]);
+        let apart = Before { there: breaks.to_vec(), ..alike };
+        assert_eq!(calls(0).shows(&passes, &breaks, &apart), [Shows::Passes], "it breaks there anyway");
     }
 }
