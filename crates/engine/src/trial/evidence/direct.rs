@@ -192,7 +192,12 @@ impl Calls {
         let Some(now_of) = now.iter().find(|outcome| outcome.at == at) else {
             return Shows::Needs("nothing came back".to_owned());
         };
-        let elsewhere = |other: &Outcome| other.at == at && before.tells_elsewhere(at, &other.first);
+        // One that fails when it is called again keeps a state of its own, which surroundings call for more often.
+        let is_steady = now_of.again.as_ref().is_none_or(|again| again.end == End::Passed);
+        let elsewhere = |other: &Outcome| {
+            let same = before.is_same(at, &other.first);
+            other.at == at && (same || is_steady && before.is_wrong_elsewhere(at, &other.first))
+        };
         match now_of.first.end {
             End::Passed if now_of.again.as_ref().is_some_and(|again| before.is_same(at, again)) => Shows::PassesOnce,
             End::Passed if other.iter().any(elsewhere) => Shows::PassesHere,
@@ -244,12 +249,11 @@ impl Before {
         not_passed && self.failure(at).is_some_and(|before| became.line <= before.line)
     }
 
-    /// Whether a call in other surroundings says that the change is right here alone: it ended in the very words, or came no further, where
-    /// the surroundings themselves make no difference.
-    fn tells_elsewhere(&self, at: usize, became: &Became) -> bool {
+    /// Whether a call in other surroundings came no further, where the surroundings themselves make no difference.
+    fn is_wrong_elsewhere(&self, at: usize, became: &Became) -> bool {
         let mut there = self.there.iter().filter(|outcome| outcome.at == at).peekable();
         let is_alike = there.peek().is_some() && there.all(|outcome| self.is_same(at, &outcome.first));
-        self.is_same(at, became) || is_alike && self.is_no_further(at, became)
+        is_alike && self.is_no_further(at, became)
     }
 }
 
@@ -302,9 +306,15 @@ mod tests {
         let passes = [outcome(0, End::Passed, "", End::Passed)];
         assert_eq!(calls(0).shows(&passes, &[same], &before), [Shows::PassesHere]);
         let breaks = [outcome(0, End::Error, "no such file", End::Error)];
+        let worn = [outcome(0, End::Passed, "", End::Failed)];
         assert_eq!(calls(0).shows(&passes, &breaks, &before), [Shows::Passes]);
         let alike = Before { there: before.here.clone(), ..before };
         assert_eq!(calls(0).shows(&passes, &breaks, &alike), [Shows::PassesHere]);
+        assert_eq!(
+            calls(0).shows(&worn, &breaks, &alike),
+            [Shows::Passes],
+            "it fails here, too, when it is called again"
+        );
         let apart = Before { there: breaks.to_vec(), ..alike };
         assert_eq!(calls(0).shows(&passes, &breaks, &apart), [Shows::Passes], "it breaks there anyway");
     }
