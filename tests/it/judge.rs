@@ -1,6 +1,7 @@
 //! `upshift judge`: changes that people made, in real git repositories, with real test runners.
 
 mod action;
+mod brought;
 mod meanwhile;
 mod places;
 
