@@ -14,13 +14,14 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Resource, Rlimit, Signal, WaitId, WaitIdOptions, WaitOptions, getrlimit, kill_process,
-    kill_process_group, pidfd_open, pidfd_send_signal, prlimit, set_child_subreaper, waitid, waitpid,
+    kill_process_group, pidfd_open, pidfd_send_signal, prlimit, waitid, waitpid,
 };
 use tokio::time::Instant;
 
 use super::brand::Brand;
 use super::cgroup::ControlGroup;
 use super::confine::guards;
+use super::process_table::{processes, take_orphans};
 use super::taken::{Taken, kilobytes, told};
 use super::warden;
 
@@ -63,11 +64,6 @@ fn families() -> MutexGuard<'static, Vec<Member>> {
 fn is_subreaper() -> bool {
     static DONE: OnceLock<bool> = OnceLock::new();
     *DONE.get_or_init(|| take_orphans(true))
-}
-
-/// Has orphans come to us, or to whoever takes them beside us. Whether the kernel does so.
-pub(super) fn take_orphans(wanted: bool) -> bool {
-    set_child_subreaper(wanted.then(rustix::process::getpid)).is_ok()
 }
 
 /// A child and all its descendants. Dropping it ends them.
@@ -344,17 +340,6 @@ fn restrain(pid: Pid, tasks: u64) {
     // A tighter limit of the user stays.
     let most = own.current.map_or(most, |current| current.min(most));
     ignore(prlimit(Some(pid), Resource::Nproc, Rlimit { current: Some(most), maximum: Some(most) }).map(drop));
-}
-
-/// Every process on the machine but this one.
-pub(super) fn processes() -> impl Iterator<Item = Pid> {
-    let own = rustix::process::getpid();
-    std::fs::read_dir("/proc")
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter_map(Pid::from_raw)
-        .filter(move |&pid| pid != own)
 }
 
 /// Whether we are a process's parent.

@@ -43,6 +43,8 @@ mod memory;
 pub mod open_files;
 #[cfg_attr(windows, path = "pipe_windows.rs")]
 mod pipe;
+#[cfg(target_os = "linux")]
+mod process_table;
 mod secret_dir;
 mod spec;
 mod supervise;

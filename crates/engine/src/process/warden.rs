@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::brand::Brand;
-use super::family::{processes, take_orphans};
+use super::process_table::{processes, take_orphans};
 
 /// The first argument that makes upshift the one that kills. Brands follow.
 pub(super) const WORD: &str = "__end";

@@ -9,11 +9,13 @@ mod blocks;
 mod json;
 mod numbers;
 mod progress;
+mod usage;
 
 use self::blocks::{Blocks, Entry};
 use self::json::Json;
 use self::numbers::Numbers;
 use self::progress::{Marks, Progress};
+use self::usage::is_usage;
 use crate::exit::Exit;
 use crate::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use crate::needle::Needle;
@@ -483,23 +485,4 @@ impl Reader {
         }
         Some(findings)
     }
-}
-
-/// Whether an `ERROR:` line is one of pytest's own about its arguments.
-fn is_usage(line: &str) -> bool {
-    [
-        "ERROR: file or directory not found",
-        "ERROR: not found: ",
-        "ERROR: usage: ",
-        "ERROR: found no collectors",
-        "ERROR: Unknown config",
-        "ERROR: Missing required plugins",
-        "ERROR: module or package not found",
-        "ERROR: Wrong expression",
-        "ERROR: not a Python",
-    ]
-    .iter()
-    .any(|start| line.starts_with(start))
-        || line.ends_with(": error: unrecognized arguments")
-        || (line.starts_with("ERROR: /") && (line.holds(".ini:") || line.holds(".toml:") || line.holds(".cfg:")))
 }
