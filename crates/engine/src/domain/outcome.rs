@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 /// The advice about a vendor that is down or busy.
-pub const WAIT_AND_RUN_AGAIN: &str = "wait and run again, or name a second target for this tier";
+pub const WAIT_AND_RUN_AGAIN: &str =
+    "wait and run again, or name a model of another provider as a second target for this tier";
 
 /// Every way a run can end (DESIGN §2.1).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -145,9 +145,9 @@ impl Gateway {
         if pin.main.provider != provider {
             return Err(pin.main.clone());
         }
-        // The session's own work, or a side call on the same model: its tools tell.
-        if named.model == pin.main.model {
-            return Ok((named, None));
+        // The session's own work, or a side call on the same model: its tools tell. Some programs name the provider, too.
+        if named.model == pin.main.model || named.model == pin.main.to_string() {
+            return Ok((pin.main.clone(), None));
         }
         let side = pin.side.as_ref().filter(|side| side.provider == provider);
         Ok((side.unwrap_or(&pin.main).clone(), Some(Purpose::Side)))

@@ -40,6 +40,7 @@ fn a_pin_holds_every_call_and_tells_side_calls_apart() {
     let main = || id("anthropic/claude-sonnet-5-5");
     let held = gateway(pin(None));
     assert_eq!(held.target("anthropic", "claude-sonnet-5-5"), Ok((main(), None)), "its tools tell what it is for");
+    assert_eq!(held.target("anthropic", "anthropic/claude-sonnet-5-5"), Ok((main(), None)), "with its provider");
     assert_eq!(held.target("anthropic", "claude-opus-5-5"), Ok((main(), Some(Purpose::Side))));
     let told = held.pin.as_ref().map(Pin::side_name).unwrap();
     assert_ne!(told, main().model);

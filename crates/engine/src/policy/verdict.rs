@@ -11,9 +11,11 @@ use crate::domain::outcome::{FAILURES_ALONE, UNREAD};
 use crate::domain::test_report::{RunKind, RunStatus, TestCase, TestReport, TestStatus};
 use crate::domain::verdict::{Exit, Verdict, over_memory};
 
+mod counts;
 mod filed;
 mod parts;
 
+use counts::{more_skipped, passed_without_failed_parts};
 use parts::{parts_of_failing, stands_for_a_file};
 
 pub use filed::{confirm, learn, name_in_file};
@@ -259,7 +261,14 @@ fn proven_green(baseline: &Baseline, report: &TestReport, seen: &Seen<'_>, fixed
     }
     let unproven: Vec<&str> =
         baseline.failing.iter().filter(|name| !fixed.contains(*name)).map(String::as_str).collect();
-    if unproven.is_empty() { Verdict::Green } else { red(&format!("not seen passing: {}", some_names(&unproven))) }
+    if unproven.is_empty() {
+        return Verdict::Green;
+    }
+    let skipped = match more_skipped(baseline, report) {
+        0 => String::new(),
+        more => format!("; by the counts, {more} more skipped than at the start"),
+    };
+    red(&format!("not seen passing: {}{skipped}", some_names(&unproven)))
 }
 
 impl Baseline {
@@ -425,21 +434,6 @@ impl<'a> Seen<'a> {
             (judged && now < times && !elsewhere).then_some(name.as_str())
         })
     }
-}
-
-/// How many tests passed, of those that had no failing part. Where more results are counted than tests ran, parts are counted beside
-/// their tests (pytest's subtests of unittest), so that a test that passed and one of whose parts failed is among the passed ones.
-fn passed_without_failed_parts(report: &TestReport) -> Option<u64> {
-    let passed = report.passed_of_total()?;
-    let Some(total) = report.total else { return Some(passed) };
-    let failed = report.failed.unwrap_or(0);
-    let skipped = report.skipped.unwrap_or(0);
-    if passed.saturating_add(failed).saturating_add(skipped) <= total {
-        return Some(passed);
-    }
-    let names: BTreeSet<&str> = names_with(report, TestStatus::Failed).collect();
-    let failed_tests = u64::try_from(names.len()).unwrap_or(u64::MAX);
-    Some(passed.min(total.saturating_sub(failed_tests).saturating_sub(skipped)))
 }
 
 /// A test's name without what an edit elsewhere may change: a doctest's line number.

@@ -8,6 +8,8 @@ const GIST_LINES: usize = 3;
 const COMPILER_LINES: usize = 2;
 /// How many lines of the error of Node's runner it repeats.
 const NODE_LINES: usize = 8;
+/// The line before the frames of a Rust panic.
+const BACKTRACE: &str = "stack backtrace:";
 /// The first words of what Python says of an error.
 const TRACEBACK: &str = "Traceback (most recent call last)";
 
@@ -18,7 +20,9 @@ pub fn gist(message: &str) -> String {
     if let Some((name, said)) = of_node(message) {
         return if name.is_empty() { said } else { format!("{name}: {said}") };
     }
-    let lines: Vec<&str> = message.lines().map(str::trim).filter(|line| says_something(line)).collect();
+    // Rust's frames stand behind what was said.
+    let said = message.lines().map(str::trim).take_while(|line| *line != BACKTRACE);
+    let lines: Vec<&str> = said.filter(|line| says_something(line)).collect();
     let Some((first, _)) = lines.split_first().filter(|_| lines.len() > GIST_LINES) else { return lines.join(" ") };
     // What a compiler says stands first, and the place below it.
     if is_a_compilers(first) {
@@ -125,6 +129,9 @@ mod tests {
         assert_eq!(gist(node), "adds: Expected values to be strictly equal: 3 !== 4");
         let node = "duration_ms: 1\nerror: 'boom'\ncode: 'E'\nstack: |-\n  a (t.js:2:3)";
         assert_eq!(gist(node), "boom");
+        let frames = "thread 'adds' panicked at a.rs:3:5:\nassertion `left == right` failed\n  left: 2\n right: 1\nstack backtrace:\n   0: a\n   \
+                      at a.rs:1:1\n   7: <fn() -> core::result::Result<(), alloc::string::String> as core::ops::function::FnOnce<()>>::call_once";
+        assert!(gist(frames).ends_with("assertion `left == right` failed left: 2 right: 1"), "{}", gist(frames));
         let rust = "adds: thread 'adds' panicked at a.rs:3:5:\nassertion `left == right` failed\n  left: 1\n right: 2\n\
                     note: run with `RUST_BACKTRACE=1`";
         assert_eq!(gist(rust), "adds: assertion `left == right` failed left: 1 right: 2");

@@ -173,6 +173,10 @@ fn runners_that_do_not_name_passing_tests_are_judged_by_their_counts() {
     let baseline = Baseline::from_report(&quiet(5, &["c", "d"]), Vec::new(), true);
     assert_eq!(word(&baseline, OK, &quiet(7, &[])), "green");
     assert_eq!(word(&baseline, OK, &quiet(6, &[])), "tampered", "one test is missing");
+    let mut skips = quiet(6, &[]);
+    (skips.total, skips.skipped) = (Some(7), Some(1));
+    let Verdict::Red { reason: Some(reason) } = judge(&baseline, OK, &skips).verdict else { panic!("not red") };
+    assert_eq!(reason, "not seen passing: c, d; by the counts, 1 more skipped than at the start");
     let halfway = judge(&baseline, FAILED, &quiet(6, &["d"]));
     assert_eq!(halfway.verdict.as_str(), "red");
     assert_eq!(halfway.fixed.into_iter().collect::<Vec<_>>(), ["c"]);

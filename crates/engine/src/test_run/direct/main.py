@@ -249,6 +249,15 @@ def rows(function, holders):
     return calls
 
 
+def fresh(value):
+    """The same argument for one call: a test may alter its own, which its runner hands over once."""
+    if type(value) is dict:
+        return {key: fresh(one) for key, one in value.items()}
+    if type(value) in (list, set):
+        return type(value)(map(fresh, value))
+    return bytearray(value) if type(value) is bytearray else value
+
+
 def marks(holder):
     found = getattr(holder, "pytestmark", [])
     return found if isinstance(found, list) else [found]
@@ -292,7 +301,8 @@ def calls_of(test):
     for row in rows(function, [function, holder, module]):
         one = holder()
         around = [getattr(one, step, None) for step in ("setup_method", "teardown_method")]
-        calls.append([step for step in (around[0], functools.partial(own, one, **row), around[1]) if step])
+        given = {name: fresh(value) for name, value in row.items()}
+        calls.append([step for step in (around[0], functools.partial(own, one, **given), around[1]) if step])
     return calls
 
 

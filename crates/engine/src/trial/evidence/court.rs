@@ -26,6 +26,9 @@ use crate::test_run::TestRun;
 
 /// Experiments take at most as long as so many whole suites.
 const MOST_SUITES: u64 = 4;
+/// The same where the change has made the suite so many times as slow: it may not buy experiments off.
+const MOST_SLOWED: u64 = 16;
+const SLOWED: u64 = 3;
 /// Below this, nobody notices beside a model's call.
 const UNNOTICED: Duration = Duration::from_secs(30);
 
@@ -38,6 +41,14 @@ pub struct Proven {
     pub runs: u32,
     /// The time that it took, in milliseconds.
     pub duration_ms: u64,
+}
+
+/// The time for all experiments, by that of the suite before the change and with it, in milliseconds.
+fn allowed_ms((before, now): (u64, u64), most: Duration) -> u64 {
+    let [unnoticed, most] = [UNNOTICED, most].map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+    let suites =
+        if now > unnoticed / MOST_SUITES && now > before.saturating_mul(SLOWED) { MOST_SLOWED } else { MOST_SUITES };
+    now.saturating_mul(suites).max(unnoticed).min(most)
 }
 
 /// Asks of a green whether its tests could still say no. Refuses it in place where they could not. The files on disk are afterwards those
@@ -59,9 +70,10 @@ pub async fn prove(bench: &Bench<'_>, judged: &mut Judged, demand: Demand) -> Re
         let judges = bodies::files_of_tests(bench, start)?.into_iter().map(|(_, text)| text).collect::<Vec<_>>();
         judged.remarks.extend(overfit::remarks_by_text(&changes, &judges));
     }
-    let unnoticed = u64::try_from(UNNOTICED.as_millis()).unwrap_or(u64::MAX);
-    let most = u64::try_from(demand.most.as_millis()).unwrap_or(u64::MAX);
-    let allowed = (judged.run.duration_ms * MOST_SUITES).max(unnoticed).min(most);
+    // A suite that ended early at the start took less time for that.
+    let ran_as_many = baseline.total.zip(judged.run.report.total).is_some_and(|(before, now)| before >= now);
+    let before = if ran_as_many { bench.baseline_ms } else { u64::MAX };
+    let allowed = allowed_ms((before, judged.run.duration_ms), demand.most);
     let mut court = Court {
         start,
         tree: &tree,
@@ -421,5 +433,21 @@ impl<'b> Court<'b> {
             evidence.push(tally::piece(kind, self.tally.get(&kind), &self.bodies.missing, end));
         }
         Proven { evidence, runs: self.runs.count, duration_ms: self.runs.elapsed_ms() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_that_slows_its_tests_buys_no_experiments_off() {
+        let allowed = |before, now| allowed_ms((before, now), Duration::from_secs(600));
+        assert_eq!(allowed(1_000, 1_000), 30_000);
+        assert_eq!(allowed(20_000, 21_000), 84_000);
+        assert_eq!(allowed(400, 10_000), 160_000);
+        assert_eq!(allowed(400, 3_000), 30_000, "half a minute is enough for these");
+        assert_eq!(allowed(u64::MAX, 10_000), 40_000);
+        assert_eq!(allowed(400, 90_000), 600_000);
     }
 }

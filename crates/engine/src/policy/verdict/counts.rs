@@ -1,0 +1,29 @@
+//! The framework's own counts, where it names no tests.
+
+use std::collections::BTreeSet;
+
+use super::{Baseline, names_with};
+use crate::domain::test_report::{TestReport, TestStatus};
+
+/// How many tests passed, of those that had no failing part. Where more results are counted than tests ran, parts are counted beside
+/// their tests (pytest's subtests of unittest), so that a test that passed and one of whose parts failed is among the passed ones.
+pub(super) fn passed_without_failed_parts(report: &TestReport) -> Option<u64> {
+    let passed = report.passed_of_total()?;
+    let Some(total) = report.total else { return Some(passed) };
+    let failed = report.failed.unwrap_or(0);
+    let skipped = report.skipped.unwrap_or(0);
+    if passed.saturating_add(failed).saturating_add(skipped) <= total {
+        return Some(passed);
+    }
+    let names: BTreeSet<&str> = names_with(report, TestStatus::Failed).collect();
+    let failed_tests = u64::try_from(names.len()).unwrap_or(u64::MAX);
+    Some(passed.min(total.saturating_sub(failed_tests).saturating_sub(skipped)))
+}
+
+/// How many more tests are skipped than at the start, where only counts tell.
+pub(super) fn more_skipped(baseline: &Baseline, report: &TestReport) -> u64 {
+    let Some((total, passed)) = baseline.total.zip(baseline.passed) else { return 0 };
+    let failed = u64::try_from(baseline.failing.len() + baseline.flaky.len()).unwrap_or(u64::MAX);
+    let before = total.saturating_sub(passed).saturating_sub(failed);
+    report.skipped.unwrap_or(0).saturating_sub(before)
+}
