@@ -238,7 +238,7 @@ def rows(function, holders):
     for row in itertools.product(*tables):
         merged = {}
         for part in row:
-            merged.update(part)
+            merged.update({name: fresh(value) for name, value in part.items()})
         calls.append(merged)
     code = function.__code__
     takes = set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]) - {"self"}
@@ -301,8 +301,7 @@ def calls_of(test):
     for row in rows(function, [function, holder, module]):
         one = holder()
         around = [getattr(one, step, None) for step in ("setup_method", "teardown_method")]
-        given = {name: fresh(value) for name, value in row.items()}
-        calls.append([step for step in (around[0], functools.partial(own, one, **given), around[1]) if step])
+        calls.append([step for step in (around[0], functools.partial(own, one, **row), around[1]) if step])
     return calls
 
 
