@@ -68,7 +68,7 @@ pub(super) struct Snapshot {
     /// The deliveries to the outside: the commits, as [`Self::recent_commits`].
     recent_deliveries: Vec<CommitSha>,
     breakpoint: Breakpoint,
-    /// How often the run has pushed.
+    /// How often the run has pushed again, since the outside had refused what it pushed before. Errors and waits are not counted.
     retry_count: u32,
     previous_error: Option<String>,
     #[serde(rename = "continue")]
@@ -131,7 +131,7 @@ impl Snapshot {
                 reason: stand.hold.map(|hold| context.redact(&hold.reason)),
                 blocked_on: on,
             },
-            retry_count: delivered.pushes,
+            retry_count: delivered.pushes.saturating_sub(1),
             previous_error: last.and_then(|attempt| attempt.error_messages.first().cloned()),
             go_on: GO_ON,
         }

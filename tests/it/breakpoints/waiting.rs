@@ -118,11 +118,13 @@ fn red_ci_is_the_next_iterations_input_and_the_second_push_is_green() {
         ("branch", json!("main")),
         ("files", json!(["shop/cart.py"])),
         ("remaining_work", json!(["CI of the pushed commit"])),
-        ("retry_count", json!(1)),
+        ("retry_count", json!(0)),
         ("uncommitted_files", json!([])),
     ] {
         assert_eq!(snapshot[key], value, "S4-8: {snapshot}");
     }
+    let last = log.value("SELECT json_extract(body, '$.retry_count') FROM snapshots WHERE kind = 'breakpoint' ORDER BY rowid DESC LIMIT 1");
+    assert_eq!(last, "1", "the outside had refused the first");
     site.models.finish();
     github.finish();
 }
