@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::{Baseline, names_with};
 use crate::domain::test_report::{TestReport, TestStatus};
 
 /// How many tests passed, of those that had no failing part. Where more results are counted than tests ran, parts are counted beside
@@ -20,10 +19,14 @@ pub(super) fn passed_without_failed_parts(report: &TestReport) -> Option<u64> {
     Some(passed.min(total.saturating_sub(failed_tests).saturating_sub(skipped)))
 }
 
-/// How many more tests are skipped than at the start, where only counts tell.
-pub(super) fn more_skipped(baseline: &Baseline, report: &TestReport) -> u64 {
-    let Some((total, passed)) = baseline.total.zip(baseline.passed) else { return 0 };
-    let failed = u64::try_from(baseline.failing.len() + baseline.flaky.len()).unwrap_or(u64::MAX);
-    let before = total.saturating_sub(passed).saturating_sub(failed);
+/// How many more tests are skipped than at the start, by its counts of all tests, of those that passed and of those that did not.
+pub(super) fn more_skipped((total, passed, failed): (Option<u64>, Option<u64>, usize), report: &TestReport) -> u64 {
+    let Some((total, passed)) = total.zip(passed) else { return 0 };
+    let before = total.saturating_sub(passed).saturating_sub(u64::try_from(failed).unwrap_or(u64::MAX));
     report.skipped.unwrap_or(0).saturating_sub(before)
+}
+
+/// The names of tests with a result.
+pub(super) fn names_with(report: &TestReport, status: TestStatus) -> impl Iterator<Item = &str> {
+    report.tests.iter().filter(move |test| test.status == status).map(|test| test.name.as_str())
 }
