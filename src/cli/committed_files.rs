@@ -30,7 +30,7 @@ impl Committed {
         format!("the base {}", self.commit.0.get(..7).unwrap_or(&self.commit.0))
     }
 
-    /// A file as it is there. One that is no text counts as none.
+    /// A file as it is there. One that cannot be read is never taken for none: caps and a sandbox may stand in it.
     pub(super) fn read(&self, typed: &str) -> FileContent {
         let path = Path::new(typed);
         // A path that leads out of the repository is in no commit.
@@ -41,11 +41,17 @@ impl Committed {
         let stop = Stop::never();
         let read = setup::block_on(async {
             let revisions = Revisions::open(&self.checkout, self.environment.raw(), &stop).await?;
-            Ok(revisions.text_in(&self.commit, &path, MOST_BYTES).await?)
+            let is_there = !revisions.which_in(&self.commit, &[&path.to_string_lossy()]).await?.is_empty();
+            // One byte more tells a file that is too long from one that just fits.
+            Ok((is_there, revisions.text_in(&self.commit, &path, MOST_BYTES + 1).await?))
         });
         match read {
-            Ok(Some(text)) => FileContent::Text(text),
-            Ok(None) => FileContent::Missing,
+            Ok((_, Some(text))) if text.len() > MOST_BYTES => {
+                FileContent::Unreadable(format!("it has more than {MOST_BYTES} bytes"))
+            }
+            Ok((_, Some(text))) => FileContent::Text(text),
+            Ok((true, None)) => FileContent::Unreadable("it is not a file of UTF-8 text".to_owned()),
+            Ok((false, None)) => FileContent::Missing,
             Err(error) => FileContent::Unreadable(error.to_string()),
         }
     }

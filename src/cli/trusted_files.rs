@@ -75,6 +75,14 @@ impl<'a> Files<'a> {
             Self::Commit(commit) => commit.place(),
             Self::Nowhere => "its base commit, which cannot be read without a token".to_owned(),
         };
+        if let (FileContent::Unreadable(why), Self::Commit(_)) = (&content, self) {
+            return Err(Failure::with_code(
+                EXIT_REFUSED,
+                format!(
+                    "✖ Refused: {path} cannot be read from {place}: {why}\n→ Fix: name the configuration with --config"
+                ),
+            ));
+        }
         if let FileContent::Unreadable(why) = &content {
             return Err(unreadable(&format!("{path}, {place}: {why}")));
         }

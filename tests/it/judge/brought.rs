@@ -39,9 +39,41 @@ fn a_change_does_not_configure_its_own_judgement() {
     let said = repository.judge(&["--test-command", COMMAND]);
     assert!(said.err.contains("is not read: the change could have written it, and the base"), "{}", said.all());
     assert!(said.code == 0 && said.out.contains("and can still fail") && said.out.contains("Proof:"), "{}", said.all());
+    assert!(said.out.contains("- .github/upshift.yml (upshift's own settings: the base's"), "{}", said.all());
     // Whoever names the file means it, and is told what that leaves out.
     let named = repository.judge(&["--test-command", COMMAND, "--config", ".github/upshift.yml"]);
     assert!(named.out.contains("that they can still fail was not shown"), "{}", named.all());
+}
+
+/// Product code of such a name is the product's, also where the base's tests are asked.
+#[test]
+fn what_is_only_called_like_a_test_is_no_test_of_the_changes_own() {
+    let tests = format!("{TESTS}{TEST_TOTAL}").replace("shop.cart", "shop.ab_test");
+    let files = [
+        ("shop/__init__.py", ""),
+        ("shop/ab_test.py", CART),
+        ("tests/__init__.py", ""),
+        ("tests/test_cart.py", &tests),
+    ];
+    let repository = Repository::with(&files);
+    repository.write(&[("shop/ab_test.py", &CART.replace("prices[1:]", "prices"))]);
+    let (finding, code) = python(&repository);
+    assert_eq!((finding["standing"].as_str(), code), (Some("proven"), 0), "{finding}");
+    assert!(names(&finding, "onlyWithChangedTests").is_empty(), "{finding}");
+}
+
+/// Caps and a sandbox may stand in it.
+#[test]
+fn a_configuration_of_the_base_that_cannot_be_read_is_not_taken_for_none() {
+    let repository = red();
+    repository.git(&["checkout", "--quiet", "main"]);
+    std::fs::create_dir(repository.path().join(".github")).expect("a folder");
+    std::fs::write(repository.path().join(".github/upshift.yml"), b"safety: { sandbox: \xff }\n").expect("written");
+    repository.commit("settings");
+    repository.write(&[("shop/cart.py", &CART.replace("prices[1:]", "prices"))]);
+    let said = repository.judge(&["--base", "HEAD", "--test-command", COMMAND]);
+    assert!(said.code == 6 && said.err.contains("it is not a file of UTF-8 text"), "{}", said.all());
+    assert!(said.err.contains("→ Fix: name the configuration with --config"), "{}", said.all());
 }
 
 #[cfg(unix)]

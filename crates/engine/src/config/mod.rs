@@ -45,6 +45,7 @@ mod tool_sources;
 mod values;
 mod workflow;
 
+pub use crate::domain::finding::DEFAULT_CONFIG_PATH;
 pub use checks::TASK_CHECK;
 pub use elsewhere::{Trust, elsewhere, ladder_text};
 pub use error::{CLOSING, ConfigErrors, Problem, SourceErrors};
@@ -62,9 +63,7 @@ pub use resolve::{NO_MODEL, audit_path, faults_of_flags, resolve};
 pub use saved::UNCHECKED;
 pub use schema::schema;
 pub use sections::SEEN_TESTS;
-pub use sources::{
-    Build, BuiltInEndpoint, Catalogue, DEFAULT_CONFIG_PATH, FileContent, NamedFile, Setting, Settings, Sources,
-};
+pub use sources::{Build, BuiltInEndpoint, Catalogue, FileContent, NamedFile, Setting, Settings, Sources};
 pub use suggest::nearest;
 pub use tiers_source::{TiersSource, classify_tiers};
 pub use workflow::{NotHere, failed_command};

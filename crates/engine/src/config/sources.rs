@@ -5,13 +5,11 @@
 use std::collections::BTreeMap;
 
 use crate::domain::catalogue::ModelInfo;
+use crate::domain::finding::DEFAULT_CONFIG_PATH;
 use crate::domain::model_id::{BUILT_IN_PROVIDERS, ModelId};
 
 use super::node::Node;
 use super::plan::{Origin, Push, WaitFor, Wire};
-
-/// Where the configuration file is looked for when nothing names another.
-pub const DEFAULT_CONFIG_PATH: &str = ".github/upshift.yml";
 
 macro_rules! settings {
     ($($variant:ident $flag:literal $env:literal $doc:literal,)+) => {

@@ -5,6 +5,9 @@ use serde::Serialize;
 use super::proof::Evidence;
 use super::remark::Remark;
 
+/// Where the configuration file is looked for when nothing names another.
+pub const DEFAULT_CONFIG_PATH: &str = ".github/upshift.yml";
+
 /// The court's finding: what the tests of a change prove of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -6,7 +6,7 @@ use super::markdown::code;
 use super::plain;
 use super::words::{count, evidence, proof_sign, remark_sentence};
 use super::{markdown as page, text as terminal};
-use crate::domain::finding::{Finding, Standing, Weakened};
+use crate::domain::finding::{DEFAULT_CONFIG_PATH, Finding, Standing, Weakened};
 use crate::domain::proof::is_witnessed;
 
 /// How many names of one kind are shown.
@@ -78,10 +78,18 @@ fn lists(found: &Finding) -> Vec<List> {
             "⚠",
             "changed file decides how tests are run: the head's was used for both",
             "changed files decide how tests are run: the head's were used for both",
-            &found.deciding,
+            &found.deciding.iter().map(|path| deciding(path)).collect::<Vec<_>>(),
         ),
     ];
     all.into_iter().filter(|list| !list.entries.is_empty()).collect()
+}
+
+/// A file that decides how tests are run. upshift's own settings are not the change's to make.
+fn deciding(path: &str) -> String {
+    if path == DEFAULT_CONFIG_PATH {
+        return format!("{path} (upshift's own settings: the base's, unless --config names these)");
+    }
+    path.to_owned()
 }
 
 fn weaker(one: &Weakened) -> String {

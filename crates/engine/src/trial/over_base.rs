@@ -67,8 +67,8 @@ pub async fn over_base(
     Ok(OverBase { tree, deciding, doubtful, new_sources, untold })
 }
 
-/// The other way round: the head's product with the base's tests, their data and their configuration, without what is new of these. `None`
-/// where the change touches none of them.
+/// The other way round: the head's product with the base's tests, their data and their configuration, without what is new of these. Code
+/// that is only called like a test stays the head's. `None` where the change touches none of them.
 ///
 /// # Errors
 /// As [`over_base`].
@@ -79,7 +79,7 @@ pub async fn over_head(bench: &Bench<'_>, base: &TreeId, head: &TreeId) -> Resul
         let path = change.path.as_str();
         let judges = is_test_path(Path::new(path)) || workspace.protected(Path::new(path)).is_some();
         // Product and tests share a manifest, and the product may need what it adds.
-        if !is_manifest(path) && (judges || is_of_tests(bench, head, path)?) {
+        if !is_manifest(path) && !may_be_product(&change) && (judges || is_of_tests(bench, head, path)?) {
             whole.insert(path.to_owned());
         } else if let (Some(before), Some(after)) = (&change.before, &change.after)
             && let Restored::Changed { text, .. } = with_tests_of(bench, base, &change, after, before)?

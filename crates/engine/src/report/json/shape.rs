@@ -236,7 +236,7 @@ pub struct SideDocument {
 pub struct KeptDocument<'a> {
     /// Whether the tests pass with it.
     pub green: bool,
-    /// Tests of `failing_before` that pass with it. Empty where it is not green.
+    /// Tests of `failing_before` that were seen passing with it.
     pub fixed_tests: &'a [String],
     /// Whether tests that passed at the start fail with it, or are gone. Null where they were not all run with it.
     pub breaks_others: Option<bool>,

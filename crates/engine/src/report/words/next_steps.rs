@@ -390,9 +390,11 @@ fn unjudged(view: &RunView, patch: &str) -> Sentence {
 /// How the change is looked at and taken whose green was refused, and what would have believed it.
 fn refused_green(view: &RunView, patch: &str) -> Sentence {
     let kept = "The change whose green was refused was kept, for a person to judge";
-    let step = match apply(view, patch) {
+    // The last patch that the log knows is another, where one was kept beside this.
+    let is_the_last = view.best_patch().or(view.unjudged_patch()).is_none();
+    let step = match apply(view, patch).filter(|_| is_the_last || !view.patch_in_log) {
         Some(command) => Sentence::plain(format!("{kept}: ")).code(command),
-        None => Sentence::plain(format!("{kept}, on the runner and in the log (upshift show --patch).")),
+        None => Sentence::plain(format!("{kept} in the log: ")).code("upshift show --patch"),
     };
     if view.proof.iter().any(|one| one.status == EvidenceStatus::Failed) {
         return step.ours(" (").code(r#"safety.proof: "off""#).ours(" believes a green without experiments)");
