@@ -86,21 +86,40 @@ const MOST_NAMES: usize = 24;
 /// Beginnings of variables that interpreters, compilers and the system read: a product that asks for them is not tried with others.
 const READ_BY_TOOLS: [&str; 9] = ["PYTHON", "NODE", "NPM_", "LD_", "RUST", "CARGO", "GO", "LC_", "UPSHIFT"];
 
-/// The variables that lines of a program may ask for and that are not set: words in capitals, whatever they are.
+/// The variables that lines of a program may ask for and that are not set: words in capitals, whatever they are, and others where they
+/// are written as a shell's variable or as a text of several words.
 #[must_use]
 pub fn named<'l>(env: &BTreeMap<OsString, OsString>, lines: impl Iterator<Item = &'l str>) -> Vec<String> {
-    let words = lines.flat_map(|line| line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
-    let is_name = |word: &&str| {
-        let starts = word.bytes().next().is_some_and(|byte| byte.is_ascii_uppercase());
-        let plain = word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
-        starts && plain && (3..64).contains(&word.len())
+    let words = lines.flat_map(words);
+    let is_name = |(before, word): &(&str, &str)| {
+        let in_capitals = word.starts_with(|c: char| c.is_ascii_uppercase())
+            && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+        let is_asked = before.ends_with('$')
+            || before.ends_with("${")
+            || (before.ends_with(['"', '\'', '`']) && word.contains('_'));
+        // A proxy's address would have tools look for it.
+        (in_capitals || is_asked) && (3..64).contains(&word.len()) && !word.ends_with("_proxy")
     };
+    let words = words.filter(is_name).map(|(_, word)| word);
     let is_free =
         // A tool that is told something would change the run for reasons of its own.
-        |word: &&str| !READ_BY_TOOLS.iter().any(|start| word.starts_with(start)) && !env.contains_key(OsStr::new(word));
+        |word: &&str| !READ_BY_TOOLS.iter().any(|start| word.to_ascii_uppercase().starts_with(start)) && !env.contains_key(OsStr::new(word));
     // Sorted, so that the same change is tried with the same variables.
-    let found: BTreeSet<&str> = words.filter(is_name).filter(is_free).collect();
+    let found: BTreeSet<&str> = words.filter(is_free).collect();
     found.into_iter().take(MOST_NAMES).map(str::to_owned).collect()
+}
+
+/// The words of a line, each with what stands before it.
+fn words(line: &str) -> Vec<(&str, &str)> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut at = 0;
+    let mut found = Vec::new();
+    for piece in line.split_inclusive(|c| !is_part(c)) {
+        let word = piece.trim_end_matches(|c| !is_part(c));
+        found.extend(line.get(..at).map(|before| (before, word)).filter(|_| !word.is_empty()));
+        at += piece.len();
+    }
+    found
 }
 
 /// Sets variables to a value that is true in every language.
@@ -207,6 +226,8 @@ mod tests {
         let lines = ["  os.environ.get('DATABASE_URL') or HOME", "if [ -n \"$PROD\" ] && PYTHONPATH Aa BB x1"];
         let names = named(&env, lines.into_iter());
         assert_eq!(names, ["DATABASE_URL", "PROD"]);
+        let small = ["get('shop_home', 'home', shop_away)", "${site:+1} $place http $npm_config_x \"no_proxy\""];
+        assert_eq!(named(&env, small.into_iter()), ["place", "shop_home", "site"]);
         set(&mut env, &names);
         assert_eq!(env.get(OsStr::new("PROD")).and_then(|value| value.to_str()), Some("1"));
     }

@@ -33,6 +33,10 @@ pub enum Way {
     Stops,
     /// It is left out.
     LeftOut,
+    /// Its value is nought.
+    Nothing,
+    /// It fails before anything of it is tried.
+    NotTried,
     /// A table has no rows.
     Unused,
     /// Every row of a table holds what this one does: its number, and the row as written.

@@ -13,7 +13,7 @@ use super::choice::{Choice, Way};
 use super::edit::Edit;
 use super::nodes::{children, descendants, lines_of, text_of};
 use super::parse::parse;
-use super::{Language, alternatives, parts, scan, steps, tables};
+use super::{Language, alternatives, nothing, parts, scan, steps, tables};
 
 /// Operators of which one operand alone is a program too.
 const ARITHMETIC: [&str; 7] = ["+", "-", "*", "/", "//", "%", "**"];
@@ -88,6 +88,7 @@ fn of_shell(text: &str) -> Vec<Choice> {
     }
     all.extend(alternatives::of_commands(text));
     all.extend(steps::of_shell(text));
+    all.extend(nothing::of_shell(text));
     all
 }
 
@@ -104,6 +105,8 @@ fn of_node(node: Node<'_>, text: &str, language: Language) -> Option<Choice> {
             .or_else(|| tables::of_table(node, text))
             .or_else(|| steps::of_chain(node, text, language))
             .or_else(|| steps::of_context(node, text, language))
+            .or_else(|| nothing::of_value(node, text))
+            .or_else(|| nothing::of_trial(node, text, language))
             .or_else(|| parts::of_part(node, text, language));
     }
     // The brackets around a JavaScript condition are a part of the branch, and what they hold is found by itself where it compares.

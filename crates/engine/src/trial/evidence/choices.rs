@@ -364,6 +364,8 @@ fn in_words(choice: &Choice, way: &Way) -> String {
         Way::Fails => format!("`{spelled}` could never hold"),
         Way::Unused => format!("no test uses a row of `{spelled}`"),
         Way::LeftOut => format!("no test needs `{spelled}`"),
+        Way::Nothing => format!("`{spelled}` could be 0: no test sees another value of it"),
+        Way::NotTried => format!("no test needs `{spelled}`: what handles its failure could always run"),
         Way::Row(_, row) => format!("each row of `{spelled}` could answer as `{}` does", short(row)),
         Way::Left | Way::Right => {
             let kept = choice.ways.iter().find(|(_, one)| one == way).map(|(edit, _)| short(&edit.text));

@@ -1,27 +1,21 @@
-//! A number of the product's that a failing test's own assertion reads, and that the change sets: what is expected moves with the change.
-//! Where the test fails as soon as that number is the next one, the two agree at this value alone. It leaves a remark.
+//! Values of the product's that a failing test's own assertion reads, and that the change sets: what is expected moves with the change.
+//! Where the test fails as soon as such a value is a third one, the two agree at this value alone. So does a list that the test goes
+//! through, and from which the change takes what failed. Each leaves a remark.
 
 use std::collections::BTreeMap;
 
 use super::super::bench::TrialError;
+use super::bodies::Located;
 use super::choices::is_green;
 use super::court::Court;
 use super::rounds;
-use crate::domain::line_diff::{Side, changed_lines};
-use crate::framework::source::{Number, Outline, apply, numbers};
+use crate::framework::source::{Edit, Setting, Source, apply, settings, shortened};
 use crate::policy::guard::Guard;
 use crate::policy::tamper::Change;
 use crate::test_run::TestRun;
 
-/// Constants that are tried at most.
-const MOST_CONSTANTS: usize = 3;
-
-/// A constant of a file of the product, with its new number.
-struct Constant<'c> {
-    change: &'c Change,
-    name: String,
-    number: Number,
-}
+/// Constants, and lists, that are tried at most.
+const MOST: usize = 3;
 
 impl Court<'_> {
     /// Tries the constants that the change sets and a test reads.
@@ -29,89 +23,113 @@ impl Court<'_> {
         if !self.runs.bench.guards.has(Guard::AlteredExpectation) {
             return Ok(());
         }
-        let product = changes.iter().filter(|change| !change.may_edit_tests && !self.is_judge(&change.path));
-        let set: Vec<Constant<'_>> = product.flat_map(set_by).collect();
-        let read = set.iter().filter_map(|one| Some((one, self.reader_of(&one.name)?)));
-        let read: Vec<(&Constant<'_>, usize)> = read.take(MOST_CONSTANTS).collect();
-        for (constant, test) in read {
-            let text = constant.change.after.as_deref().unwrap_or_default();
-            let next = &constant.number.next;
-            let Some(text) = apply(text, std::slice::from_ref(next)) else { continue };
-            let texts = BTreeMap::from([(constant.change.path.clone(), text)]);
-            let Some(run) = self.of_failed(&texts).await? else { return Ok(()) };
-            // What stands for nothing else has the test fail by its own assertion.
-            let fails = |run: &TestRun| {
-                let located = self.bodies.tests.get(test)?;
-                let source = self.bodies.source(located)?;
-                Some(run.report.failing().any(|one| source.is_called(&located.body, &one.name)))
+        let is_of_product = |change: &&Change| !change.may_edit_tests && !self.is_judge(&change.path);
+        let product: Vec<&Change> = changes.iter().filter(is_of_product).collect();
+        let mut read: Vec<(&Change, Setting, usize)> = Vec::new();
+        for change in &product {
+            let set = settings(&change.path, before(change), after(change)).into_iter();
+            read.extend(set.filter_map(|one| self.reader_of(&one.name).map(|test| (*change, one, test))));
+        }
+        for (change, setting, test) in read.into_iter().take(MOST) {
+            let reads =
+                format!("its assertion reads `{}`, which the change sets to `{}`", setting.name, setting.spelled);
+            let Some(third) = setting.third else {
+                self.remark_of_values(test, format!("{reads}: what is expected moves with the change"));
+                continue;
             };
-            if !is_green(&run, green) && fails(&run) == Some(true) {
-                let said = format!(
-                    "its assertion reads `{}`, which the change sets to {}: it fails with {}",
-                    constant.name, constant.number.spelled, next.text
+            let Some(run) = self.of_failed(&with(change, &third)).await? else { return Ok(()) };
+            // A value that stands for nothing else has the test fail by its own assertion.
+            if !is_green(&run, green) && self.is_failing(&run, test) {
+                self.remark_of_values(
+                    test,
+                    format!("{reads}: it fails with `{}`", spelled_with(after(change), &third)),
                 );
+            }
+        }
+        self.lists(green, &product).await
+    }
+
+    /// Puts back the lists from which the change takes values, and which a test goes through.
+    async fn lists(&mut self, green: &TestRun, product: &[&Change]) -> Result<(), TrialError> {
+        let mut read = Vec::new();
+        for change in product {
+            let all = shortened(&change.path, before(change), after(change)).into_iter();
+            read.extend(all.filter_map(|one| self.goes_through(&one.name).map(|test| (*change, one, test))));
+        }
+        for (change, list, test) in read.into_iter().take(MOST) {
+            let Some(run) = self.of_failed(&with(change, &list.whole)).await? else { return Ok(()) };
+            if !is_green(&run, green) && self.is_failing(&run, test) {
+                let gone = list.gone.join("`, `");
+                let said =
+                    format!("it goes through `{}`, from which the change takes `{gone}`: it fails with it", list.name);
                 self.remark_of_values(test, said);
             }
         }
         Ok(())
     }
 
+    /// Whether a run has a test fail.
+    fn is_failing(&self, run: &TestRun, test: usize) -> bool {
+        let located = self.bodies.tests.get(test);
+        let fails = |(source, located): (&Source, &Located)| {
+            run.report.failing().any(|one| source.is_called(&located.body, &one.name))
+        };
+        located.and_then(|located| Some((self.bodies.source(located)?, located))).is_some_and(fails)
+    }
+
     /// The first test whose assertion failed at the start, expects no literal, and holds a name.
     fn reader_of(&self, name: &str) -> Option<usize> {
-        let reads = |(at, test): (usize, &super::bodies::Located)| {
+        let reads = |(at, test): (usize, &Located)| {
             let source = self.bodies.source(test)?;
-            let line = usize::try_from(test.failed_at?).ok()?.checked_sub(1)?;
-            let mut words = source.text().lines().nth(line)?.split(|c: char| !c.is_alphanumeric() && c != '_');
-            (rounds::decisive(source, test).is_empty() && words.any(|word| word == name)).then_some(at)
+            let line = lines_of(source, (test.failed_at?, test.failed_at?));
+            let reads = rounds::decisive(source, test).is_empty() && holds(&line, name);
+            reads.then_some(at)
         };
         self.bodies.tests.iter().enumerate().find_map(reads)
     }
-}
 
-/// The constants of one line and one number that both sides of a change define, and that it sets anew.
-fn set_by(change: &Change) -> Vec<Constant<'_>> {
-    let (Some(before), Some(after)) = (change.before.as_deref(), change.after.as_deref()) else { return Vec::new() };
-    let (Some(old), Some(new)) = (Outline::read(&change.path, before), Outline::read(&change.path, after)) else {
-        return Vec::new();
-    };
-    let changed: Vec<u32> = changed_lines(before, after)
-        .into_iter()
-        .filter(|line| line.side == Side::New)
-        .map(|line| line.number)
-        .collect();
-    let all = numbers(&change.path, after);
-    let constant = |one: &crate::framework::source::Definition| {
-        let is_constant = one.lines.0 == one.lines.1 && !one.is_container && one.within.is_none();
-        let is_set = changed.contains(&one.line) && one.head.contains('=') && !one.head.contains('(');
-        let is_old = old.definitions().iter().any(|was| was.name == one.name && was.lines.0 == was.lines.1);
-        let mut own = all.iter().filter(|number| number.line == one.line);
-        // Of two numbers on a line nobody knows which one the test reads.
-        let (Some(number), None) = (own.next(), own.next()) else { return None };
-        (is_constant && is_set && is_old).then(|| Constant { change, name: one.name.clone(), number: number.clone() })
-    };
-    new.definitions().iter().filter_map(constant).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_constant_that_is_set_anew_is_found() {
-        let names = |path: &str, before: &str, after: &str| {
-            let change = Change {
-                path: path.to_owned(),
-                before: Some(before.to_owned()),
-                after: Some(after.to_owned()),
-                may_edit_tests: false,
-            };
-            set_by(&change).into_iter().map(|one| format!("{} {}", one.name, one.number.spelled)).collect::<Vec<_>>()
+    /// The first failing test that takes each value of a list.
+    fn goes_through(&self, name: &str) -> Option<usize> {
+        let goes = |(at, test): (usize, &Located)| {
+            let body = lines_of(self.bodies.source(test)?, test.body.lines);
+            body.lines().any(|line| is_loop(line) && holds(line, name)).then_some(at)
         };
-        assert_eq!(
-            names("a.py", "RATE = 19\n\n\ndef f():\n    return 1\n", "RATE = 0\n\n\ndef f():\n    return 2\n"),
-            ["RATE 0"]
-        );
-        assert_eq!(names("a.js", "export const RATE = 19;\n", "export const RATE = 0.5;\n"), ["RATE 0.5"]);
-        assert_eq!(names("a.py", "RATE = 19\n", "RATE = 19\nOTHER = 3\n"), Vec::<String>::new());
+        self.bodies.tests.iter().enumerate().find_map(goes)
     }
+}
+
+/// Whether a line goes through a list.
+fn is_loop(line: &str) -> bool {
+    let words = || line.split(|c: char| !c.is_alphanumeric());
+    ["for", "forEach", "each", "map", "every", "range", "iter"].iter().any(|word| words().any(|one| one == *word))
+}
+
+/// Whether a text holds a name as a word of its own.
+fn holds(text: &str, name: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name)
+}
+
+fn lines_of(source: &Source, (first, last): (u32, u32)) -> String {
+    let (first, last) = (usize::try_from(first).unwrap_or(1), usize::try_from(last).unwrap_or(1));
+    let lines = source.text().lines().skip(first.saturating_sub(1)).take((last + 1).saturating_sub(first));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn before(change: &Change) -> &str {
+    change.before.as_deref().unwrap_or_default()
+}
+
+fn after(change: &Change) -> &str {
+    change.after.as_deref().unwrap_or_default()
+}
+
+fn with(change: &Change, edit: &Edit) -> BTreeMap<String, String> {
+    apply(after(change), std::slice::from_ref(edit)).map(|text| (change.path.clone(), text)).into_iter().collect()
+}
+
+/// The word in which an edit ends.
+fn spelled_with(text: &str, edit: &Edit) -> String {
+    let before = text.get(..edit.range.start).unwrap_or_default();
+    let from = before.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_').len();
+    format!("{}{}", before.get(from..).unwrap_or_default(), edit.text)
 }

@@ -190,6 +190,7 @@ impl<'b> Court<'b> {
             self.shared_in_calls(green, changes).await?;
         }
         self.choices(green, changes).await?;
+        self.displaced(green, changes).await?;
         self.other_inputs().await?;
         self.refusals(changes).await?;
         if self.has(Guard::Direct) {

@@ -14,6 +14,7 @@ mod constants;
 mod court;
 mod direct;
 mod disguised;
+mod displaced;
 mod elsewhere;
 mod example;
 mod fitted;

@@ -15,7 +15,7 @@ use crate::policy::tamper::Change;
 use crate::policy::tamper::suppressions::new_suppression;
 
 /// A line that no language takes.
-const FAULT: &str = "\n)}] <<<< ((( '\"\n";
+pub(super) const FAULT: &str = "\n)}] <<<< ((( '\"\n";
 
 /// The check's word on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
