@@ -159,6 +159,8 @@ async fn measured(
     };
     let measure = Arc::make_mut(&mut climb.measured);
     let mut names = Names::Told;
+    // Named there, whatever is measured instead where they could not be loaded.
+    let failed_over_base = measure.baseline.failing.clone();
     if !climb.trees.current.ran {
         names = measure_by_names(context, measure, ends, (limit, &mut finding)).await?;
     } else if news == News::Some {
@@ -190,7 +192,8 @@ async fn measured(
     finding.proof = proof(recorder);
     finding.remarks.clone_from(&judged.remarks);
     finding.fail_to_pass = judged.judgement.fixed.iter().cloned().collect();
-    finding.pass_to_fail = judged.judgement.new_failures.clone();
+    let is_new = |name: &&String| !failed_over_base.contains(name);
+    finding.pass_to_fail = judged.judgement.new_failures.iter().filter(is_new).cloned().collect();
     let tells_apart = match names {
         Names::None => !was_green,
         Names::Told | Names::Ended(_) => !climb.measured.baseline.failing.is_empty(),

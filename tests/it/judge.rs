@@ -2,6 +2,7 @@
 
 mod action;
 mod brought;
+mod elsewhere;
 mod meanwhile;
 mod places;
 
