@@ -18,6 +18,8 @@ use crate::workspace::Taken;
 const MOST_NAMED: usize = 5;
 /// The folder of a run in which they are kept.
 const FOLDER: &str = "yours";
+/// The end of their names, by which no test runner takes a copy for a test.
+const ENDING: &str = ".kept";
 
 /// The files that are neither as the run left them when it began to wait nor as they were at its start. Sorted.
 pub(super) async fn changed(context: &Context<'_>, climb: &Climb) -> Vec<String> {
@@ -55,13 +57,13 @@ pub(super) fn tell(context: &Context<'_>, recorder: &mut Recorder<'_>) {
 pub fn kept(keep: &Path, run: &RunId, put_back: &BTreeMap<String, Option<Vec<u8>>>, when: &str) -> String {
     let folder = keep.join(run.short()).join(FOLDER);
     let names: Vec<String> = put_back.keys().cloned().collect();
-    let kept = put_back
-        .iter()
-        .filter(|(path, bytes)| bytes.as_ref().is_some_and(|bytes| write(keep, &folder.join(path), bytes).is_ok()));
+    let kept = put_back.iter().filter(|(path, bytes)| {
+        bytes.as_ref().is_some_and(|bytes| write(keep, &folder.join(format!("{path}{ENDING}")), bytes).is_ok())
+    });
     let lost = put_back.len() - kept.count();
     let beside = if lost == 0 { String::new() } else { format!("; {lost} could not be kept") };
     format!(
-        "changed by somebody {when}, and put back: {}; their versions are in {}{beside}",
+        "changed by somebody {when}, and put back: {}; their versions are in {}, with {ENDING} behind their names{beside}",
         named(&names),
         folder.display()
     )

@@ -35,7 +35,7 @@ fn warnings(lines: &[serde_json::Value]) -> String {
 /// The copies that a run kept of a file.
 fn kept(project: &Project, path: &str) -> Vec<String> {
     let runs = std::fs::read_dir(project.path().join(".upshift")).expect("our folder").flatten();
-    runs.filter_map(|run| std::fs::read_to_string(run.path().join("yours").join(path)).ok()).collect()
+    runs.filter_map(|run| std::fs::read_to_string(run.path().join("yours").join(format!("{path}.kept"))).ok()).collect()
 }
 
 #[test]

@@ -301,7 +301,8 @@ fn b8_files_that_a_person_put_back_are_not_in_the_way() {
 
 /// The files of a person's that were kept beside the log.
 fn kept_of(killed: &Killed, path: &str) -> String {
-    let beside = Path::new(&killed.database).parent().expect("a folder").join(&killed.run).join("yours").join(path);
+    let folder = Path::new(&killed.database).parent().expect("a folder").join(&killed.run);
+    let beside = folder.join("yours").join(format!("{path}.kept"));
     std::fs::read_to_string(&beside).unwrap_or_else(|error| panic!("{}: {error}", beside.display()))
 }
 

@@ -42,10 +42,7 @@ fn an_expectation_that_moves_with_the_change_is_named() {
     let moved = states.replace("PAID = 'paid'", "PAID = 'open'").replace("['open', 'paid']", "['open']");
     repository.write(&[("shop/states.py", &moved)]);
     let out = told(&repository);
-    assert!(
-        out.contains("its assertion reads `PAID`, which the change sets to `open`: it fails with opens"),
-        "{out}"
-    );
+    assert!(out.contains("its assertion reads `PAID`, which the change sets to `open`: it fails with opens"), "{out}");
     assert!(out.contains("it goes through `ALL`, from which the change takes `paid`: it fails with it"), "{out}");
 }
 

@@ -50,8 +50,12 @@ fn a_file_that_the_dead_judge_had_written_and_a_person_changed_again_is_kept_bes
     repository.write(&[("shop/cart.py", "# by hand\n")]);
     let said = repository.judge(&["--test-command", COMMAND]);
     assert_eq!(said.code, 0, "{}", said.all());
-    let kept = said.err.split("their versions are in ").nth(1).and_then(|rest| rest.lines().next()).expect("a folder");
-    assert_eq!(fs::read_to_string(repository.path().join(kept).join("shop/cart.py")).expect("kept"), "# by hand\n");
+    let kept =
+        said.err.split("their versions are in ").nth(1).and_then(|rest| rest.split(',').next()).expect("a folder");
+    assert_eq!(
+        fs::read_to_string(repository.path().join(kept).join("shop/cart.py.kept")).expect("kept"),
+        "# by hand\n"
+    );
     assert_eq!(repository.state(), before);
 }
 
@@ -71,8 +75,8 @@ fn a_file_that_somebody_writes_while_a_change_is_judged_is_named_and_kept_and_on
     assert!(child.wait().expect("it ends").success(), "{begun}\n{told}");
     assert_eq!(repository.state(), before);
     assert!(told.contains("put back: notes.txt; their versions are in "), "{told}");
-    let kept = told.split("their versions are in ").nth(1).and_then(|rest| rest.lines().next()).expect("a folder");
-    assert_eq!(fs::read_to_string(repository.path().join(kept).join("notes.txt")).expect("kept"), "mine\n");
+    let kept = told.split("their versions are in ").nth(1).and_then(|rest| rest.split(',').next()).expect("a folder");
+    assert_eq!(fs::read_to_string(repository.path().join(kept).join("notes.txt.kept")).expect("kept"), "mine\n");
     let quiet = repository.judge(&["--test-command", COMMAND]);
     assert!(!quiet.err.contains("put back"), "{}", quiet.err);
 }
