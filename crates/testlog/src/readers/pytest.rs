@@ -429,7 +429,8 @@ impl Reader {
         self.sessions += 1;
         let entries = std::mem::take(&mut self.entries);
         let subtests = entries.iter().filter(|entry| entry.is_of_subtest()).count().max(self.blocks.of_subtests());
-        let settled = self.blocks.settle(entries, numbers.is_some(), &mut self.cases, &mut self.problems);
+        let settled =
+            self.blocks.settle(entries, (numbers.is_some(), marks.files()), &mut self.cases, &mut self.problems);
         self.repeated |= settled.repeated;
         let collected = self.collected.take();
         match numbers {

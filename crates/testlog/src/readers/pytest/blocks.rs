@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::numbers;
+use super::progress::Files;
 use crate::findings::{Block, Budget, Cases, Problems};
 use crate::needle::Seek as _;
 use crate::python;
@@ -16,6 +17,13 @@ struct Failure {
     text: String,
     error: bool,
     used: bool,
+}
+
+impl Failure {
+    /// Whether it is a test's failure, or its error, under a title.
+    fn is_of_test(&self, error: bool) -> bool {
+        self.error == error && !self.title.is_empty() && !self.title.starts_with("ERROR collecting ")
+    }
 }
 
 /// The failures of a session.
@@ -118,7 +126,7 @@ impl Blocks {
     pub(super) fn settle(
         &mut self,
         entries: Vec<Entry>,
-        finished: bool,
+        (finished, files): (bool, &Files),
         cases: &mut Cases,
         problems: &mut Problems,
     ) -> Settled {
@@ -174,11 +182,29 @@ impl Blocks {
             }
             failed_before.insert(name);
         }
+        // Without a summary of failures the blocks stand in the order of their marks in the rows.
+        for error in [false, true] {
+            let mut blocks: Vec<&mut Failure> = list.iter_mut().filter(|one| one.is_of_test(error)).collect();
+            let files = files.of(error);
+            if blocks.len() == files.len() && blocks.iter().all(|one| !one.used) {
+                for (block, file) in blocks.iter_mut().zip(files) {
+                    block.title = node_id(file, bare_title(&block.title)).unwrap_or(std::mem::take(&mut block.title));
+                }
+            }
+        }
         for block in list.into_iter().filter(|one| !one.used) {
             without_entry(block, finished, cases, problems);
         }
         settled
     }
+}
+
+/// The node id of a test, from its file and its block's title: `TestCart.test_total[1.5]`.
+fn node_id(file: &str, title: &str) -> Option<String> {
+    let at = title.find('[').unwrap_or(title.len());
+    let (path, parameters) = title.split_at(at);
+    let is_plain = !path.is_empty() && !path.contains([' ', '/', ':']);
+    is_plain.then(|| format!("{file}::{}{parameters}", path.replace('.', "::")))
 }
 
 /// A block that the short summary does not name: there was none, or the log is cut.

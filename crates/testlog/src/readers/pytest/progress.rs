@@ -16,16 +16,47 @@ pub(super) struct Marks {
     /// Whether the row with `[100%]` was seen.
     hundred: bool,
     earlier_failed: bool,
+    /// The file whose row is printed.
+    file: String,
+    files: Files,
 }
 
+/// The files of tests that went wrong, in the order of their marks.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    failed: Vec<String>,
+    errors: Vec<String>,
+}
+
+impl Files {
+    /// Those of the failures, or of the errors. None where a mark has no file, as with several workers, or there are too many.
+    pub(super) fn of(&self, error: bool) -> &[String] {
+        let files = if error { &self.errors } else { &self.failed };
+        let is_whole = files.len() < MOST_FILES && files.iter().all(|file| !file.is_empty());
+        if is_whole { files } else { &[] }
+    }
+}
+
+/// Files of failures that are kept at most.
+const MOST_FILES: usize = 1_000;
+
 impl Marks {
-    fn add(&mut self, marks: &str) {
+    fn add(&mut self, file: Option<&str>, marks: &str) {
+        if let Some(file) = file.filter(|file| place::is_path(file)) {
+            file.clone_into(&mut self.file);
+        }
         for mark in marks.chars() {
             match mark {
                 '.' | 'X' => self.passed += 1,
-                'F' => self.failed += 1,
+                'F' => {
+                    self.failed += 1;
+                    note(&mut self.files.failed, &self.file);
+                }
                 's' | 'x' => self.skipped += 1,
-                'E' => self.errors += 1,
+                'E' => {
+                    self.errors += 1;
+                    note(&mut self.files.errors, &self.file);
+                }
                 _ => {}
             }
         }
@@ -43,6 +74,11 @@ impl Marks {
         self.failed + self.errors > 0 || self.earlier_failed
     }
 
+    /// The files of the marks.
+    pub(super) const fn files(&self) -> &Files {
+        &self.files
+    }
+
     /// Remembers that an earlier session had failures that nothing names.
     pub(super) const fn keep_failed(&mut self) {
         self.earlier_failed = true;
@@ -56,6 +92,12 @@ impl Marks {
             skipped: Some(self.skipped),
             errors: Some(self.errors),
         }
+    }
+}
+
+fn note(files: &mut Vec<String>, file: &str) {
+    if files.len() < MOST_FILES {
+        files.push(file.to_owned());
     }
 }
 
@@ -155,9 +197,9 @@ impl Progress {
             marks.hundred |= percent == 100;
             let row = text.trim_end();
             // The file stands before the first row of its marks.
-            let row = row.rsplit_once(' ').map_or(row, |(_, row)| row);
+            let (file, row) = row.rsplit_once(' ').map_or((None, row), |(file, row)| (Some(file.trim_end()), row));
             if is_row(row) {
-                marks.add(row);
+                marks.add(file, row);
                 return true;
             }
             return false;
@@ -167,7 +209,7 @@ impl Progress {
             && !row.is_empty()
             && is_row(row)
         {
-            marks.add(row);
+            marks.add(Some(file), row);
             return true;
         }
         // With `-s` a test prints between its name and its result.
