@@ -1,9 +1,11 @@
 //! The plain numbers of a program, and its like with the next number in the place of one.
 
+use std::ops::Range;
+
 use super::edit::Edit;
-use super::nodes::{descendants, lines_of, text_of};
+use super::nodes::{descendants, lines_of};
 use super::parse::parse;
-use super::{Language, nodes};
+use super::{Language, nodes, scan};
 
 /// The grammars' names for numbers.
 const NUMBERS: [&str; 6] = ["integer", "float", "number", "integer_literal", "float_literal", "int_literal"];
@@ -28,15 +30,21 @@ pub fn numbers(path: &str, text: &str) -> Vec<Number> {
     if OF_DATA.contains(&path.rsplit('.').next().unwrap_or_default()) {
         return in_data(text);
     }
-    let Some(language) = Language::of(path).filter(|language| language.has_grammar()) else { return Vec::new() };
+    let Some(language) = Language::of(path) else { return Vec::new() };
+    if !language.has_grammar() {
+        return scan::numbers(language, text)
+            .into_iter()
+            .filter_map(|(line, range)| of_literal(text, line, range))
+            .collect();
+    }
     let Some(tree) = parse(language, text) else { return Vec::new() };
-    let number = |node: tree_sitter::Node<'_>| {
-        let spelled = text_of(node, text);
-        let next = Edit { range: node.byte_range(), text: next(spelled)? };
-        Some(Number { line: lines_of(node).0, spelled: spelled.to_owned(), next })
-    };
     let found = descendants(tree.root_node()).filter(is_number);
-    found.filter_map(number).collect()
+    found.filter_map(|node| of_literal(text, lines_of(node).0, node.byte_range())).collect()
+}
+
+fn of_literal(text: &str, line: u32, range: Range<usize>) -> Option<Number> {
+    let spelled = text.get(range.clone())?;
+    Some(Number { line, spelled: spelled.to_owned(), next: Edit { range, text: next(spelled)? } })
 }
 
 /// The plain numbers of a text that stand in no quotes, no comment, and in no date, version or time.

@@ -187,6 +187,13 @@ impl Court<'_> {
         self.of_choices().tried += 1;
         self.of_choices().not_had.push("a condition is not needed by any test: see the remarks".to_owned());
         let (kind, file, lines) = (RemarkKind::UntestedChoice, place.path.to_owned(), Some(place.choice.lines));
+        // A reviewer looks at a line once, whatever of it no test needs.
+        let mut there =
+            self.remarks.iter_mut().filter(|one| one.kind == kind && one.file == file && one.lines == lines);
+        if let Some(told) = there.find_map(|one| one.said.as_mut()) {
+            *told = format!("{told}; {said}");
+            return;
+        }
         self.remarks.push(Remark { kind, file, lines, said: Some(said) });
     }
 

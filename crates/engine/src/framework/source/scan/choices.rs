@@ -7,6 +7,7 @@ use regex::Regex;
 use super::super::Language;
 use super::super::choice::Choice;
 use super::lexer::{self, Kind};
+use super::parts;
 use super::view::View;
 
 /// Tokens that a condition of `? :` cannot reach over.
@@ -23,7 +24,12 @@ pub(in super::super) fn choices(language: Language, text: &str) -> Option<Vec<Ch
     }
     let tokens = lexer::tokens(language, text)?;
     let view = View { text, tokens: &tokens };
-    let choice = |at| of_branch(view, at, language).or_else(|| of_ternary(view, at, language));
+    let choice = |at| {
+        of_branch(view, at, language)
+            .or_else(|| of_ternary(view, at, language))
+            .or_else(|| parts::of_block(view, at, language))
+            .or_else(|| parts::of_trial(view, at, language))
+    };
     Some((0..tokens.len()).filter_map(choice).collect())
 }
 
@@ -75,6 +81,7 @@ fn of_ruby(text: &str) -> Vec<Choice> {
     };
     let mut all: Vec<Choice> = RUBY.captures_iter(text).filter_map(choice).collect();
     all.extend(ternaries_of_ruby(text));
+    all.extend(parts::of_ruby(text));
     all
 }
 
@@ -103,7 +110,7 @@ mod tests {
     use super::*;
 
     fn spelled(language: Language, text: &str) -> Vec<String> {
-        choices(language, text).unwrap().into_iter().map(|choice| choice.spelled).collect()
+        choices(language, text).unwrap().into_iter().filter(|one| one.ways.len() == 2).map(|one| one.spelled).collect()
     }
 
     #[test]

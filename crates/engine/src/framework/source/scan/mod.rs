@@ -9,12 +9,15 @@ mod cpp;
 mod java;
 mod lexer;
 mod names;
+mod parts;
 mod php;
 mod ruby;
 #[cfg(test)]
 mod tests;
 mod values;
 mod view;
+
+use std::ops::Range;
 
 use self::lexer::Kind;
 use self::view::View;
@@ -39,6 +42,13 @@ pub(super) fn tests(language: Language, text: &str) -> Option<Vec<TestBody>> {
         Language::Cpp => cpp::tests(view),
         Language::Ruby | Language::Python | Language::JavaScript | Language::Rust | Language::Go => Vec::new(),
     })
+}
+
+/// The numbers of a text with their one-based lines. None of Ruby's, and of a text that is not whole.
+pub(super) fn numbers(language: Language, text: &str) -> Vec<(u32, Range<usize>)> {
+    let tokens = if language == Language::Ruby { None } else { lexer::tokens(language, text) };
+    let numbers = tokens.into_iter().flatten().filter(|token| token.kind == Kind::Number);
+    numbers.map(|token| (token.line, token.range)).collect()
 }
 
 /// Whether a text is whole, as far as it is understood.
