@@ -210,7 +210,12 @@ async fn taken_up(
 fn tell(plan: &Plan, environment: &Environment) {
     warn(plan, 0);
     if let Some(which) = plan.built_in_ladder.as_ref().filter(|_| !environment.console().is_quiet()) {
-        super::say(&format!("◆ Ladder: {which}; another: --tiers, --model or {}", crate::config::DEFAULT_CONFIG_PATH));
+        let price = match plan.worst_case {
+            MicroUsd::ZERO => "its models are free".to_owned(),
+            most => format!("it costs at most {}", most.exact()),
+        };
+        let file = crate::config::DEFAULT_CONFIG_PATH;
+        super::say(&format!("◆ Ladder: {which}; {price}; another: --tiers, --model or {file}"));
     }
 }
 

@@ -6,6 +6,8 @@ use upshift::cli::check::{Detected, render};
 use upshift::cli::init::{self, Options, Overwrite, Schedule};
 use upshift::config::{Setting, Sources};
 
+use crate::world::program::Program;
+
 use super::{configured, file, flagged, keys, plan};
 
 const PLAIN: Options = Options { schedule: Schedule::No, hears_outsiders: false, action: None };
@@ -210,4 +212,20 @@ fn init_replaces_a_link_and_does_not_write_through_it() {
     init::write(root.path(), Overwrite::Yes, &PLAIN).unwrap();
     assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
     assert_eq!(fs::read_to_string(root.path().join(init::CONFIG_PATH)).unwrap(), init::CONFIG);
+}
+
+/// A run without a key says what else is wrong with it, and one with a key what it may cost.
+#[test]
+fn all_faults_are_told_where_no_key_is_set_and_the_price_of_a_built_in_ladder() {
+    let program = Program::new();
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = program.run(folder.path(), &["run", "--push", "bogus", "--test-command", "true"]);
+    assert_eq!(said.code, 2, "{}", said.all());
+    for part in ["Error 1: --push", "No model to use: no ladder and no model is configured"] {
+        assert!(said.err.contains(part), "{part}: {}", said.all());
+    }
+    let mut command = program.command(folder.path(), &["run", "--test-command", "true"]);
+    let told = command.env("ANTHROPIC_API_KEY", "sk-ant-none").output().expect("it runs");
+    let told = String::from_utf8_lossy(&told.stderr).into_owned();
+    assert!(told.contains("ANTHROPIC_API_KEY is set; it costs at most $2.00; another:"), "{told}");
 }

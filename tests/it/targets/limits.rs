@@ -94,7 +94,7 @@ fn a_limited_vendor_is_left_for_a_tier_of_another_one() {
     let said = scene.run("claude-haiku-4-5 x2 > claude-opus-4-6 x2 > other/strong x1");
     assert_eq!(said.code, 0, "{}", said.all());
     assert_eq!(scene.asked(), ["claude-haiku-4-5"], "no wait of two hours, no dearer model");
-    assert!(said.out.contains("✔ Fixed by Tier 3") && said.out.contains("✖ rate-limited"), "{}", said.out);
+    assert!(said.out.contains("✔ Fixed by Tier 3") && said.out.contains("✖ no model"), "{}", said.out);
     assert!(said.out.contains("  Skipped: Tier 2: ") && said.out.contains("limited until "), "{}", said.out);
     scene.finish();
 }

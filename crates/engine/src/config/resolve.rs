@@ -172,6 +172,13 @@ struct Drafted<'d> {
     built_in: Option<String>,
 }
 
+impl<'d> Drafted<'d> {
+    /// No ladder at all.
+    fn none(faults: &'d Faults) -> Self {
+        Self { drafts: Vec::new(), faults, path: "(none)".to_owned(), origin: Origin::Default, built_in: None }
+    }
+}
+
 fn assemble(
     sources: &Sources,
     catalogue: &Catalogue,
@@ -182,7 +189,11 @@ fn assemble(
     let picker = Picker::new(sources, tiers, config, setting_faults);
     let mut warnings = strange_variables(sources);
     let providers = declared_providers(&picker);
-    let drafted = draft(&picker, catalogue, &providers)?;
+    // Without a ladder the other settings are looked at all the same: all faults are told at once.
+    let (drafted, nothing_to_run) = match draft(&picker, catalogue, &providers) {
+        Ok(drafted) => (drafted, None),
+        Err(error) => (Drafted::none(setting_faults), Some(error)),
+    };
     let mut registry = Registry::new(sources, catalogue, setting_faults, providers, overrides(&picker));
     registry.check_declared();
     // A tier with a fault is left out of a plan that is refused anyway.
@@ -218,6 +229,9 @@ fn assemble(
     let uncapped: Vec<MicroUsd> = ladder.iter().map(|tier| estimate::uncapped(tier, &registry.facts, &agent)).collect();
     let worst_case =
         estimate::worst_case(&ladder, &uncapped, &budget, estimate::has_others(&ladder, &registry.facts, &agent));
+    if let Some(error) = nothing_to_run {
+        return Err(error);
+    }
     warnings.append(&mut registry.warnings);
     warnings.extend(cap_warnings(&ladder, &budget, &registry.facts));
     if github.sign_commits && github.commit_author.is_some() {

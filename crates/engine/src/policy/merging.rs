@@ -83,6 +83,21 @@ impl Bisection {
     }
 }
 
+/// The order in which changes are merged: as they come, but each behind those that it depends on, of which the others are told by their
+/// tasks' ids. A circle of dependencies is left as it comes.
+#[must_use]
+pub fn in_order(tasks: &[(Option<&str>, &[String])]) -> Vec<usize> {
+    let mut waiting: Vec<usize> = (0..tasks.len()).collect();
+    let mut order = Vec::with_capacity(tasks.len());
+    while !waiting.is_empty() {
+        let is_waiting = |id: &String| waiting.iter().any(|at| tasks.get(*at).is_some_and(|(own, _)| *own == Some(id)));
+        let is_free = |at: &usize| tasks.get(*at).is_some_and(|(_, on)| !on.iter().any(is_waiting));
+        let next = waiting.iter().position(is_free).unwrap_or_default();
+        order.push(waiting.remove(next));
+    }
+    order
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -117,5 +132,14 @@ mod tests {
             prop_assert_eq!(search.guilty(), guilty);
             prop_assert!(1_usize << looks < 2 * changes);
         }
+    }
+
+    #[test]
+    fn a_change_is_merged_behind_those_that_it_depends_on() {
+        let on = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<String>>();
+        let (last, none, circle) = (on(&["c", "gone"]), on(&[]), on(&["x"]));
+        let order = in_order(&[(Some("t"), &last), (None, &none), (Some("c"), &none), (Some("d"), &none)]);
+        assert_eq!(order, [1, 2, 0, 3]);
+        assert_eq!(in_order(&[(Some("x"), &circle), (Some("y"), &none)]), [1, 0]);
     }
 }

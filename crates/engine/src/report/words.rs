@@ -98,6 +98,9 @@ fn verdict_of(outcome: &Outcome, view: &RunView) -> (Mark, Sentence) {
         }
         Outcome::Blocked { reason } if reason == PASSES_BY_NOW => start("No fix of this run: ").speech(reason),
         Outcome::Blocked { reason } => start("Blocked").at(view, " in ", ": a person is needed. ").reason(reason),
+        Outcome::Objected if reviews::is_missing(view) => {
+            start("The tests pass").at(view, " since ", ", but the critic gave no readable review.")
+        }
         Outcome::Objected => start("The tests pass").at(view, " since ", ", but the critic rejects the change."),
         Outcome::Budget if view.stop_reason().starts_with(TIER_CAP) => {
             start("The tier's own cap is used up").at(view, " in ", ".")
@@ -165,7 +168,7 @@ fn exhausted(view: &RunView) -> Sentence {
     }
 }
 
-/// How a tier's row ends. `None` for a tier that was not reached, whose row has no columns.
+/// How a tier's row ends: in the words of the contract, whose reason stands beside it. `None` for a tier that was not reached, whose row has no columns.
 #[must_use]
 pub const fn state_label(state: TierState) -> Option<&'static str> {
     match state {
@@ -175,9 +178,7 @@ pub const fn state_label(state: TierState) -> Option<&'static str> {
         TierState::Failed => Some("✖ failed"),
         TierState::Stalled => Some("✖ stalled"),
         TierState::BudgetLimit => Some("✖ budget limit"),
-        TierState::NoModel => Some("✖ no model"),
-        TierState::RateLimited => Some("✖ rate-limited"),
-        TierState::Outage => Some("✖ outage"),
+        TierState::NoModel | TierState::RateLimited | TierState::Outage => Some("✖ no model"),
         TierState::Skipped => Some("– skipped"),
         TierState::Rejected => Some("✖ rejected"),
         TierState::Blocked => Some("✖ blocked"),

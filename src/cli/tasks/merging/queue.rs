@@ -11,7 +11,7 @@ use crate::audit::Reader;
 use crate::domain::stop::Stop;
 use crate::domain::units::CommitSha;
 use crate::lifecycle::{Applied, Sum};
-use crate::policy::merging::{Fate, TrialEnd, fate};
+use crate::policy::merging::{Fate, TrialEnd, fate, in_order};
 use crate::tracker::Proof;
 
 /// Merges what waits.
@@ -23,7 +23,7 @@ pub(super) async fn work_off(
     report: &mut Report,
 ) -> anyhow::Result<()> {
     let all = waiting.len();
-    let mut waiting = VecDeque::from(waiting);
+    let mut waiting = VecDeque::from(in_dependency_order(court, waiting));
     let mut number = 0;
     while let Some(candidate) = waiting.pop_front() {
         // Between two changes only: one that is being judged hears the signal itself.
@@ -59,6 +59,17 @@ pub(super) async fn work_off(
         report.set(candidate.row, standing, why, commit);
     }
     Ok(())
+}
+
+/// The candidates, each behind those that its task depends on: they may have been finished side by side.
+fn in_dependency_order(court: &Court<'_>, waiting: Vec<Candidate>) -> Vec<Candidate> {
+    let on: Vec<Vec<String>> =
+        waiting.iter().map(|one| court.task(one).map_or_else(|_| Vec::new(), |task| task.depends_on)).collect();
+    let tasks: Vec<(Option<&str>, &[String])> =
+        waiting.iter().zip(&on).map(|(one, on)| (one.task.as_deref(), on.as_slice())).collect();
+    let order = in_order(&tasks);
+    let mut slots: Vec<Option<Candidate>> = waiting.into_iter().map(Some).collect();
+    order.into_iter().filter_map(|at| slots.get_mut(at).and_then(Option::take)).collect()
 }
 
 /// The trial of a run that says that nothing failed.
