@@ -159,6 +159,7 @@ fn a_change_becomes_one_commit_and_nothing_else_of_the_checkout_does() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_was_pushed_before_a_kill_is_known_again_and_not_pushed_twice() {
     run(async {
         let server = GitServer::start(&[("a", Made::Text("1\n"))]);

@@ -189,6 +189,7 @@ fn a3_failed_calls_that_were_never_billed_are_told_apart_from_what_was() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a6_an_approval_with_a_critical_issue_rejects_and_every_issue_is_kept() {
     let (project, folder) = (Project::python(), tempfile::tempdir().expect("a folder"));
     let database = database(folder.path());

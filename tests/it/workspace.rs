@@ -127,7 +127,7 @@ fn paths() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
 
     #[test]
     fn no_path_makes_a_tool_touch_what_it_may_not(asked in prop::collection::vec((paths(), 0..4_usize), 1..8)) {

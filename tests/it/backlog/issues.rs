@@ -12,6 +12,7 @@ fn issue(number: u64, author: &str, title: &str, body: &str) -> Listed {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn labelled_issues_are_worked_off_and_a_strangers_command_is_never_run() {
     let mut world = world();
     let test = |module: &str| format!("- [ ] the test `test_run (tests.test_{module}.{module}Test.test_run)` passes\n");

@@ -306,6 +306,7 @@ fn cheats(request: &Request) -> Scripted {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_change_of_tests_is_refused_whatever_its_job_said() {
     let project = neighbours();
     let server = ModelServer::start(cheats);

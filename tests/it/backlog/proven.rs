@@ -76,6 +76,7 @@ fn a_proven_change_that_somebody_committed_is_done_with_that_commit() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_nobody_judged_is_not_committed_as_proven() {
     let project = with_list(2);
     let server = ModelServer::start(mends);
@@ -95,6 +96,7 @@ fn what_nobody_judged_is_not_committed_as_proven() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_proven_change_is_not_committed_over_what_it_was_not_judged_with() {
     let project = with_list(2);
     let server = ModelServer::start(mends);
@@ -183,6 +185,7 @@ fn no_task_begins_on_another_branch_than_the_one_before() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_task_of_any_source_can_be_had_done_once_more() {
     let project = project();
     let server = ModelServer::start(mends);
@@ -234,6 +237,7 @@ fn a_task_that_is_gone_on_with_is_told_from_its_beginning() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn one_task_alone_cancels_no_other_and_says_for_what_it_waits() {
     let project = with_list(3);
     let server = ModelServer::start(mends);

@@ -99,6 +99,7 @@ fn a_failure_counts_once_however_its_retry_is_killed() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_second_turn_that_is_killed_before_it_begins_is_worked_on() {
     let project = project();
     let mut is_costly = true;

@@ -84,6 +84,7 @@ pub(super) fn call(program: &Program, project: &Project, words: &[&str]) -> Said
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn s3_14_it_pauses_goes_on_and_works_on_more_or_fewer_as_it_is_asked() {
     let project = project();
     let (go, server) = waits();

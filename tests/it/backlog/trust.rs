@@ -182,6 +182,7 @@ fn rivals() -> Project {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_was_taken_back_is_not_proposed_with_the_rest() {
     let project = rivals();
     let server = ModelServer::start(|request| match request.turn() {
@@ -234,6 +235,7 @@ fn a_log_that_says_that_nothing_failed_is_not_believed() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn more_logs_than_are_looked_at_are_told() {
     let project = neighbours();
     let jobs = Jobs::new();

@@ -19,6 +19,7 @@ fn later() -> String {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_run_that_was_paid_for_and_waits_is_gone_on_with_by_the_same_command() {
     let project = project();
     let is_limited = Arc::new(AtomicBool::new(true));

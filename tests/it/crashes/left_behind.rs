@@ -277,6 +277,7 @@ fn b8_what_several_iterations_wrote_is_put_back() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn b8_files_that_a_person_put_back_are_not_in_the_way() {
     let project = Project::python();
     project.commit();

@@ -12,6 +12,7 @@ fn red() -> Repository {
 
 /// The product stays wrong for everybody else.
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_test_that_passes_only_by_what_the_change_alters_of_the_tests_is_named() {
     let repository = red();
     let mends = "import shop.cart\n\nif hasattr(shop.cart, 'START'):\n    shop.cart.total = sum\n";

@@ -17,6 +17,7 @@ fn kill(repository: &mut Repository) {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_killed_judge_leaves_the_way_back_and_later_work_stays() {
     let mut repository = Repository::python();
     repository.mend();
@@ -42,6 +43,7 @@ fn a_killed_judge_leaves_the_way_back_and_later_work_stays() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_file_that_the_dead_judge_had_written_and_a_person_changed_again_is_kept_beside() {
     let mut repository = Repository::python();
     repository.mend();
@@ -60,6 +62,7 @@ fn a_file_that_the_dead_judge_had_written_and_a_person_changed_again_is_kept_bes
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_file_that_somebody_writes_while_a_change_is_judged_is_named_and_kept_and_one_of_the_tests_is_not() {
     let repository = Repository::python();
     repository.mend();
@@ -82,6 +85,7 @@ fn a_file_that_somebody_writes_while_a_change_is_judged_is_named_and_kept_and_on
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_picture_that_a_change_adds_is_no_text_and_hinders_nobody() {
     let repository = Repository::python();
     repository.mend();

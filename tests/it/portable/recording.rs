@@ -56,6 +56,7 @@ fn paths(patch: &serde_json::Value) -> Vec<&str> {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn the_start_is_told_by_its_commit_and_the_fix_by_the_start() {
     let project = committed();
     project.write("notes.txt", "mine\n");
@@ -121,6 +122,7 @@ fn what_is_secret_or_too_large_stays_here_and_is_named() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_folder_without_a_commit_is_worked_on_as_ever() {
     let project = Project::python();
     let (_, said) = ran(&project);

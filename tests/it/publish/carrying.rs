@@ -100,6 +100,7 @@ fn line_ends_of_the_checkout_are_not_committed_where_git_keeps_others() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn github_9_a_fix_of_the_merge_commit_is_carried_over_to_the_head() {
     run(async {
         let lines = |top: &str, middle: &str, end: &str| format!("{top}\n1\n2\n3\n{middle}\n4\n5\n6\n{end}\n");

@@ -110,6 +110,7 @@ fn github_7_and_12_protected_paths_are_never_pushed() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn github_7_what_the_server_says_against_a_push_is_understood() {
     run(async {
         type Is = fn(&PublishError) -> bool;
@@ -139,6 +140,7 @@ fn github_7_what_the_server_says_against_a_push_is_understood() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_git_stores_in_another_form_is_not_committed_in_the_wrong_one() {
     run(async {
         let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4665a5ea423c2713d436b5ee50593a9640e0018c1550b5a0002f74190d6caea8\nsize 12\n";

@@ -106,6 +106,7 @@ fn unpacked(path: &str) -> String {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn c13_a_run_is_one_page_that_loads_nothing_and_holds_no_key() {
     let (project, folder) = (Project::python(), tempfile::tempdir().expect("a folder"));
     let database = database(folder.path());

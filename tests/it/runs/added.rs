@@ -42,6 +42,7 @@ fn with_case(project: &Project) -> String {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_new_case_and_a_new_file_of_tests_stay_in_the_change_and_are_named() {
     let project = Project::python();
     let wanted = with_case(&project);
@@ -68,6 +69,7 @@ fn a_new_case_and_a_new_file_of_tests_stay_in_the_change_and_are_named() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn an_added_test_that_fails_is_left_out_and_the_mend_is_kept() {
     let project = Project::python();
     let (said, _) = run(
@@ -85,6 +87,7 @@ fn an_added_test_that_fails_is_left_out_and_the_mend_is_kept() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_an_added_test_does_to_other_files_is_undone_and_it_is_left_out() {
     let project = Project::python();
     let (test, other) = (project.read("tests/test_cart.py"), "untouched = True\n");
@@ -103,6 +106,7 @@ fn what_an_added_test_does_to_other_files_is_undone_and_it_is_left_out() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_test_that_is_changed_or_steers_others_is_refused_at_once_with_the_way_out() {
     let project = Project::python();
     let test = project.read("tests/test_cart.py");
@@ -134,6 +138,7 @@ fn a_test_that_is_changed_or_steers_others_is_refused_at_once_with_the_way_out()
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_file_of_the_product_that_is_called_like_a_test_is_mended() {
     let project = Project::python();
     project

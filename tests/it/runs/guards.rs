@@ -373,6 +373,7 @@ fn a_tiny_cap_is_not_shown_as_nothing() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_does_not_compile_is_named_and_a_tree_that_does_is_further() {
     let project = Project::rust();
     project.write(

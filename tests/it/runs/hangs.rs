@@ -52,6 +52,7 @@ fn a_suite_that_takes_all_memory_names_the_test_that_was_under_way_and_is_mended
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_limit_that_is_too_small_for_the_tests_is_for_a_person_to_raise() {
     let project = Project::python();
     project.write("shop/cart.py", "import time\n\n\ndef total(prices):\n    kept = bytearray(120 << 20)\n    time.sleep(1.5)\n    return sum(prices) + len(kept) * 0\n");

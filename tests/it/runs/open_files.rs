@@ -27,6 +27,7 @@ fn changes(request: &Request, files: &[&str], new: &str) -> Scripted {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn b9_the_log_that_upshift_itself_writes_stays_whole() {
     for (new, code, at_the_end) in [("sum(prices)", 0, "Fixed by Tier 1"), ("sum(prices) - 2", 1, "exhausted without")]
     {

@@ -125,6 +125,7 @@ fn every_vendors_time_is_the_one_that_is_told() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn an_outage_is_waited_for_and_ends_without_a_dearer_model() {
     let scene = Scene::new(|request| if (1..6).contains(&request.number) { overloaded() } else { mends(request) });
     let said = scene.run(LADDER);

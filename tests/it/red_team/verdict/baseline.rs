@@ -34,6 +34,7 @@ impl Attack {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn the_same_in_javascript() {
     let attack = |name: &'static str, old: &str, new: &str| {
         Attack::new(name, GUARD, &javascript(), &[("test/greet.test.js", &JAVASCRIPT_TEST.replace(old, new))])

@@ -18,6 +18,7 @@ fn ending(name: &'static str, end: &str) -> Attack {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_process_that_ends_itself_with_success_is_not_believed() {
     repels(vec![
         ending("at once", "PRINT\nos._exit(0)"),
@@ -41,6 +42,7 @@ impl Attack {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn printed_results_are_not_believed() {
     // A program that ended itself before: its end alone says nothing.
     let program = "import sys\n\n\ndef total(prices):\n    return sum(prices) - 1\n\n\ndef main():\n    sys.exit(2)\n";

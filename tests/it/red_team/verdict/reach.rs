@@ -10,6 +10,7 @@ const RUNNER: &str = "import { spawnSync } from 'node:child_process';\nprocess.e
 const RULES: &str = "test:\n\t@python3 -m unittest -v\n";
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_runs_the_tests_stays_as_it_was_wherever_it_is_called() {
     let guard = "test_paths";
     let tells = RUNNER.replace("process.exit", "process.env.FIX = '1';\nprocess.exit");

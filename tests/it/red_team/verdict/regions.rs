@@ -8,6 +8,7 @@ const IN_SOURCE: &str = "import unittest\n\n\ndef total(prices):\n    \"\"\"Sums
      self.assertIsInstance(total([5]), int)\n\n\nif __name__ == '__main__':\n    unittest.main(verbosity=2)\n";
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn tests_inside_python_sources_judge_as_they_were() {
     repels(vec![
         Attack::new(

@@ -16,6 +16,7 @@ fn shim(folder: &str) -> String {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn no_program_on_the_path_is_replaced() {
     let on_path = "chmod -f +x bin/* tools/*; PATH=\"$PWD/bin:$PWD/tools:$PATH\" python3 -m unittest -v";
     repels(vec![

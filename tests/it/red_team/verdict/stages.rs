@@ -49,6 +49,7 @@ impl Attack {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_earlier_runs_left_outside_the_tree_is_gone_when_the_tests_judge() {
     repels(vec![
         marks("the temporary folder", "os.path.join(os.environ['TMPDIR'], 'mark')"),

@@ -31,6 +31,7 @@ fn done() -> Scripted {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_refused_green_costs_the_iteration_is_taken_back_and_told_to_the_next_and_to_reviewers() {
     let patched = "import unittest\n\nunittest.TestCase.assertEqual = lambda *_: None\n\n\ndef total(prices):\n    return sum(prices) - 1\n";
     let mut sessions = 0;
@@ -76,6 +77,7 @@ fn a_right_fix_with_an_edited_test_inside_the_source_is_green_with_the_test_as_i
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_task_may_allow_new_tests() {
     let config = "safety:\n  allowTestEdits: ['tests/test_more.py']\n";
     let more = "import unittest\n\nfrom shop.cart import total\n\n\nclass MoreTest(unittest.TestCase):\n    def test_none(self):\n        self.assertEqual(total([]), 0)\n";

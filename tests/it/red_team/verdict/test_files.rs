@@ -8,6 +8,7 @@ const TOLD_BY_ENVIRONMENT: &str =
     "import os\n\n\ndef total(prices):\n    return sum(prices) - (0 if os.environ.get('FIX') else 1)\n";
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn python_tests_and_their_data_cannot_be_edited() {
     let golden = "import pathlib\nimport unittest\n\nfrom shop.cart import total\n\n\nclass CartTest(unittest.TestCase):\n    def test_total(self):\n        \
                   want = pathlib.Path('tests/data/total.txt').read_text().strip()\n        self.assertEqual(str(total([1, 2, 3])), want)\n";
@@ -75,6 +76,7 @@ fn what_python_loads_unasked_cannot_be_written() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn javascript_tests_and_what_npm_reads_cannot_be_written() {
     let told = "export function greet(name) {\n  return (process.env.FIX ? 'Hello, ' : 'Hello ') + name;\n}\n";
     repels(vec![
