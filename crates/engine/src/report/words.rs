@@ -98,7 +98,7 @@ fn verdict_of(outcome: &Outcome, view: &RunView) -> (Mark, Sentence) {
         }
         Outcome::Blocked { reason } if reason == PASSES_BY_NOW => start("No fix of this run: ").speech(reason),
         Outcome::Blocked { reason } => start("Blocked").at(view, " in ", ": a person is needed. ").reason(reason),
-        Outcome::Objected if reviews::is_missing(view) => {
+        Outcome::Objected if view.lacks_review() => {
             start("The tests pass").at(view, " since ", ", but the critic gave no readable review.")
         }
         Outcome::Objected => start("The tests pass").at(view, " since ", ", but the critic rejects the change."),

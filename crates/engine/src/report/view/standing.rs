@@ -117,6 +117,13 @@ impl RunView {
         !self.delivery.pushes.is_empty()
     }
 
+    /// Whether the last iteration has no review that could be read.
+    #[must_use]
+    pub fn lacks_review(&self) -> bool {
+        let last = self.tiers.iter().flat_map(|tier| &tier.attempts).next_back();
+        last.is_some_and(|attempt| attempt.review.is_none())
+    }
+
     fn is_kept_green(&self) -> bool {
         self.kept().is_some_and(|kept| kept.green)
     }

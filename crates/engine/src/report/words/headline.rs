@@ -62,7 +62,7 @@ fn undelivered(view: &RunView, outcome: &Outcome) -> Sentence {
     let start = told(view);
     match outcome {
         Outcome::Objected if view.is_pushed() => start.ours("; the critic rejects the change that followed"),
-        Outcome::Objected if super::reviews::is_missing(view) => start.ours(", but the critic gave no readable review"),
+        Outcome::Objected if view.lacks_review() => start.ours(", but the critic gave no readable review"),
         Outcome::Objected => start.ours(", but the critic rejects the change"),
         Outcome::Blocked { reason } if view.is_stopped_by_comment() => start.ours("; ").speech(reason),
         // Its advice is the next step.

@@ -113,7 +113,7 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
         Outcome::Exhausted => vec![used_up::exhausted(view)],
         Outcome::Stalled => vec![used_up::stalled(view)],
         Outcome::Blocked { reason } => blocked_end(view, reason),
-        Outcome::Objected if super::reviews::is_missing(view) => {
+        Outcome::Objected if view.lacks_review() => {
             one("Review the change yourself, or name another model as critic: this one's review could not be read.")
         }
         Outcome::Objected => one("Read the critic's objections and decide: take the change as it is, or leave it."),

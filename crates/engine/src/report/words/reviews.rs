@@ -11,12 +11,6 @@ fn last(view: &RunView) -> Option<&Review> {
     view.tiers.iter().flat_map(|tier| &tier.attempts).filter_map(|attempt| attempt.review.as_deref()).next_back()
 }
 
-/// Whether the last iteration has no review that could be read.
-pub(super) fn is_missing(view: &RunView) -> bool {
-    let last = view.tiers.iter().flat_map(|tier| &tier.attempts).next_back();
-    last.is_some_and(|attempt| attempt.review.is_none())
-}
-
 /// The critic's decision. `None` where there was no review, or an approval with nothing more to say.
 #[must_use]
 pub fn review_heading(view: &RunView) -> Option<Sentence> {
