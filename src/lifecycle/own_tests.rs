@@ -9,6 +9,7 @@ use super::measured::Measured;
 use crate::domain::finding::{Finding, Standing};
 use crate::domain::test_report::{RunKind, TestReport, TestStatus};
 use crate::domain::units::TreeId;
+use crate::policy::tamper::Change;
 use crate::test_run::{self, TestRun};
 use crate::trial;
 
@@ -45,8 +46,31 @@ pub(super) async fn ask(
         }
         failing = Some(both);
     }
-    finding.only_with_changed_tests = passing_at_head(failing.unwrap_or_default(), &head.report, finding);
+    let mut failing = failing.unwrap_or_default();
+    // One that failed before and is taken away is nowhere in the runs of the head's tests.
+    let changes = context.world.workspace.changes(base, change).await?;
+    let gone: BTreeSet<String> = failing.extract_if(.., |name| is_taken_away(name, &changes)).collect();
+    finding.only_with_changed_tests = passing_at_head(failing, &head.report, finding);
+    finding.removed.extend(gone);
+    finding.removed.sort();
+    finding.removed.dedup();
     Ok(())
+}
+
+/// Whether a change takes the words by which a test is called out of a file, and puts them nowhere else.
+fn is_taken_away(name: &str, changes: &[Change]) -> bool {
+    let own = own_name(name);
+    let holds = |text: &Option<String>| text.as_ref().is_some_and(|text| text.contains(own));
+    changes.iter().any(|change| holds(&change.before)) && !changes.iter().any(|change| holds(&change.after))
+}
+
+/// A test's name without its file, its classes or suites, and its row.
+fn own_name(name: &str) -> &str {
+    let name = name.split(['[', '(']).next().unwrap_or(name).trim();
+    let last = name.rsplit(" > ").next().unwrap_or(name);
+    let last = last.rsplit("::").next().unwrap_or(last);
+    // A sentence may hold a dot, an identifier stands behind one.
+    if last.contains(' ') { last } else { last.rsplit('.').next().unwrap_or(last) }
 }
 
 /// Those of some tests that pass at the head: by their names, or where the runner names none that pass, as those that do not fail there.
@@ -60,7 +84,9 @@ fn passing_at_head(mut tests: BTreeSet<String>, head: &TestReport, finding: &Fin
     let failing = head.failing().map(|test| test.name.as_str());
     let not_there: BTreeSet<&str> =
         finding.removed.iter().chain(&finding.skipped).map(String::as_str).chain(failing).collect();
-    tests.retain(|name| !not_there.contains(name.as_str()));
+    // A runner may name a skipped test without its file.
+    let is_not_there = |name: &str| not_there.iter().any(|one| name == *one || name.ends_with(&format!("::{one}")));
+    tests.retain(|name| !is_not_there(name));
     // What a test's own body expects otherwise is told of it already.
     tests.retain(|name| !finding.weakened.iter().any(|one| name.contains(one.test.as_str())));
     tests.into_iter().collect()

@@ -142,7 +142,7 @@ fn an_outage_is_waited_for_and_ends_without_a_dearer_model() {
         assert_eq!(said.code, 5, "{}", said.all());
         assert!(scene.asked().iter().all(|model| model == "claude-haiku-4-5"), "{:?}", scene.asked());
         assert!(
-            said.out.contains("✖ outage") && said.out.contains("is down, overloaded or not reachable"),
+            said.out.contains("✖ no model") && said.out.contains("is down, overloaded or not reachable"),
             "{}",
             said.out
         );
@@ -157,7 +157,7 @@ fn an_outage_of_one_host_is_met_by_another() {
     let said = scene.run("claude-haiku-4-5 x2 > claude-opus-4-6 x2 > other/strong x1");
     assert_eq!(said.code, 0, "{}", said.all());
     assert_eq!(scene.asked(), ["claude-haiku-4-5"; 3], "the attempts of one turn");
-    assert!(said.out.contains("✔ Fixed by Tier 3") && said.out.contains("✖ outage"), "{}", said.out);
+    assert!(said.out.contains("✔ Fixed by Tier 3") && said.out.contains("✖ no model"), "{}", said.out);
     scene.finish();
 }
 

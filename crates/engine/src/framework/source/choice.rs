@@ -14,7 +14,8 @@ pub struct Choice {
     pub spelled: String,
     /// The two ways, those of a table's rows, or the one that stops where it is entered.
     pub ways: Vec<(Edit, Way)>,
-    /// Whether it multiplies two values that stand in no text: a factor of none or one is a condition.
+    /// Whether either operand alone is a finding of its own: of two values that are multiplied, of which a factor of none or one is a
+    /// condition, and of the lesser or greater of two.
     pub is_product: bool,
 }
 

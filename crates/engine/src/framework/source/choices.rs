@@ -54,7 +54,7 @@ pub fn is_read(path: &str, text: &str) -> bool {
     Language::of(path).is_some() || is_of_shell(path, text)
 }
 
-fn is_of_shell(path: &str, text: &str) -> bool {
+pub(super) fn is_of_shell(path: &str, text: &str) -> bool {
     path.ends_with(".sh") || text.starts_with("#!") && text.lines().next().is_some_and(names_shell)
 }
 
@@ -123,7 +123,8 @@ fn of_extreme(node: Node<'_>, text: &str) -> Option<Choice> {
     let [first, second] = given.as_slice() else { return None };
     let edit = |kept: Node<'_>| Edit { range: node.byte_range(), text: format!("({})", text_of(kept, text)) };
     let ways = vec![(edit(*first), Way::Left), (edit(*second), Way::Right)];
-    Some(Choice { lines: lines_of(node), spelled: text_of(node, text).to_owned(), ways, is_product: false })
+    // Where either alone will do, no test tells it from one of them.
+    Some(Choice { lines: lines_of(node), spelled: text_of(node, text).to_owned(), ways, is_product: true })
 }
 
 /// The operator of an expression with two operands, and of Python's comparisons.

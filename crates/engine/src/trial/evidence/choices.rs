@@ -158,8 +158,9 @@ impl Court<'_> {
                 return Ok(());
             };
             if !outcome::did_not_run(&run) && !is_green(&run, green) {
-                let all: Vec<String> =
+                let all: BTreeSet<String> =
                     apart.iter().map(|place| format!("`{}`", short(&place.choice.spelled))).collect();
+                let all: Vec<String> = all.into_iter().collect();
                 if let Some(place) = apart.first() {
                     self.untested(place, format!("{} stand in for each other", all.join(", ")));
                 }
@@ -376,7 +377,10 @@ fn in_words(choice: &Choice, way: &Way) -> String {
         Way::Row(_, row) => format!("each row of `{spelled}` could answer as `{}` does", short(row)),
         Way::Left | Way::Right => {
             let kept = choice.ways.iter().find(|(_, one)| one == way).map(|(edit, _)| short(&edit.text));
-            format!("`{spelled}` could be `{}`", kept.unwrap_or_default())
+            let kept = kept.unwrap_or_default();
+            // The edit's own brackets.
+            let bare = kept.strip_prefix('(').and_then(|kept| kept.strip_suffix(')')).unwrap_or(&kept);
+            format!("`{spelled}` could be `{bare}`")
         }
     }
 }

@@ -65,7 +65,18 @@ fn without_comment(text: &str) -> (&str, bool, Option<&str>) {
         _ => (without_time_comment(text), false),
     };
     let (name, directive) = split_directive(text);
-    (name, timed, directive)
+    (without_values(name), timed, directive)
+}
+
+/// Words by which a script tells the values of a failure behind the name of its test.
+const OF_VALUES: [&str; 6] = ["expected", "got", "want", "wanted", "actual", "received"];
+
+/// Cuts a comment that tells values (`# expected 'c', got ''`): a test that passes has none, and so another name.
+fn without_values(text: &str) -> &str {
+    let Some((name, comment)) = text.cut(" # ") else { return text };
+    let mut words = comment.split(|c: char| !c.is_alphanumeric());
+    let is_of_values = words.any(|word| OF_VALUES.iter().any(|one| word.eq_ignore_ascii_case(one)));
+    if is_of_values { name.trim_end() } else { text }
 }
 
 /// Cuts a comment that only says how long the test took (`# 12ms`, `# in 0.3 sec`, `# (1.2s)`, `# duration_ms 4.1`): a
@@ -125,6 +136,8 @@ mod tests {
             assert_eq!((found.name, found.status), ("one", TestStatus::Passed), "{timing}");
         }
         assert_eq!(name("ok 4 - one # of 3 s"), Some(("one # of 3 s", TestStatus::Passed)));
+        let values = "not ok 5 - a copy # expected 'c', got ''";
+        assert_eq!(name(values), Some(("a copy", TestStatus::Failed)));
         assert_eq!(name("not ok - without number"), Some(("without number", TestStatus::Failed)));
         assert_eq!(name("ok then, let us start"), None);
         assert_eq!(name("okay"), None);

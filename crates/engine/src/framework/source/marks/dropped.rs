@@ -119,10 +119,22 @@ fn filling(sides: &Sides<'_>) -> Option<(u32, String)> {
         // It is made, and somebody looks at it: where it is made in a list of its own, nobody else does.
         let assigned = assignments(sides.new, name);
         let was_assigned = assignments(sides.old, name);
-        // One assignment more may have taken the place of filling it.
-        (assigned > 0 && assigned <= was_assigned)
+        // One assignment more may have taken the place of filling it, and one less is another variable of the name that is gone.
+        (assigned > 0 && assigned == was_assigned && !is_filled_otherwise(sides, name))
             .then(|| (lines_of(first).0, format!("nothing fills `{name}` any more")))
     })
+}
+
+/// Whether a call that the start does not hold does something to it: `map.entry(a).or_insert(0)`, `if found.pop(a):`.
+fn is_filled_otherwise(sides: &Sides<'_>, name: &str) -> bool {
+    let ((root, text), (_, was)) = (sides.new, sides.old);
+    let of = |node: Node<'_>| {
+        let called = node.child_by_field_name("function")?;
+        let of = called.child_by_field_name("object").or_else(|| called.child_by_field_name("value"))?;
+        last_name(of, text)
+    };
+    let is_call = |node: &Node<'_>| matches!(node.kind(), "call" | "call_expression");
+    descendants(root).filter(is_call).any(|node| of(node) == Some(name) && !was.contains(text_of(node, text)))
 }
 
 /// The names, of variables and fields, that statements of their own add something to.

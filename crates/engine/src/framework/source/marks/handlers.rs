@@ -5,6 +5,7 @@ use tree_sitter::Node;
 use super::super::Language;
 use super::super::nodes::{children, descendants, lines_of, text_of};
 use super::sides::{Mark, Shape, Side, Sides, names};
+use crate::domain::line_diff::{self, ChangedLine, changed_lines};
 
 /// Classes of Python from which all errors descend.
 const ALL_ERRORS: [&str; 2] = ["Exception", "BaseException"];
@@ -83,4 +84,18 @@ fn is_unused(call: Node<'_>, text: &str) -> bool {
         "assignment_statement" => node.child_by_field_name("left").is_some_and(|left| text_of(left, text) == "_"),
         _ => false,
     })
+}
+
+/// Ends of a shell's command whose failure counts for nothing.
+const COUNTS_NOT: [&str; 2] = ["|| true", "|| :"];
+
+/// The first command of a shell's script whose failure counts no more.
+pub(super) fn of_shell(before: &str, after: &str) -> Vec<Mark> {
+    let lines = changed_lines(before, after);
+    let is_new =
+        |line: &&ChangedLine<'_>| line.side == line_diff::Side::New && !line.text.trim_start().starts_with('#');
+    let ends = |line: &ChangedLine<'_>| COUNTS_NOT.into_iter().find(|end| line.text.trim_end().ends_with(end));
+    let found = lines.iter().filter(is_new).find_map(|line| Some((line.number, ends(line)?)));
+    let mark = |(line, end)| Mark { shape: Shape::SwallowsErrors, line, said: format!("`{end}`") };
+    found.map(mark).into_iter().collect()
 }

@@ -14,12 +14,15 @@ mod state;
 use self::sides::Sides;
 pub use self::sides::{Mark, Shape};
 use super::Language;
+use super::choices::is_of_shell;
 use super::parse::parse;
 
 /// The marks of a file, one of each shape. None where a text is not understood.
 #[must_use]
 pub fn marks(path: &str, before: &str, after: &str) -> Vec<Mark> {
-    let Some(language) = Language::of(path) else { return Vec::new() };
+    let Some(language) = Language::of(path) else {
+        return if is_of_shell(path, after) { handlers::of_shell(before, after) } else { Vec::new() };
+    };
     if !language.has_grammar() {
         return equality::mark_by_line(before, after).into_iter().collect();
     }

@@ -72,6 +72,16 @@ fn what_a_module_stores_for_all_callers_is_marked() {
 }
 
 #[test]
+fn a_command_of_a_script_whose_failure_counts_no_more_is_marked() {
+    let script = "#!/bin/sh\nset -e\ncp a b\nrm -f c || true\n";
+    let ends = script.replace("cp a b\n", "cp a b || true\n");
+    assert_eq!(shapes("run.sh", script, &ends), [(Shape::SwallowsErrors, 3)]);
+    assert_eq!(shapes("bin/run", script, &script.replace("cp a b", "cp a b || :")), [(Shape::SwallowsErrors, 3)]);
+    assert_eq!(shapes("run.sh", script, &script.replace("cp a b", "cp -p a b")), []);
+    assert_eq!(shapes("notes.txt", "", "cp a b || true\n"), []);
+}
+
+#[test]
 fn inputs_that_are_no_longer_read_are_marked() {
     let said = |path: &str, before: &str, after: &str| {
         marks(path, before, after)
@@ -98,6 +108,12 @@ fn inputs_that_are_no_longer_read_are_marked() {
         ["nothing fills `errors` any more"]
     );
     assert_eq!(said("a.py", load, "def load(rows):\n    return list(rows), list(rows)\n"), [""; 0]);
+    let counts = "fn f(a: &[A]) -> Map {\n    let mut map = Map::new();\n    for i in a {\n        map.insert(i.n, i.c);\n    }\n    map\n}\n";
+    let summed = counts.replace("map.insert(i.n, i.c)", "*map.entry(i.n).or_insert(0) += i.c");
+    assert_eq!(said("a.rs", counts, &summed), [""; 0], "it is filled by another call");
+    let two = format!("{load}\n\ndef other(rows):\n    errors = []\n    errors.append(1)\n    return errors\n");
+    let without = "def load(rows):\n    return list(rows)\n\n\ndef other(rows):\n    errors = [1]\n    return errors\n";
+    assert_eq!(said("a.py", &two, without), [""; 0], "one of the variables is gone");
 }
 
 #[test]
