@@ -24,6 +24,8 @@ const FEWEST_OF_A_FAMILY: usize = 2;
 const FEWEST_OF_ALL: usize = 3;
 /// A program may pass over what is added at the end of a text.
 const SPOILT_BY_CHANCE: usize = 2;
+/// The written forms of no value at all.
+const NO_VALUES: [&str; 2] = ["None", "null"];
 /// The codes of the answers yes and nothing.
 const YES: &str = "t";
 const NOTHING: [&str; 2] = ["0", "00"];
@@ -174,7 +176,10 @@ fn refused_no_more(values: &[Value], before: &Told, after: &Told) -> Option<Stri
         let is_one = answers.len() == 1
             && answers.iter().all(|is| matches!(is, Became::Answered(_)) && (cut || !had.contains(*is)));
         let refused = alike.iter().any(|(_, _, is)| is.is_refusal());
-        (gone.len() >= FEWEST_OF_A_FAMILY && is_one && !refused)
+        // Of what is foreign a caller passes nothing rather than a symbol: without that among them nobody is refused less.
+        let is_met =
+            family != Family::Foreign || gone.iter().any(|(value, ..)| NO_VALUES.contains(&value.written.as_str()));
+        (gone.len() >= FEWEST_OF_A_FAMILY && is_one && !refused && is_met)
             .then(|| in_words(&gone.iter().map(|(value, ..)| *value).collect::<Vec<_>>(), alike.len()))
     })
 }
