@@ -164,7 +164,7 @@ fn is_of_path(c: char) -> bool {
 }
 
 /// Where a line begins. `None` where lines end in another way than by a line feed.
-fn start_of(text: &str, line: &ChangedLine<'_>) -> Option<usize> {
+pub(super) fn start_of(text: &str, line: &ChangedLine<'_>) -> Option<usize> {
     let start = bytes_of(text, (line.number, line.number)).start;
     text.get(start..)?.starts_with(line.text).then_some(start)
 }

@@ -1,4 +1,4 @@
-//! Statements that the change takes out (a check, a lock, a wait, a call), each put back alone into the changed product: where all tests
+//! Statements that the change takes out (a check, a lock, a wait, a call) and lines that it writes anew beside others, each put back alone into the changed product: where all tests
 //! still pass, none of them asked for it to be gone. It leaves a remark.
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use super::choices::is_green;
 use super::court::Court;
 use super::outcome;
 use crate::domain::remark::{Remark, RemarkKind};
-use crate::framework::source::removed::{Removed, removed};
+use crate::framework::source::removed::{Removed, removed, replaced};
 use crate::policy::guard::Guard;
 use crate::policy::tamper::Change;
 use crate::test_run::TestRun;
@@ -27,7 +27,10 @@ impl Court<'_> {
         let product = changes.iter().filter(|change| !change.may_edit_tests && !self.is_judge(&change.path));
         let gone: Vec<(&str, Removed)> = product
             .filter_map(|change| Some((change.path.as_str(), change.before.as_deref()?, change.after.as_deref()?)))
-            .flat_map(|(path, before, after)| removed(path, before, after).into_iter().map(move |one| (path, one)))
+            .flat_map(|(path, before, after)| {
+                let gone = removed(path, before, after).into_iter().chain(replaced(path, before, after));
+                gone.map(move |one| (path, one))
+            })
             .take(MOST_TRIED)
             .collect();
         // A lock may be one that nobody gives back.

@@ -7,12 +7,14 @@
 mod effect;
 mod function;
 mod place;
+mod replaced;
 
 use std::collections::BTreeMap;
 
 use self::effect::{Effect, effect};
 use self::function::{Function, Sides, functions};
 use self::place::{definitions, put_back, wrapped};
+pub use self::replaced::replaced;
 use super::Language;
 use super::edit::{Edit, apply};
 use super::nodes::text_of;
