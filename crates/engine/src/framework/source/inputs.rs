@@ -52,14 +52,25 @@ pub(super) fn other_inputs(
     if !lists.is_empty() {
         return lists;
     }
-    let words = found(&WORDS);
     let inner = |range: &Range<usize>| text.get(range.start + 1..range.end.saturating_sub(1));
+    // `parse('flag').flag` asks for a part by the word: another word is another part, of which the test says nothing.
+    let is_member = |range: &Range<usize>| inner(range).is_some_and(|word| names_member(inside, word));
+    let words: Vec<Range<usize>> = found(&WORDS).into_iter().filter(|range| !is_member(range)).collect();
     let varied: BTreeSet<&str> = words.iter().filter_map(inner).collect();
     let outside = WORDS.find_iter(text).map(|found| found.range());
     let outside = outside.filter(|range| !bodies.iter().any(|body| body.start < range.end && range.start < body.end));
     let data = outside.filter(|range| inner(range).is_some_and(|word| varied.contains(word)));
     let all: Vec<Range<usize>> = words.iter().cloned().chain(data).collect();
     all.iter().filter_map(|range| longer_word(text, range, side, is_free)).collect()
+}
+
+/// Whether a text names a member of something by a word: `.flag`.
+fn names_member(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        let before = text.get(..at).is_some_and(|before| before.ends_with('.'));
+        let behind = text.get(at + word.len()..).and_then(|behind| behind.chars().next());
+        before && behind.is_none_or(|c| !(c.is_alphanumeric() || c == '_'))
+    })
 }
 
 fn longer_list(text: &str, range: &Range<usize>, side: Side) -> Option<Edit> {
@@ -166,7 +177,9 @@ mod tests {
         assert_eq!(varied("greet('Ada')", Side::Behind), "greet('Adaq')");
         assert_eq!(varied("greet(\"Ada\")", Side::Before), "greet(\"Qada\")");
         assert_eq!(varied("greet('ada', 'admin')", Side::Before), "greet('qada', 'admin')");
-        for text in ["f([0, 1])", "f([])", "f([1])", "f(1, 2)", "a[1]", "f('')", "f('a b')", "f('2024-01-01')"] {
+        for text in
+            ["f([0, 1])", "f([])", "f([1])", "f(1, 2)", "a[1]", "f('')", "f('ada').ada", "f('a b')", "f('2024-01-01')"]
+        {
             assert_eq!(varied(text, Side::Behind), text);
         }
         let whole = 0..14;
