@@ -284,7 +284,14 @@ fn places_of<'c>(change: &'c Change, added: &[(u32, String)]) -> Option<Vec<At<'
     // A line that stands elsewhere as well may be a copy: what was moved is told by where it is gone.
     let new_lines = changed_lines(old, text).into_iter().filter(|line| line.side == Side::New);
     let added: BTreeSet<u32> = new_lines.map(|line| line.number).collect();
-    let is_new = |(at, choice): (usize, &Choice)| added.contains(&choice.lines.0) && !moved.contains(&at);
+    // What was done before, and may fail now, no test needed before either.
+    let is_old_trial = |choice: &Choice| {
+        let is_trial = choice.ways.iter().any(|(_, way)| *way == Way::NotTried);
+        is_trial && old.contains(choice.spelled.trim())
+    };
+    let is_new = |(at, choice): (usize, &Choice)| {
+        added.contains(&choice.lines.0) && !moved.contains(&at) && !is_old_trial(choice)
+    };
     let new: Vec<bool> = found.iter().enumerate().map(is_new).collect();
     let found = found.into_iter().zip(new).filter(|(_, is_new)| *is_new);
     Some(found.map(|(choice, _)| At { path: &change.path, text, choice }).collect())
