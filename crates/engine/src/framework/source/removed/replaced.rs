@@ -41,8 +41,16 @@ fn is_anew(was: &str, is: &str) -> bool {
     let (own, other) = (was.trim(), is.trim());
     let common = own.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
     column(was) == column(is)
+        && gives_a_value(own)
         && own != other
         && common >= LEAST_IN_COMMON.max(own.chars().count().min(other.chars().count()) / 2)
+}
+
+/// Whether a line sets or returns something. The words of an error, or of a line that is printed, are nobody's answer.
+fn gives_a_value(line: &str) -> bool {
+    let sets = line.split(['(', '"', '\'']).next().is_some_and(|head| head.contains("= "));
+    line.starts_with("return ")
+        || (sets && !["if ", "elif ", "while ", "for "].iter().any(|word| line.starts_with(word)))
 }
 
 #[cfg(test)]
@@ -57,6 +65,9 @@ mod tests {
         let wanted = before.replace("item.count\n", "item.count\n        return\n");
         assert_eq!(found, [Removed { line: 3, spelled: "i.count += item.count".to_owned(), text: wanted }]);
         assert_eq!(replaced("a.py", before, &before.replace("+= item.count", "+= 1")), [], "it is the whole change");
+        let raises = "def f(n):\n    if n < 0:\n        raise ValueError('n')\n";
+        let worded = "def f(n):\n    if not n > 0:\n        raise ValueError('few')\n    return n\n";
+        assert_eq!(replaced("a.py", raises, worded), [], "words of an error");
         assert_eq!(
             replaced("a.py", before, &before.replace("    self.items.append(item)\n", "    x()\n    y()\n")),
             []
