@@ -41,16 +41,15 @@ fn is_anew(was: &str, is: &str) -> bool {
     let (own, other) = (was.trim(), is.trim());
     let common = own.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
     column(was) == column(is)
-        && gives_a_value(own)
+        && sets_a_value(own)
         && own != other
         && common >= LEAST_IN_COMMON.max(own.chars().count().min(other.chars().count()) / 2)
 }
 
-/// Whether a line sets or returns something. The words of an error, or of a line that is printed, are nobody's answer.
-fn gives_a_value(line: &str) -> bool {
+/// Whether a line sets something. What is returned by another name is mostly the same, and the words of an error are nobody's answer.
+fn sets_a_value(line: &str) -> bool {
     let sets = line.split(['(', '"', '\'']).next().is_some_and(|head| head.contains("= "));
-    line.starts_with("return ")
-        || (sets && !["if ", "elif ", "while ", "for "].iter().any(|word| line.starts_with(word)))
+    sets && !["if ", "elif ", "while ", "for ", "return "].iter().any(|word| line.starts_with(word))
 }
 
 #[cfg(test)]
