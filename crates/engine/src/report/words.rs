@@ -168,7 +168,8 @@ fn exhausted(view: &RunView) -> Sentence {
     }
 }
 
-/// How a tier's row ends: in the words of the contract, whose reason stands beside it. `None` for a tier that was not reached, whose row has no columns.
+/// How a tier's row ends. A host that is down or limits its models leaves none, too: which of these it was stands beside it. `None` for a
+/// tier that was not reached, whose row has no columns.
 #[must_use]
 pub const fn state_label(state: TierState) -> Option<&'static str> {
     match state {

@@ -101,9 +101,9 @@ pub fn named<'l>(env: &BTreeMap<OsString, OsString>, lines: impl Iterator<Item =
         (in_capitals || is_asked) && (3..64).contains(&word.len()) && !word.ends_with("_proxy")
     };
     let words = words.filter(is_name).map(|(_, word)| word);
-    let is_free =
-        // A tool that is told something would change the run for reasons of its own.
-        |word: &&str| !READ_BY_TOOLS.iter().any(|start| word.to_ascii_uppercase().starts_with(start)) && !env.contains_key(OsStr::new(word));
+    // A tool that is told something would change the run for reasons of its own.
+    let is_of_tool = |word: &str| READ_BY_TOOLS.iter().any(|start| word.to_ascii_uppercase().starts_with(start));
+    let is_free = |word: &&str| !is_of_tool(word) && !env.contains_key(OsStr::new(word));
     // Sorted, so that the same change is tried with the same variables.
     let found: BTreeSet<&str> = words.filter(is_free).collect();
     found.into_iter().take(MOST_NAMES).map(str::to_owned).collect()

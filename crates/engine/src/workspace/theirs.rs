@@ -21,8 +21,6 @@ const MOST_OF_ONE: i64 = 8 * 1024 * 1024;
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 /// What is found so often while a change is judged is a by-product of its tests.
 const TIMES_OF_TESTS: u32 = 3;
-/// The same where it has the very same content each time: nobody saves that again where it was put back.
-const TIMES_OF_ONE_CONTENT: u32 = 2;
 /// The file by which a folder is known as a cache (bford.info/cachedir).
 const CACHE_TAG: &str = "CACHEDIR.TAG";
 /// The most files.
@@ -45,21 +43,8 @@ pub(super) struct Theirs {
     /// Whether files that changed while a program of ours was at work are kept, too.
     all: AtomicBool,
     found: Mutex<Taken>,
-    /// How often each was found, and whether with one content.
-    times: Mutex<BTreeMap<String, Times>>,
-}
-
-/// How often a file was found.
-#[derive(Debug, Clone, Copy)]
-struct Times {
-    count: u32,
-    is_one_content: bool,
-}
-
-impl Times {
-    const fn is_of_tests(self) -> bool {
-        self.count >= if self.is_one_content { TIMES_OF_ONE_CONTENT } else { TIMES_OF_TESTS }
-    }
+    /// How often each was found.
+    times: Mutex<BTreeMap<String, u32>>,
 }
 
 impl Default for Theirs {
@@ -90,7 +75,7 @@ impl Theirs {
         self.all.store(false, Ordering::Relaxed);
         let mut taken = self.take();
         let times = std::mem::take(&mut *self.times.lock().unwrap_or_else(PoisonError::into_inner));
-        taken.put_back.retain(|path, _| times.get(path).is_none_or(|times| !times.is_of_tests()));
+        taken.put_back.retain(|path, _| times.get(path).is_none_or(|&times| times < TIMES_OF_TESTS));
         taken
     }
 
@@ -138,12 +123,8 @@ impl Theirs {
 
     /// Keeps what stood in a file.
     pub(super) fn add(&self, path: &RelPath, bytes: Option<Vec<u8>>) {
+        *self.times.lock().unwrap_or_else(PoisonError::into_inner).entry(path.to_string()).or_default() += 1;
         let mut found = self.found();
-        let is_same = bytes.is_some() && found.put_back.get(&path.to_string()) == Some(&bytes);
-        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
-        let times = times.entry(path.to_string()).or_insert(Times { count: 0, is_one_content: true });
-        times.is_one_content &= times.count == 0 || is_same;
-        times.count += 1;
         let all: usize = found.put_back.values().flatten().map(Vec::len).sum();
         // Named all the same, so that nothing is lost without a word.
         let bytes = bytes.filter(|bytes| all + bytes.len() <= MOST_BYTES);

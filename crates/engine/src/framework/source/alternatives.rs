@@ -52,7 +52,7 @@ pub(super) fn of_commands(text: &str) -> Vec<Choice> {
 }
 
 fn choice(edit: Edit, part: &str, lines: (u32, u32)) -> Choice {
-    Choice { lines, spelled: part.to_owned(), ways: vec![(edit, Way::LeftOut)], is_product: false }
+    Choice::of_one(lines, part, edit, Way::LeftOut)
 }
 
 /// The edits that leave out each of some parts, with one sign beside it, where there are several.

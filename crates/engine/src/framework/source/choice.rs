@@ -16,7 +16,7 @@ pub struct Choice {
     pub ways: Vec<(Edit, Way)>,
     /// Whether either operand alone is a finding of its own: of two values that are multiplied, of which a factor of none or one is a
     /// condition, and of the lesser or greater of two.
-    pub is_product: bool,
+    pub either_tells: bool,
 }
 
 /// One of the ways.
@@ -45,6 +45,11 @@ pub enum Way {
 }
 
 impl Choice {
+    /// A place with one edit.
+    pub(super) fn of_one(lines: (u32, u32), spelled: impl Into<String>, edit: Edit, way: Way) -> Self {
+        Self { lines, spelled: spelled.into(), ways: vec![(edit, way)], either_tells: false }
+    }
+
     /// A condition, settled by what is put around it.
     pub(super) fn of_condition(text: &str, range: Range<usize>, lines: (u32, u32), language: Language) -> Option<Self> {
         let spelled = text.get(range.clone())?;
@@ -62,6 +67,6 @@ impl Choice {
         };
         let ways =
             vec![(edit(format!("(({spelled}) {or})")), Way::Holds), (edit(format!("(({spelled}) {and})")), Way::Fails)];
-        Some(Self { lines, spelled: spelled.to_owned(), ways, is_product: false })
+        Some(Self { lines, spelled: spelled.to_owned(), ways, either_tells: false })
     }
 }

@@ -72,7 +72,7 @@ fn of_shell(text: &str) -> Vec<Choice> {
             lines: (line, line),
             spelled: text.get(found.clone()).unwrap_or_default().to_owned(),
             ways,
-            is_product: false,
+            either_tells: false,
         }
     };
     let (bytes, settled) = (text.as_bytes(), [("true", Way::Holds), ("false", Way::Fails)]);
@@ -98,7 +98,7 @@ fn of_node(node: Node<'_>, text: &str, language: Language) -> Option<Choice> {
     let lines = lines_of(node);
     if is_one(&JOINING) || is_one(&ARITHMETIC) {
         let (spelled, ways) = (text_of(node, text).to_owned(), operands(node, text)?);
-        return Some(Choice { lines, spelled, ways, is_product: is_one(&["*"]) && is_of_values(node) });
+        return Some(Choice { lines, spelled, ways, either_tells: is_one(&["*"]) && is_of_values(node) });
     }
     if !(is_one(&COMPARING) || is_condition(node)) {
         return of_extreme(node, text)
@@ -124,7 +124,7 @@ fn of_extreme(node: Node<'_>, text: &str) -> Option<Choice> {
     let edit = |kept: Node<'_>| Edit { range: node.byte_range(), text: format!("({})", text_of(kept, text)) };
     let ways = vec![(edit(*first), Way::Left), (edit(*second), Way::Right)];
     // Where either alone will do, no test tells it from one of them.
-    Some(Choice { lines: lines_of(node), spelled: text_of(node, text).to_owned(), ways, is_product: true })
+    Some(Choice { lines: lines_of(node), spelled: text_of(node, text).to_owned(), ways, either_tells: true })
 }
 
 /// The operator of an expression with two operands, and of Python's comparisons.

@@ -31,7 +31,7 @@ pub(super) fn of_value(node: Node<'_>, text: &str) -> Option<Choice> {
         _ => false,
     };
     let edit = Edit { range: node.byte_range(), text: "0".to_owned() };
-    is_taken_off.then(|| choice(lines_of(node), text_of(node, text), edit, Way::Nothing))
+    is_taken_off.then(|| Choice::of_one(lines_of(node), text_of(node, text), edit, Way::Nothing))
 }
 
 /// A trial with a handler: in its place its error is raised at once.
@@ -51,7 +51,7 @@ pub(super) fn of_trial(node: Node<'_>, text: &str, language: Language) -> Option
     };
     let inside = body.start_byte() + usize::from(language == Language::JavaScript);
     let spelled = text_of(first, text).lines().next().unwrap_or_default();
-    Some(choice((lines_of(node).0, lines_of(body).1), spelled, Edit::insert(inside, raised), Way::NotTried))
+    Some(Choice::of_one((lines_of(node).0, lines_of(body).1), spelled, Edit::insert(inside, raised), Way::NotTried))
 }
 
 /// The error that the first handler of Python's takes, and any where it names none.
@@ -76,7 +76,7 @@ pub(super) fn of_shell(text: &str) -> Vec<Choice> {
         let mut add = |range: Range<usize>, instead: &str, way: Way| {
             let spelled = line.get(range.clone()).unwrap_or_default();
             let edit = Edit { range: start + range.start..start + range.end, text: instead.to_owned() };
-            found.push(choice((number, number), spelled, edit, way));
+            found.push(Choice::of_one((number, number), spelled, edit, way));
         };
         if !line.trim_start().starts_with('#') {
             for range in substitutions(line) {
@@ -108,10 +108,6 @@ fn substitutions(line: &str) -> Vec<Range<usize>> {
         at = close + 1;
     }
     found
-}
-
-fn choice(lines: (u32, u32), spelled: &str, edit: Edit, way: Way) -> Choice {
-    Choice { lines, spelled: spelled.to_owned(), ways: vec![(edit, way)], is_product: false }
 }
 
 #[cfg(test)]

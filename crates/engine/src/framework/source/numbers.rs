@@ -115,6 +115,7 @@ mod tests {
         };
         assert_eq!(found("a.py", "a = 9\nb = 0.9\nc = 0x1f\n"), wanted(&[(1, "9", "10"), (2, "0.9", "0.8")]));
         assert_eq!(found("a.ts", "f(1_000, 'x 5');\n"), wanted(&[(1, "1_000", "1001")]));
+        assert_eq!(found("A.java", "class A { int b = 7; // 8\n}\n"), wanted(&[(1, "7", "8")]));
         assert_eq!(found("a.go", "package a\n\nconst b = 7\n"), wanted(&[(3, "7", "8")]));
         assert_eq!(found("a.rs", "const A: u8 = 0;\n"), wanted(&[(1, "0", "1")]));
         let data = "{\"a\":0.1902, \"b\": [3, -4],\n \"c 5\": \"6\", \"d\": 7 }\n";

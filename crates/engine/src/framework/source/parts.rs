@@ -37,7 +37,7 @@ pub(super) fn of_part(node: Node<'_>, text: &str, language: Language) -> Option<
     };
     let spelled = text_of(node, text).lines().next().unwrap_or_default().trim_end().to_owned();
     let (line, _) = lines_of(node);
-    Some(Choice { lines: (line, line), spelled, ways: vec![(edit, Way::Stops)], is_product: false })
+    Some(Choice::of_one((line, line), spelled, edit, Way::Stops))
 }
 
 fn of_python(node: Node<'_>, text: &str) -> Option<Edit> {

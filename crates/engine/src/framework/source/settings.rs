@@ -53,8 +53,8 @@ pub fn settings(path: &str, before: &str, after: &str) -> Vec<Setting> {
     let Some(outline) = Outline::read(path, after) else { return Vec::new() };
     let (changed, numbers) = (changed_lines(before, after), numbers(path, after));
     let is_inside = |line: u32| {
-        let holds = |one: &&Definition| is_function(one) && (one.lines.0..=one.lines.1).contains(&line);
-        outline.definitions().iter().any(|one| holds(&one))
+        let holds = |one: &Definition| is_function(one) && (one.lines.0..=one.lines.1).contains(&line);
+        outline.definitions().iter().any(holds)
     };
     let new = changed.iter().filter(|line| line.side == Side::New && !is_inside(line.number));
     let set = |new: &ChangedLine<'_>| {

@@ -30,7 +30,7 @@ pub(super) fn of_chain(node: Node<'_>, text: &str, language: Language) -> Option
     let edit = Edit { range: of.end_byte()..node.end_byte(), text: String::new() };
     let spelled = text.get(edit.range.clone())?.to_owned();
     let line = lines_of(called).1;
-    Some(Choice { lines: (line, line), spelled, ways: vec![(edit, Way::LeftOut)], is_product: false })
+    Some(Choice::of_one((line, line), spelled, edit, Way::LeftOut))
 }
 
 /// The context of a block that is entered without being named: a lock, say. Without it the block is run as it is.
@@ -49,7 +49,7 @@ pub(super) fn of_context(node: Node<'_>, text: &str, language: Language) -> Opti
     let spelled = text.get(range.clone())?.to_owned();
     let line = lines_of(node).0;
     let edit = Edit { range, text: "if True".to_owned() };
-    Some(Choice { lines: (line, line), spelled, ways: vec![(edit, Way::LeftOut)], is_product: false })
+    Some(Choice::of_one((line, line), spelled, edit, Way::LeftOut))
 }
 
 /// The commands of a shell's script that stand on a line of their own.
@@ -62,12 +62,7 @@ pub(super) fn of_shell(text: &str) -> Vec<Choice> {
             let at = start + line.len() - line.trim_start().len();
             // `:` does nothing and succeeds, and keeps a block from being empty.
             let edit = Edit { range: at..at + command.len(), text: ":".to_owned() };
-            found.push(Choice {
-                lines: (number, number),
-                spelled: command.to_owned(),
-                ways: vec![(edit, Way::LeftOut)],
-                is_product: false,
-            });
+            found.push(Choice::of_one((number, number), command, edit, Way::LeftOut));
         }
         goes_on = GOES_ON.iter().any(|end| command.ends_with(end));
         start += line.len();

@@ -161,8 +161,9 @@ impl Court<'_> {
                 let all: BTreeSet<String> =
                     apart.iter().map(|place| format!("`{}`", short(&place.choice.spelled))).collect();
                 let all: Vec<String> = all.into_iter().collect();
+                let which = if all.len() == 1 { "the places of " } else { "" };
                 if let Some(place) = apart.first() {
-                    self.untested(place, format!("{} stand in for each other", all.join(", ")));
+                    self.untested(place, format!("{which}{} stand in for each other", all.join(", ")));
                 }
                 return Ok(());
             }
@@ -218,7 +219,7 @@ impl Court<'_> {
             match (is_green(&run, green), &kept) {
                 (true, None) => kept = Some((edit, way.clone())),
                 // A product that the tests do not tell from either factor has one that is a condition.
-                (true, Some(_)) if place.choice.is_product => {}
+                (true, Some(_)) if place.choice.either_tells => {}
                 (true, Some(_)) => return Ok(Settled::EitherWay),
                 (false, _) => {}
             }
@@ -285,9 +286,12 @@ fn places_of<'c>(change: &'c Change, added: &[(u32, String)]) -> Option<Vec<At<'
     let new_lines = changed_lines(old, text).into_iter().filter(|line| line.side == Side::New);
     let added: BTreeSet<u32> = new_lines.map(|line| line.number).collect();
     // What was done before, and may fail now, no test needed before either.
+    let was: BTreeSet<&str> = old.lines().map(str::trim).collect();
     let is_old_trial = |choice: &Choice| {
+        let [first, last] = [choice.lines.0, choice.lines.1].map(|line| usize::try_from(line).unwrap_or(usize::MAX));
+        let mut tried = text.lines().take(last).skip(first).map(str::trim).filter(|line| !line.is_empty()).peekable();
         let is_trial = choice.ways.iter().any(|(_, way)| *way == Way::NotTried);
-        is_trial && old.contains(choice.spelled.trim())
+        is_trial && tried.peek().is_some() && tried.all(|line| was.contains(line) || line.starts_with('}'))
     };
     let is_new = |(at, choice): (usize, &Choice)| {
         added.contains(&choice.lines.0) && !moved.contains(&at) && !is_old_trial(choice)
@@ -421,5 +425,23 @@ mod tests {
         assert!(!is_moved(&here, &other), "over something else");
         let copied = here.replace("    return a\n", "    if quiet():\n        say(a)\n    return a\n");
         assert!(!is_moved(&here, &copied), "it stands there still");
+    }
+
+    #[test]
+    fn a_handler_around_what_was_done_before_is_no_trial_of_the_changes() {
+        let before = "def f(a):\n    log()\n    return put(a)\n";
+        let trials = |body: &str| {
+            let after = format!("def f(a):\n    try:\n{body}    except OSError:\n        return 0\n");
+            let (before, after) = (Some(before.to_owned()), Some(after));
+            let change = Change { path: "a.py".to_owned(), before, after, may_edit_tests: false };
+            let all: Vec<u32> =
+                change.after.iter().flat_map(|text| (1..).zip(text.lines())).map(|(at, _)| at).collect();
+            let added: Vec<(u32, String)> = all.into_iter().map(|line| (line, String::new())).collect();
+            let is_trial = |at: &At<'_>| at.choice.ways.iter().any(|(_, way)| *way == Way::NotTried);
+            places_of(&change, &added).expect("understood").iter().filter(|at| is_trial(at)).count()
+        };
+        assert_eq!(trials("        log()\n        return put(a)\n"), 0);
+        // One line of before does not hide a probe behind it.
+        assert_eq!(trials("        log()\n        probe()\n        return put(a)\n"), 1);
     }
 }

@@ -1,5 +1,5 @@
-//! Statements that the change takes out (a check, a lock, a wait, a call) and lines that it writes anew beside others, each put back alone into the changed product: where all tests
-//! still pass, none of them asked for it to be gone. It leaves a remark.
+//! Statements that the change takes out (a check, a lock, a wait, a call) and values that it sets otherwise beside other lines, each put back
+//! alone into the changed product: where all tests still pass, none of them asked for it to be gone. It leaves a remark.
 
 use std::collections::BTreeMap;
 

@@ -187,7 +187,10 @@ impl Blocks {
             let mut blocks: Vec<&mut Failure> = list.iter_mut().filter(|one| one.is_of_test(error)).collect();
             let files = files.of(error);
             if blocks.len() == files.len() && blocks.iter().all(|one| !one.used) {
-                for (block, file) in blocks.iter_mut().zip(files) {
+                // A doctest's id has the dots of its title.
+                for (block, file) in
+                    blocks.iter_mut().zip(files).filter(|(one, _)| !one.title.starts_with("[doctest] "))
+                {
                     block.title = node_id(file, bare_title(&block.title)).unwrap_or(std::mem::take(&mut block.title));
                 }
             }

@@ -105,8 +105,8 @@ pub(super) fn of_ruby(text: &str) -> Vec<Choice> {
         let space = line.get(..indent).unwrap_or_default();
         let mut add = |shown: &str, raised: String, way: Way| {
             let edit = Edit::insert(end, format!("{space}  raise {raised}\n"));
-            let spelled = shown.trim().chars().take(LONGEST).collect();
-            found.push(Choice { lines: (number, number), spelled, ways: vec![(edit, way)], is_product: false });
+            let spelled: String = shown.trim().chars().take(LONGEST).collect();
+            found.push(Choice::of_one((number, number), spelled, edit, way));
         };
         if RUBY.is_match(code) {
             add(code, "SystemExit, 'not entered'".to_owned(), Way::Stops);
@@ -130,8 +130,8 @@ fn is_word(text: &str) -> bool {
 fn choice(view: View<'_>, lines: (usize, usize), shown: Range<usize>, edit: Edit, way: Way) -> Choice {
     let last = shown.end.saturating_sub(1).max(shown.start);
     let text = view.span(shown.start, last).and_then(|range| view.text.get(range)).unwrap_or_default();
-    let spelled = text.lines().next().unwrap_or_default().chars().take(LONGEST).collect();
-    Choice { lines: view.lines(lines.0, lines.1), spelled, ways: vec![(edit, way)], is_product: false }
+    let spelled: String = text.lines().next().unwrap_or_default().chars().take(LONGEST).collect();
+    Choice::of_one(view.lines(lines.0, lines.1), spelled, edit, way)
 }
 
 #[cfg(test)]
