@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::backup::Backup;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, MAIN_DB, OpenFlags};
 
 use super::error::{explain, explain_io};
 use super::location::Published;
@@ -21,6 +21,11 @@ use crate::files::{self, Folder, Kind};
 /// Pages copied at a time. All of them, for the log is small and a copy in one step is consistent.
 const ALL_PAGES: i32 = i32::MAX;
 
+/// Where a database's header has the format versions for writing and for reading (<https://sqlite.org/fileformat2.html>, 1.3).
+const FORMAT_VERSIONS: usize = 18;
+/// Those of a database with a rollback journal. One with a WAL has 2.
+const ROLLBACK_JOURNAL: [u8; 2] = [1, 1];
+
 /// The permissions of the copy, and of the folders that are made for it.
 const READABLE: u32 = 0o644;
 const OPEN_TO_ALL: u32 = 0o755;
@@ -30,29 +35,13 @@ const OUR_FOLDER: &str = ".upshift";
 
 /// Copies the database, as it stands, to where its owner wants it. Only the last copy need wait for the disk: the live
 /// log is what has to be durable.
-pub(super) fn publish(db: &Connection, live: &Path, place: &Published, sync: Sync) -> Result<(), AuditError> {
-    let copy = lock::beside(live, ".copy");
+pub(super) fn publish(db: &mut Connection, live: &Path, place: &Published, sync: Sync) -> Result<(), AuditError> {
     let shown = place.path();
-    // Two processes would write the same intermediate file.
+    // Two processes would write the same temporary file.
     let _alone = lock::wait_for(&lock::beside(live, ".copy.lock")).map_err(|error| explain_io(live, &error))?;
-    let result = back_up(db, &copy)
-        .map_err(|error| explain(live, &error))
-        .and_then(|()| put(&copy, place, sync).map_err(|error| explain_io(&shown, &error)))
-        .and_then(|stamp| std::fs::write(stamp_path(live), stamp).map_err(|error| explain_io(live, &error)));
-    drop(std::fs::remove_file(&copy));
-    result
-}
-
-/// Copies a database into a fresh file that needs no other beside it.
-fn back_up(db: &Connection, copy: &Path) -> rusqlite::Result<()> {
-    drop(std::fs::remove_file(copy));
-    let mut target = Connection::open(copy)?;
-    // A copy that a power cut spoils is made anew, so that nothing need wait for the disk here.
-    target.pragma_update(None, "synchronous", "OFF")?;
-    run_backup(db, &mut target)?;
-    // A file in WAL mode cannot be read where nothing can be written beside it.
-    target.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
-    target.close().map_err(|(_, error)| error)
+    let image = db.serialize(MAIN_DB).map_err(|error| explain(live, &error))?;
+    let stamp = put(&image, place, sync).map_err(|error| explain_io(&shown, &error))?;
+    std::fs::write(stamp_path(live), stamp).map_err(|error| explain_io(live, &error))
 }
 
 /// Copies all pages from one database to another.
@@ -60,8 +49,8 @@ pub(super) fn run_backup(from: &Connection, to: &mut Connection) -> rusqlite::Re
     Backup::new(from, to)?.run_to_completion(ALL_PAGES, Duration::from_millis(5), None)
 }
 
-/// Puts the copy in its place. Returns the stamp by which it is known again.
-fn put(copy: &Path, place: &Published, sync: Sync) -> io::Result<String> {
+/// Puts a database's image in its place. Returns the stamp by which it is known again.
+fn put(image: &[u8], place: &Published, sync: Sync) -> io::Result<String> {
     let (folder, name) = open_folder(place, Missing::Make)?;
     let mut temporary = OsString::from(".");
     temporary.push(&name);
@@ -70,8 +59,8 @@ fn put(copy: &Path, place: &Published, sync: Sync) -> io::Result<String> {
     folder.remove_file(&temporary).ok();
     // New or not at all, so that a link which somebody put there is not written through.
     let mut target = folder.create(&temporary, READABLE)?;
-    let written = io::copy(&mut File::open(copy)?, &mut target)
-        .and_then(|_| if sync == Sync::Now { target.sync_data() } else { Ok(()) })
+    let written = write_for_readers(image, &mut target)
+        .and_then(|()| if sync == Sync::Now { target.sync_data() } else { Ok(()) })
         .and_then(|()| folder.rename(&temporary, &name));
     if let Err(error) = written {
         folder.remove_file(&temporary).ok();
@@ -79,6 +68,18 @@ fn put(copy: &Path, place: &Published, sync: Sync) -> io::Result<String> {
     }
     // Of the handle, since by its name somebody else's may be there already.
     Ok(files::stamp(&target.metadata()?))
+}
+
+/// Writes an image as that of a database without a WAL: one in WAL mode cannot be read where nothing can be written beside it.
+fn write_for_readers(image: &[u8], target: &mut File) -> io::Result<()> {
+    let Some((head, (_, rest))) =
+        image.split_at_checked(FORMAT_VERSIONS).and_then(|(head, rest)| Some((head, rest.split_first_chunk::<2>()?)))
+    else {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the log has no header"));
+    };
+    target.write_all(head)?;
+    target.write_all(&ROLLBACK_JOURNAL)?;
+    target.write_all(rest)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

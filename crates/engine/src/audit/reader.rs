@@ -305,7 +305,7 @@ fn drain(location: &Location, spool: &Spool) -> Result<(), AuditError> {
     // After the commit: in the other order a kill would lose what waited.
     replayed.clear().map_err(|error| explain_io(&location.live, &error))?;
     match &location.published {
-        Some(place) if place::is_published(location) => publish::publish(&db, &location.live, place, Sync::Later),
+        Some(place) if place::is_published(location) => publish::publish(&mut db, &location.live, place, Sync::Later),
         Some(_) | None => Ok(()),
     }
 }

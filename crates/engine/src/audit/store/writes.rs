@@ -187,9 +187,9 @@ impl Store {
         Ok((transaction, replayed))
     }
 
-    pub(super) fn try_publish(&self, sync: Sync) -> Result<(), AuditError> {
+    pub(super) fn try_publish(&mut self, sync: Sync) -> Result<(), AuditError> {
         match &self.location {
-            Some(Location { live, published: Some(place), .. }) => publish::publish(&self.db, live, place, sync),
+            Some(Location { live, published: Some(place), .. }) => publish::publish(&mut self.db, live, place, sync),
             _ => Ok(()),
         }
     }
