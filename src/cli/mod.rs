@@ -81,7 +81,7 @@ use std::process::ExitCode;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::config::{NO_MODEL, Plan};
-use crate::domain::outcome::{EXIT_INTERNAL, EXIT_USAGE};
+use crate::domain::outcome::{EXIT_INTERNAL, EXIT_REFUSED, EXIT_USAGE};
 use crate::report::wrap::wrap;
 use crate::test_run;
 use console::{Console, Stream};
@@ -313,10 +313,12 @@ fn check_plan(flags: plan::Flags, environment: &Environment) -> anyhow::Result<u
     let known = tests_of(&plan, &checkout)?;
     let agents = hosting::there(&plan, &checkout, environment)?;
     let tools = outside_tools::there(&plan, &checkout, environment);
-    match form {
+    let code = match form {
         Form::Text => print_set(&check::render(&plan, known.as_ref(), &agents, &tools), environment.console()),
         Form::Json => print(&check::render_json(&plan, known.as_ref(), &agents, &tools)),
-    }
+    }?;
+    // As `run` would end: whoever checks a configuration in CI asks whether a run would begin.
+    Ok(if plan.refusals.is_empty() { code } else { EXIT_REFUSED })
 }
 
 /// Prints what can be checked without a model where that is all that is missing. Returns the error all the same.

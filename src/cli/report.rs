@@ -68,7 +68,10 @@ pub(super) fn run(args: &Args, environment: &Environment) -> anyhow::Result<u8> 
     if args.list {
         return match args.format {
             Form::Json | Form::Jsonl => show::print_runs(&reader, super::form::Form::Json, environment),
-            Form::Text | Form::Md | Form::Html => show::print_runs(&reader, super::form::Form::Text, environment),
+            Form::Text => show::print_runs(&reader, super::form::Form::Text, environment),
+            Form::Md | Form::Html => Err(Failure::usage(
+                "a list of runs is text or JSON: `--list --format json`, or a run's id without `--list`",
+            )),
         };
     }
     if args.verify {

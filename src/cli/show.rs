@@ -7,9 +7,11 @@ use clap::Args as ClapArgs;
 use super::console::Stream;
 use super::environment::{Environment, current_dir};
 use super::form::Form;
+use super::output::say;
 use super::{Failure, details, plan, setup};
 use crate::audit::{AuditError, LoadedRun, Reader};
 use crate::domain::event::Event;
+use crate::domain::outcome::{EXIT_SUCCESS, Outcome};
 use crate::domain::units::RunId;
 use crate::lifecycle::stream_place;
 use crate::redact::Redactor;
@@ -61,6 +63,19 @@ pub(crate) struct RunsArgs {
     format: Form,
 }
 
+/// Ends where a run has no last patch: well where there was nothing to change, so that a script goes on with an empty one.
+fn without_patch(reader: &Reader, run_id: &RunId) -> anyhow::Result<u8> {
+    let loaded = reader.load_run(run_id).map_err(|error| failure(&error))?;
+    let run = run_id.short();
+    if matches!(details::view_of(&loaded).outcome(), Some(Outcome::AlreadyGreen)) {
+        say(&format!("run {run} found the tests green and changed nothing: its patch is empty"));
+        return Ok(EXIT_SUCCESS);
+    }
+    Err(Failure::usage(format!(
+        "the log has no final patch of run {run} → Fix: `upshift show {run}` tells what it came to"
+    )))
+}
+
 /// Prints the iterations of a run, with what is asked for of each.
 pub(super) fn show(args: &ShowArgs, environment: &Environment) -> anyhow::Result<u8> {
     let reader = open(args.audit_db.as_deref(), environment)?;
@@ -71,9 +86,9 @@ pub(super) fn show(args: &ShowArgs, environment: &Environment) -> anyhow::Result
     let run_id = run_id.map_err(|error| failure(&error))?;
     if args.last_patch {
         let patch = details::last_patch(&reader, &run_id).map_err(|error| failure(&error))?;
-        let none = || Failure::usage(format!("the log has no final patch of run {}", run_id.short()));
+        let Some(patch) = patch else { return without_patch(&reader, &run_id) };
         // A patch is to be applied, so that a secret in its context lines must not break its shape.
-        return super::print(&Redactor::new(&environment.secrets()).redact_diff(&patch.ok_or_else(none)?));
+        return super::print(&Redactor::new(&environment.secrets()).redact_diff(&patch));
     }
     let loaded = reader.load_run(&run_id).map_err(|error| failure(&error))?;
     let view = details::view_of(&loaded);

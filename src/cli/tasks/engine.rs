@@ -16,12 +16,14 @@ use super::comments::CommentListener;
 use super::flags::BacklogFlags;
 use super::matrix::LEAST_SHARE;
 use super::only::{known, named};
-use super::ready::{clean, is_stopped, lock, or_stopped, ready_for_commits, refuse, same_branch, unreadable};
+use super::ready::{
+    clean, is_stopped, lock, or_stopped, ready_for_commits, refuse, same_branch, unreadable, warn_without_branch,
+};
 use super::standing::Standing;
 use super::template::Template;
 use super::theirs::theirs;
 use super::told::{Teller, completed, of_task};
-use super::{load, workers};
+use super::{TASK, load, workers};
 use crate::audit::{BacklogRecord, CourseRecord, Store, Work};
 use crate::config::Settings;
 use crate::domain::clock::Timestamp;
@@ -106,6 +108,10 @@ async fn opened(
     // The lock comes before the tree is looked at, since another backlog may be changing it.
     let (_lock, holder) = lock(&mut store, &setup, (&folder, Work::Backlog))?;
     ready_for_commits(&revisions).await?;
+    // A worker's clone has none, and what it commits is taken from there.
+    if environment.get(TASK).is_none() {
+        warn_without_branch(&revisions).await?;
+    }
     let template = match &flags.task_template {
         Some(path) => Some(Template::open(path, &revisions, source).await?),
         None => None,

@@ -53,8 +53,12 @@ pub(super) async fn ready_for_commits(revisions: &Revisions<'_>) -> anyhow::Resu
             "a git operation is in progress here ({head}), and each task becomes a commit\n→ Fix: end it or abort it (`git status` says how)"
         )));
     }
+    Ok(())
+}
+
+/// Warns where no branch is checked out. It is allowed all the same: jobs check out a commit, and push it from there.
+pub(super) async fn warn_without_branch(revisions: &Revisions<'_>) -> anyhow::Result<()> {
     if revisions.branch().await.map_err(unreadable)?.is_none() {
-        // Allowed all the same: jobs check out a commit, and push it from there.
         say("⚠ no branch is checked out: the commits belong to no branch; `git switch -c NAME` keeps them");
     }
     Ok(())

@@ -19,7 +19,7 @@ use super::load;
 use super::matrix::{LEAST_SHARE, dollars};
 use super::merging::{self, MergeForm, Report, Wish};
 use super::only::only;
-use super::ready::{clean, lock, or_stopped, ready_for_commits, refuse, unreadable};
+use super::ready::{clean, lock, or_stopped, ready_for_commits, refuse, unreadable, warn_without_branch};
 use super::worker::{self, Order};
 use crate::audit::Work;
 use crate::config::{Format, Setting, Settings};
@@ -95,6 +95,7 @@ async fn opened(
     drop(store);
     let revisions = Revisions::open(&resolved.checkout, environment.raw(), stop).await.map_err(unreadable)?;
     ready_for_commits(&revisions).await?;
+    warn_without_branch(&revisions).await?;
     // Before `clean`: the files of a killed merge would be taken for a person's.
     merging::go_back(&setup, resolved, &revisions).await?;
     clean(&revisions, &[]).await?;

@@ -50,7 +50,7 @@ fn no_key_ever_stands_in_a_plan() {
     let broken = with(keys(), "ANTHROPIC_API_KEY", "very secret value");
     let told = told(&broken);
     assert!(told.contains("ANTHROPIC_API_KEY — contains white space") && !told.contains("very secret"), "{told}");
-    for stand_in in ["…", "...", "<your-key>", "sk-…"] {
+    for stand_in in ["…", "...", "<your-key>", "sk-…", "YOUR_KEY", "sk-..."] {
         let told = crate::config::told(&with(keys(), "ANTHROPIC_API_KEY", stand_in));
         assert!(told.contains("ANTHROPIC_API_KEY — contains a placeholder, not a key"), "{stand_in}: {told}");
     }

@@ -443,9 +443,12 @@ fn ollama_url(text: &str) -> String {
     // With a scheme Ollama takes the scheme's own port, without one its usual port.
     if has_port || text.contains("://") { format!("{scheme}://{rest}") } else { format!("http://{rest}:{OLLAMA_PORT}") }
 }
-/// Whether a text is what documents write in the place of a key: `…`, `<your key>`, `***`.
+
+/// Whether a text is what documents write in the place of a key: `…`, `<your key>`, `***`, `YOUR_KEY`, `sk-...`.
 fn is_placeholder(key: &str) -> bool {
     let is_framed = key.starts_with('<') && key.ends_with('>');
+    let letters: String = key.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    let is_named = ["yourkey", "yourapikey"].iter().any(|name| letters.contains(name));
     // Keys are plain ASCII. A sign such as `…` comes out of a document.
-    is_framed || !key.is_ascii() || key.chars().all(|c| matches!(c, '.' | '*' | '…'))
+    is_framed || is_named || !key.is_ascii() || key.contains("...") || key.chars().all(|c| matches!(c, '.' | '*'))
 }

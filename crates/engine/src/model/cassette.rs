@@ -34,8 +34,8 @@ pub use recorder::Tape;
 
 /// The version of the file format that this code writes and reads.
 const FORMAT: u32 = 1;
-/// How many lines of a difference are shown.
-const MAX_DIFF_LINES: usize = 24;
+/// The characters of a line that differs, as far as they are shown.
+const MOST_OF_A_LINE: usize = 60;
 
 /// Why a cassette cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -219,10 +219,14 @@ fn difference(expected: &MessagePrint, got: &MessagePrint) -> String {
     let (Some(expected), Some(got)) = (&expected.text, &got.text) else {
         return ", although it is older than the last reply: the recording belongs to another conversation".to_owned();
     };
-    let mut unified = String::from("--- recorded\n+++ now\n");
-    write_hunks(expected.as_bytes(), got.as_bytes(), 1, None, &mut unified);
-    let lines: Vec<&str> = unified.lines().take(MAX_DIFF_LINES).collect();
-    format!(":\n{}", lines.join("\n"))
+    let mut hunks = String::new();
+    write_hunks(expected.as_bytes(), got.as_bytes(), 0, None, &mut hunks);
+    // One line of each side: a whole diff would push the remedy behind it out of a report.
+    let first = |sign: char| {
+        let line = hunks.lines().find(|line| line.starts_with(sign))?;
+        Some(line.chars().take(MOST_OF_A_LINE).collect::<String>())
+    };
+    format!(": {}", ['-', '+'].into_iter().filter_map(first).collect::<Vec<_>>().join(" "))
 }
 
 /// One parsed cassette and how far each of its models has been replayed.
@@ -327,9 +331,9 @@ impl Cassette {
 
     fn diverged(&self, what: &str) -> CallFailure {
         CallFailure {
-            status: CallStatus::InvalidResponse,
+            status: CallStatus::ModelError,
             message: format!(
-                "the cassette `{}` does not fit this run: {what}\n→ Fix: record it again with --record, or run what was recorded",
+                "the cassette `{}` does not fit this run: {what} → Fix: record it again with --record, or run what was recorded",
                 self.name
             ),
             http_status: None,

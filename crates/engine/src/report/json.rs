@@ -275,14 +275,11 @@ fn session(session: &SessionView) -> SessionDocument<'_> {
 
 fn budget(view: &RunView) -> BudgetDocument {
     let (caps, spent) = (view.budget(), &view.spent);
-    // A ladder that ends before the cap leaves no more than its own.
-    let of_ladder: u32 = view.tiers.iter().map(|tier| tier.tier.max_iterations).fold(0, u32::saturating_add);
-    let most = if of_ladder == 0 { caps.max_iterations } else { caps.max_iterations.min(of_ladder) };
     BudgetDocument {
         max_cost: caps.max_cost.into(),
         cost_left: caps.max_cost.saturating_sub(spent.cost).into(),
         max_iterations: caps.max_iterations,
-        iterations_left: most.saturating_sub(spent.iterations),
+        iterations_left: view.most_iterations().saturating_sub(spent.iterations),
         max_duration_ms: caps.max_active_ms,
         duration_left_ms: caps.max_active_ms.saturating_sub(spent.active_ms),
     }

@@ -211,9 +211,7 @@ pub fn budget_left(view: &RunView) -> Option<String> {
     if view.command().is_some() {
         return Some(money);
     }
-    // A ladder may have fewer than the cap.
-    let ladder = view.tiers.iter().map(|tier| tier.tier.max_iterations).fold(0, u32::saturating_add);
-    let most = if view.tiers.is_empty() { caps.max_iterations } else { caps.max_iterations.min(ladder) };
+    let most = view.most_iterations();
     Some(format!(
         "{money}, {} of {}, {} of {}",
         most.saturating_sub(spent.iterations),

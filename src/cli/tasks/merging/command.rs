@@ -11,7 +11,7 @@ use super::super::super::setup::{self, Setup};
 use super::super::super::signals;
 use super::super::load;
 use super::super::named::source;
-use super::super::ready::{clean, lock, or_stopped, ready_for_commits, unreadable};
+use super::super::ready::{clean, lock, or_stopped, ready_for_commits, unreadable, warn_without_branch};
 use super::all::all;
 use super::court::go_back;
 use super::proven;
@@ -102,6 +102,7 @@ async fn opened(
     drop(store);
     let revisions = Revisions::open(&resolved.checkout, environment.raw(), stop).await.map_err(unreadable)?;
     ready_for_commits(&revisions).await?;
+    warn_without_branch(&revisions).await?;
     // A merge that was killed left files of a fix under trial, which `clean` would take for a person's.
     go_back(&setup, resolved, &revisions).await?;
     clean(&revisions, &[]).await?;

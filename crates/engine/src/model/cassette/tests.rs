@@ -133,7 +133,7 @@ async fn a_request_that_does_not_fit_says_where() {
     let ask = |messages| request("cassette/demo#claude-opus-4-6", messages);
     let other_output = ask(conversation("test a ... FAILED (0.03s)\nleft: 3\nright: 5\n"));
     let failure = cassettes.ask(&other_output).await.unwrap_err();
-    assert_eq!((failure.status, failure.retryable, failure.may_be_billed), (CallStatus::InvalidResponse, false, false));
+    assert_eq!((failure.status, failure.retryable, failure.may_be_billed), (CallStatus::ModelError, false, false));
     for part in ["call 1", "message 3 (tools) differs", "-right: 4", "+right: 5", "→ Fix:"] {
         assert!(failure.message.contains(part), "{part} in {failure}");
     }

@@ -298,6 +298,10 @@ fn no_model(view: &RunView) -> Vec<Sentence> {
             "Run again once its host answers, or name a model of another provider as a second target or as a next tier.",
         ));
     }
+    // Recorded replies have neither a key nor an endpoint.
+    if view.tiers.iter().flat_map(|tier| &tier.tier.artisan).all(|target| target.provider == "cassette") {
+        return steps;
+    }
     let ask = Sentence::plain("To check key, model and endpoint of every vendor, at no cost: ");
     steps.push(ask.code("upshift doctor --online"));
     steps
