@@ -201,11 +201,21 @@ async fn put_back_rewritten(
     recorder: &mut Recorder<'_>,
     origin: &Origin,
 ) -> Result<(), LifecycleError> {
-    let changed = context.world.workspace.changed_since(&origin.tree).await?;
-    let rewritten: Vec<String> = changed.into_iter().filter(|path| !origin.by_products.contains(path)).collect();
+    let workspace = &context.world.workspace;
+    let changed = workspace.changed_since(&origin.tree).await?;
+    let mut rewritten: Vec<String> = changed.into_iter().filter(|path| !origin.by_products.contains(path)).collect();
+    if rewritten.is_empty() {
+        return Ok(());
+    }
+    let unkept = workspace.unkept(&origin.tree, &workspace.snapshot().await?)?;
+    if unkept.iter().any(|(_, was_there)| *was_there) {
+        // A new one stays as well: it may be the old one by another name, and then it is the only copy.
+        let left: Vec<String> = unkept.into_iter().map(|(path, _)| path).collect();
+        rewritten.retain(|path| !left.contains(path));
+        recorder.warn(format!("changed meanwhile, and too large to be put back: {}", yours::named(&left)));
+    }
     if !rewritten.is_empty() {
-        let files = paths(&rewritten.iter().cloned().collect());
-        context.world.workspace.restore_paths(&origin.tree, &files).await?;
+        workspace.restore_paths(&origin.tree, &paths(&rewritten.iter().cloned().collect())).await?;
         recorder.warn(format!("changed while the tests ran, put back: {}", rewritten.join(", ")));
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 mod past;
 mod row;
+mod unkept;
 mod work;
 
 use std::collections::BTreeSet;
@@ -129,6 +130,7 @@ async fn work(
     }
     let current = climb.trees.current.clone();
     let wrote = written(context, &current, &ends).await?;
+    let wrote = unkept::without(context, recorder, &current.tree, wrote).await?;
     // The paths of all iterations: restoring a tree would leave files behind that an earlier iteration made.
     climb.trees.touched.extend(wrote.iter().cloned());
     let climb = &*climb;

@@ -143,7 +143,8 @@ fn tell((context, recorder): (&Context<'_>, &mut Recorder<'_>), (climb, author):
     let verdict = &judged.judgement.verdict;
     let mut messages = judged.put_back.clone();
     if !judged.rewritten.is_empty() {
-        messages.push(format!("code under test had rewritten test files, put back: {}", judged.rewritten.join(", ")));
+        // By code under test or by a person: between two runs of the tests nobody watches who writes.
+        messages.push(format!("rewritten by no edit of a model, and put back before the tests ran: {}", judged.rewritten.join(", ")));
     }
     // A person's change belongs to no tier, and its finding has the reason.
     if let (Verdict::Tampered { reason }, Author::Model) = (verdict, author) {

@@ -53,20 +53,29 @@ pub(super) fn tell(context: &Context<'_>, recorder: &mut Recorder<'_>) {
     recorder.warn(message);
 }
 
-/// Keeps the contents of files of somebody else's that were put back in the folder of a run, and says so.
+/// Keeps the contents of files of somebody else's that were put back in the folder of a run, and says so. A deleted one has none.
 pub fn kept(keep: &Path, run: &RunId, put_back: &BTreeMap<String, Option<Vec<u8>>>, when: &str) -> String {
     let folder = keep.join(run.short()).join(FOLDER);
-    let names: Vec<String> = put_back.keys().cloned().collect();
-    let kept = put_back.iter().filter(|(path, bytes)| {
-        bytes.as_ref().is_some_and(|bytes| write(keep, &folder.join(format!("{path}{ENDING}")), bytes).is_ok())
-    });
-    let lost = put_back.len() - kept.count();
+    let (mut changed, mut deleted, mut lost) = (Vec::new(), Vec::new(), 0_usize);
+    for (path, bytes) in put_back {
+        let Some(bytes) = bytes else {
+            deleted.push(path.clone());
+            continue;
+        };
+        changed.push(path.clone());
+        lost += usize::from(write(keep, &folder.join(format!("{path}{ENDING}")), bytes).is_err());
+    }
     let beside = if lost == 0 { String::new() } else { format!("; {lost} could not be kept") };
-    format!(
-        "changed by somebody {when}, and put back: {}; their versions are in {}, with {ENDING} behind their names{beside}",
-        named(&names),
-        folder.display()
-    )
+    let place = folder.display();
+    let told_of_changed = (!changed.is_empty()).then(|| {
+        let names = named(&changed);
+        format!(
+            "changed by somebody {when}, and put back: {names}; their versions are in {place}, with {ENDING} behind their names{beside}"
+        )
+    });
+    let told_of_deleted =
+        (!deleted.is_empty()).then(|| format!("deleted by somebody {when}, and put back: {}", named(&deleted)));
+    told_of_changed.into_iter().chain(told_of_deleted).collect::<Vec<_>>().join("; ")
 }
 
 fn write(keep: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {

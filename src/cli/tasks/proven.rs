@@ -192,8 +192,8 @@ impl Engine<'_> {
 /// What a person can do about files that nobody judged.
 fn ways_out(run: &RunId) -> String {
     format!(
-        "nothing is committed. Commit or stash what is there, and the same command starts the task over; `upshift show {} --last-patch` \
-         prints what was judged",
+        "nothing is committed. Commit, restore or stash what `git status` names, and the same command starts the task over; \
+         `upshift show {} --last-patch` prints what was judged",
         run.short()
     )
 }

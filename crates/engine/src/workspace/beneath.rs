@@ -141,6 +141,16 @@ impl Beneath {
         }
     }
 
+    /// Moves a file to a place where there is nothing.
+    pub(super) fn rename(&self, from: &RelPath, to: &RelPath) -> Result<(), TouchError> {
+        // Each of the two places is reached without a link, and no child runs between two runs of the tests.
+        drop((self.place(from, MakeFolders::No)?, self.place(to, MakeFolders::Yes)?));
+        if self.stat(to)?.is_some() {
+            return Err(failed(to, io::ErrorKind::AlreadyExists.into()));
+        }
+        std::fs::rename(self.path.join(from.as_path()), self.path.join(to.as_path())).map_err(|error| failed(to, error))
+    }
+
     /// Removes empty folders from the parent of `path` upwards.
     pub(super) fn remove_empty_parents(&self, path: &RelPath) {
         for parent in path.as_path().ancestors().skip(1) {

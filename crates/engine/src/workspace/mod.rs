@@ -202,6 +202,38 @@ impl Workspace {
         diff::diff(store, &from, &to)
     }
 
+    /// The files that differ between two recorded states and are too large for their bytes to be kept: each with whether it was there
+    /// before. Such a one can be removed where it is new, and not put back where it is not.
+    ///
+    /// # Errors
+    /// When one of them is not recorded.
+    pub fn unkept(&self, from: &TreeId, to: &TreeId) -> Result<Vec<(String, bool)>, WorkspaceError> {
+        let store = self.states.store();
+        let (from, to) = (store.load(from)?, store.load(to)?);
+        let is_large = |entry: Option<&store::Entry>| entry.is_some_and(|entry| entry.form == store::Form::Large);
+        let paths: BTreeSet<&RelPath> = from.keys().chain(to.keys()).collect();
+        let differs = paths.into_iter().filter(|path| from.get(*path) != to.get(*path));
+        let unkept = differs.filter(|path| is_large(from.get(*path)) || is_large(to.get(*path)));
+        Ok(unkept.map(|path| (path.to_string(), from.contains_key(path))).collect())
+    }
+
+    /// Moves files back that are too large to be kept and were moved between two states. Returns their old paths.
+    ///
+    /// # Errors
+    /// When a state is not recorded, or a file cannot be moved.
+    pub fn move_back(&self, from: &TreeId, to: &TreeId) -> Result<Vec<String>, WorkspaceError> {
+        let store = self.states.store();
+        let (from, to) = (store.load(from)?, store.load(to)?);
+        let mut moved = Vec::new();
+        for (old, entry) in from.iter().filter(|(old, entry)| entry.form == store::Form::Large && !to.contains_key(*old)) {
+            // Size and time of the last change are what is known of one, and a move keeps both.
+            let Some((new, _)) = to.iter().find(|(new, now)| *now == entry && !from.contains_key(*new)) else { continue };
+            self.root.rename(new, old)?;
+            moved.push(old.to_string());
+        }
+        Ok(moved)
+    }
+
     /// Every file that differs between two recorded states, with its text before and after. Bytes that are no text are shown as well as can
     /// be.
     ///
