@@ -144,7 +144,10 @@ fn tell((context, recorder): (&Context<'_>, &mut Recorder<'_>), (climb, author):
     let mut messages = judged.put_back.clone();
     if !judged.rewritten.is_empty() {
         // By code under test or by a person: between two runs of the tests nobody watches who writes.
-        messages.push(format!("rewritten by no edit of a model, and put back before the tests ran: {}", judged.rewritten.join(", ")));
+        messages.push(format!(
+            "rewritten by no edit of a model, and put back before the tests ran: {}",
+            judged.rewritten.join(", ")
+        ));
     }
     // A person's change belongs to no tier, and its finding has the reason.
     if let (Verdict::Tampered { reason }, Author::Model) = (verdict, author) {

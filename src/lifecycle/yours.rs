@@ -5,6 +5,7 @@
 //! While it is at work the files are the run's: those of a person's that are in its way are kept beside the log, and named.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 
 use super::climb::Climb;
@@ -12,7 +13,7 @@ use super::context::Context;
 use super::kept::ignore;
 use super::recorder::Recorder;
 use crate::domain::units::RunId;
-use crate::workspace::Taken;
+use crate::workspace::{Stood, Taken};
 
 /// The most files that are named.
 const MOST_NAMED: usize = 5;
@@ -53,18 +54,19 @@ pub(super) fn tell(context: &Context<'_>, recorder: &mut Recorder<'_>) {
     recorder.warn(message);
 }
 
-/// Keeps the contents of files of somebody else's that were put back in the folder of a run, and says so. A deleted one has none.
-pub fn kept(keep: &Path, run: &RunId, put_back: &BTreeMap<String, Option<Vec<u8>>>, when: &str) -> String {
+/// Keeps the contents of files of somebody else's that were put back in the folder of a run, and says so.
+pub fn kept(keep: &Path, run: &RunId, put_back: &BTreeMap<String, Stood>, when: &str) -> String {
     let folder = keep.join(run.short()).join(FOLDER);
-    let (mut changed, mut deleted, mut lost) = (Vec::new(), Vec::new(), 0_usize);
-    for (path, bytes) in put_back {
-        let Some(bytes) = bytes else {
-            deleted.push(path.clone());
-            continue;
-        };
-        changed.push(path.clone());
-        lost += usize::from(write(keep, &folder.join(format!("{path}{ENDING}")), bytes).is_err());
-    }
+    let of = |deleted: bool| -> Vec<String> {
+        let is_meant = |stood: &Stood| matches!(stood, Stood::Deleted) == deleted;
+        put_back.iter().filter(|(_, stood)| is_meant(stood)).map(|(path, _)| path.clone()).collect()
+    };
+    let (changed, deleted) = (of(false), of(true));
+    let is_lost = |path: &&String| {
+        let stood = put_back.get(*path);
+        stood.is_none_or(|stood| write(keep, &folder.join(format!("{path}{ENDING}")), stood).is_err())
+    };
+    let lost = changed.iter().filter(is_lost).count();
     let beside = if lost == 0 { String::new() } else { format!("; {lost} could not be kept") };
     let place = folder.display();
     let told_of_changed = (!changed.is_empty()).then(|| {
@@ -78,11 +80,15 @@ pub fn kept(keep: &Path, run: &RunId, put_back: &BTreeMap<String, Option<Vec<u8>
     told_of_changed.into_iter().chain(told_of_deleted).collect::<Vec<_>>().join("; ")
 }
 
-fn write(keep: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+fn write(keep: &Path, path: &Path, stood: &Stood) -> io::Result<()> {
     // First, so that git never sees the copies.
     ignore(keep)?;
     path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-    std::fs::write(path, bytes)
+    match stood {
+        Stood::Bytes(bytes) => std::fs::write(path, bytes),
+        Stood::Copy(copy) => std::fs::copy(copy, path).map(drop),
+        Stood::Deleted | Stood::Lost => Err(io::ErrorKind::NotFound.into()),
+    }
 }
 
 /// The warning where they stay.

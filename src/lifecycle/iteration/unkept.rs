@@ -23,7 +23,8 @@ pub(super) async fn without(
     let moved = workspace.move_back(before, &after)?;
     if !moved.is_empty() {
         let of = named(&moved);
-        recorder.warn(format!("moved by a model, and moved back, since upshift keeps no copy of files over 64 MB: {of}"));
+        recorder
+            .warn(format!("moved by a model, and moved back, since upshift keeps no copy of files over 64 MB: {of}"));
     }
     wrote.retain(|path| !moved.contains(path));
     let after = if moved.is_empty() { after } else { workspace.snapshot_paths(before, &wrote).await? };

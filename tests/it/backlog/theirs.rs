@@ -120,9 +120,11 @@ fn what_a_person_writes_meanwhile_is_named_and_kept() {
     project.write("shop/cart.py", &cart);
     project.write("docs/plan.md", "my plan\n");
     project.write("tests/test_mine.py", "# my test\n");
+    std::fs::remove_file(project.path().join("tests/test_names.py")).expect("a test");
     go.send(()).expect("it waits");
     let lines = working.rest();
     let said = warnings(&lines);
+    assert!(!said.contains("could not be kept") && !said.contains("code under test"), "{said}");
     assert!(
         said.contains(
             "changed by somebody while the run worked, and put back: docs/plan.md, shop/cart.py, tests/test_mine.py"

@@ -125,7 +125,7 @@ impl Workspace {
             let path = RelPath::from_path(Path::new(name));
             let path = path.map_err(|error| WorkspaceError::Path { reason: error.to_string() })?;
             if is_mixed {
-                self.states.theirs().claim(&self.root, &path);
+                self.states.theirs().claim(&self.root, &path, self.states.store());
             }
             self.states.put_or_remove(&self.root, &path, start.get(&path))?;
         }

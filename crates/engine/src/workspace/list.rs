@@ -49,7 +49,10 @@ impl Workspace {
             return Ok(None);
         }
         // Kept before it is overwritten, as it may be a person's after all.
-        theirs.add(&path, here);
+        match here {
+            Some(here) => theirs.add(&path, here, store),
+            None => theirs.add_deleted(&path),
+        }
         self.root.clear_way(&path)?;
         let permissions = self.root.stat(&path)?.map(|stat| stat.permissions);
         self.root.write(&path, &trusted, permissions)?;

@@ -81,7 +81,7 @@ pub use rebuild::RebuildError;
 pub use revision_error::RevisionError;
 pub use revisions::{FETCH_ALL, Revisions};
 pub use secret::looks_secret;
-pub use theirs::Taken;
+pub use theirs::{Stood, Taken};
 pub use untouched::Times;
 pub use written::Writer;
 
@@ -225,9 +225,13 @@ impl Workspace {
         let store = self.states.store();
         let (from, to) = (store.load(from)?, store.load(to)?);
         let mut moved = Vec::new();
-        for (old, entry) in from.iter().filter(|(old, entry)| entry.form == store::Form::Large && !to.contains_key(*old)) {
+        for (old, entry) in
+            from.iter().filter(|(old, entry)| entry.form == store::Form::Large && !to.contains_key(*old))
+        {
             // Size and time of the last change are what is known of one, and a move keeps both.
-            let Some((new, _)) = to.iter().find(|(new, now)| *now == entry && !from.contains_key(*new)) else { continue };
+            let Some((new, _)) = to.iter().find(|(new, now)| *now == entry && !from.contains_key(*new)) else {
+                continue;
+            };
             self.root.rename(new, old)?;
             moved.push(old.to_string());
         }

@@ -92,7 +92,7 @@ impl States {
 
     /// Keeps a file that is about to be put back or removed, if it is somebody else's.
     pub(super) fn keep_theirs(&self, root: &Beneath, path: &RelPath) {
-        self.theirs.keep(root, path, &self.written);
+        self.theirs.keep(root, path, (&self.written, &self.store));
     }
 
     /// The file that is put back by no state.

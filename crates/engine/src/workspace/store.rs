@@ -267,7 +267,8 @@ impl Store {
         std::fs::remove_file(self.folder.join(name)).unwrap_or_default();
     }
 
-    fn content_path(&self, digest: &Digest) -> PathBuf {
+    /// The file with a content's bytes.
+    pub(super) fn content_path(&self, digest: &Digest) -> PathBuf {
         self.folder.join("contents").join(digest.hex())
     }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use super::theirs::Stood;
 use super::{PathRules, Workspace, WorkspaceError, patch_hash};
 use crate::domain::units::TreeId;
 
@@ -262,6 +263,42 @@ async fn single_paths_are_put_back_and_recorded() {
     assert_eq!(place.snapshot().await, only);
     let error = place.ws().restore_paths(&start, &[PathBuf::from("../canary")]).await.unwrap_err();
     assert!(matches!(error, WorkspaceError::Path { .. }));
+}
+
+#[tokio::test]
+async fn a_persons_files_are_kept_whatever_their_size_and_number() {
+    let place = Place::new().await;
+    place.put("a", "1");
+    let start = place.snapshot().await;
+    place.put("large", &"x".repeat(9 << 20));
+    (0..700).for_each(|number| place.put(&format!("unpacked/{number}"), "mine"));
+    place.restore(&start).await;
+    assert!(!place.has("large"));
+    let taken = place.ws().take_theirs();
+    assert_eq!(taken.put_back.len(), 701);
+    let Some(Stood::Copy(copy)) = taken.put_back.get("large") else { panic!("{:?}", taken.put_back.get("large")) };
+    assert_eq!(fs::metadata(copy).unwrap().len(), 9 << 20);
+    assert_eq!(taken.put_back.get("unpacked/699"), Some(&Stood::Bytes(b"mine".to_vec())));
+}
+
+#[tokio::test]
+async fn a_file_that_is_too_large_to_be_kept_is_moved_back_and_told() {
+    let place = Place::new().await;
+    let of_size = |path: &str| {
+        let file = fs::File::create(place.root().join(path)).unwrap();
+        file.set_len(65 << 20).unwrap();
+    };
+    of_size("data.bin");
+    let start = place.snapshot().await;
+    fs::rename(place.root().join("data.bin"), place.root().join("moved.bin")).unwrap();
+    of_size("new.bin");
+    let there = |path: &str, was_there| (path.to_owned(), was_there);
+    let after = place.snapshot().await;
+    let all = [there("data.bin", true), there("moved.bin", false), there("new.bin", false)];
+    assert_eq!(place.ws().unkept(&start, &after).unwrap(), all);
+    assert_eq!(place.ws().move_back(&start, &after).unwrap(), ["data.bin"]);
+    let after = place.snapshot().await;
+    assert_eq!(place.ws().unkept(&start, &after).unwrap(), [there("new.bin", false)]);
 }
 
 #[tokio::test]

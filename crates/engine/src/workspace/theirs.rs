@@ -5,32 +5,47 @@
 //! pass for a person. Two who write at the same time cannot be told apart: then it counts as a program's.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::beneath::{Beneath, Kind};
 use super::rel_path::RelPath;
-use super::store::Digest;
+use super::store::{Digest, Store};
 use super::walk::files_below;
 use super::written::Written;
 use crate::process::busy;
 
-/// The most bytes of one file that are kept, and of all together.
+/// The most bytes of one file that are kept in memory, and of all together. What is more goes to the disk.
 const MOST_OF_ONE: i64 = 8 * 1024 * 1024;
 const MOST_BYTES: usize = 64 * 1024 * 1024;
+/// The most bytes of one file that are copied on the disk: more takes minutes.
+const MOST_COPIED: i64 = 1024 * 1024 * 1024;
 /// What is found so often while a change is judged is a by-product of its tests.
 const TIMES_OF_TESTS: u32 = 3;
 /// The file by which a folder is known as a cache (bford.info/cachedir).
 const CACHE_TAG: &str = "CACHEDIR.TAG";
-/// The most files.
-const MOST_FILES: usize = 500;
+/// The most files: an archive that a person unpacks has many.
+const MOST_FILES: usize = 50_000;
+
+/// A file's content that was put back or removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stood {
+    /// The content.
+    Bytes(Vec<u8>),
+    /// A copy of it.
+    Copy(PathBuf),
+    /// The file was gone: somebody had deleted it.
+    Deleted,
+    /// No copy could be made.
+    Lost,
+}
 
 /// Files of somebody else's, by their paths.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Taken {
-    /// What stood in those that were put back or removed. `None` where that is too much.
-    pub put_back: BTreeMap<String, Option<Vec<u8>>>,
+    /// What stood in those that were put back or removed.
+    pub put_back: BTreeMap<String, Stood>,
     /// Those that became part of the run's change.
     pub in_change: Vec<String>,
 }
@@ -58,6 +73,13 @@ impl Default for Theirs {
 pub(super) fn is_in_cache(root: &Beneath, path: &RelPath) -> bool {
     let folders = path.as_path().ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
     folders.into_iter().any(|folder| root.path().join(folder).join(CACHE_TAG).exists())
+}
+
+/// A copy of a file that is too large for the memory.
+fn copied(root: &Beneath, path: &RelPath, store: &Store) -> Stood {
+    let opened = root.open_file(path).ok().filter(|(_, stat)| stat.size <= MOST_COPIED);
+    let taken = opened.and_then(|(mut file, _)| store.take(&mut file).ok());
+    taken.map_or(Stood::Lost, |content| Stood::Copy(store.content_path(&content)))
 }
 
 impl Theirs {
@@ -103,34 +125,50 @@ impl Theirs {
     }
 
     /// Keeps a file that is about to be put back or removed, if it is somebody else's, and such files in a folder.
-    pub(super) fn keep(&self, root: &Beneath, path: &RelPath, written: &Written) {
+    pub(super) fn keep(&self, root: &Beneath, path: &RelPath, (written, store): (&Written, &Store)) {
         if root.stat(path).is_ok_and(|stat| stat.is_some_and(|stat| stat.kind == Kind::Folder)) {
             let below = files_below(root.path(), path.as_path(), MOST_FILES);
             let below = below.iter().filter_map(|(file, _)| RelPath::from_path(file).ok());
-            below.for_each(|file| self.keep(root, &file, written));
+            below.for_each(|file| self.keep(root, &file, (written, store)));
             return;
         }
-        let Some(bytes) = self.look(root, path, written) else { return };
-        self.add(path, bytes);
+        match self.look(root, path, written) {
+            Some(Some(bytes)) => self.add(path, bytes, store),
+            Some(None) => self.insert(path, copied(root, path, store)),
+            None => {}
+        }
     }
 
     /// Keeps what stands in a file that is known to be somebody else's.
-    pub(super) fn claim(&self, root: &Beneath, path: &RelPath) {
+    pub(super) fn claim(&self, root: &Beneath, path: &RelPath, store: &Store) {
         let Some(stat) = root.stat(path).ok().flatten().filter(|stat| stat.kind == Kind::File) else { return };
-        let bytes = if stat.size > MOST_OF_ONE { None } else { root.read(path).ok() };
-        self.add(path, bytes);
+        match root.read(path) {
+            Ok(bytes) if stat.size <= MOST_OF_ONE => self.add(path, bytes, store),
+            Ok(_) => self.insert(path, copied(root, path, store)),
+            Err(_) => self.insert(path, Stood::Lost),
+        }
     }
 
     /// Keeps what stood in a file.
-    pub(super) fn add(&self, path: &RelPath, bytes: Option<Vec<u8>>) {
+    pub(super) fn add(&self, path: &RelPath, bytes: Vec<u8>, store: &Store) {
+        let in_memory = |stood: &Stood| if let Stood::Bytes(bytes) = stood { bytes.len() } else { 0 };
+        let all: usize = self.found().put_back.values().map(in_memory).sum();
+        let stood = if all + bytes.len() <= MOST_BYTES {
+            Stood::Bytes(bytes)
+        } else {
+            store.take_bytes(&bytes).map_or(Stood::Lost, |content| Stood::Copy(store.content_path(&content)))
+        };
+        self.insert(path, stood);
+    }
+
+    /// Notes that somebody had deleted a file.
+    pub(super) fn add_deleted(&self, path: &RelPath) {
+        self.insert(path, Stood::Deleted);
+    }
+
+    fn insert(&self, path: &RelPath, stood: Stood) {
         *self.times.lock().unwrap_or_else(PoisonError::into_inner).entry(path.to_string()).or_default() += 1;
-        let mut found = self.found();
-        let all: usize = found.put_back.values().flatten().map(Vec::len).sum();
-        // Named all the same, so that nothing is lost without a word.
-        let bytes = bytes.filter(|bytes| all + bytes.len() <= MOST_BYTES);
-        if found.put_back.len() < MOST_FILES {
-            found.put_back.insert(path.to_string(), bytes);
-        }
+        self.found().put_back.insert(path.to_string(), stood);
     }
 
     /// Names a file that is part of the change, if somebody else changed it last.

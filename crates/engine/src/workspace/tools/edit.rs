@@ -88,7 +88,7 @@ impl Workspace {
         self.must_be_file(&path, stat.kind)?;
         let bytes = self.root.read(&path).map_err(|error| self.touch_error(error))?;
         // What somebody else wrote there meanwhile would be lost.
-        self.states.theirs().keep(&self.root, &path, self.states.written());
+        self.states.keep_theirs(&self.root, &path);
         // A binary file that is replaced by text has no encoding to keep.
         let Ok(old) = Text::decode(bytes) else {
             self.write(&path, content.as_bytes(), Some(stat.permissions))?;
@@ -116,7 +116,7 @@ impl Workspace {
             return Err(ToolError::ForModel(format!("`{path}` is a folder; delete its files one by one")));
         }
         self.permit(&path, None)?;
-        self.states.theirs().keep(&self.root, &path, self.states.written());
+        self.states.keep_theirs(&self.root, &path);
         self.states.written().add(&path, None);
         self.root.remove(&path).map_err(|error| self.touch_error(error))?;
         Ok(format!("deleted `{path}`"))
