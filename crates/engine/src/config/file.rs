@@ -171,7 +171,7 @@ object! {
         "timeoutSeconds" timeout_seconds: Whole<1, 86_400> = "300";
         /// Memory limit of one test process, in MiB (Linux); with a delegated cgroup, also of all of them together, per processor. 0 means no limit.
         "memoryMb" memory_mb: Whole<0, 1_048_576> = "2048";
-        /// Cap on the time of the proof, in minutes; in any case at most four times as long as the tests, or half a minute.
+        /// Cap on the time of the proof, in minutes; in any case at most four times as long as the tests, or a minute.
         "proofMinutes" proof_minutes: Whole<1, 1_440> = "10";
         /// The JUnit files that the command writes, from the working directory: a file, a folder of them, or a glob.
         #[schemars(example = &"target/junit/*.xml")]

@@ -270,7 +270,7 @@ async fn a_persons_files_are_kept_whatever_their_size_and_number() {
     let place = Place::new().await;
     place.put("a", "1");
     let start = place.snapshot().await;
-    place.put("large", &"x".repeat(9 << 20));
+    place.put("large", "x".repeat(9 << 20));
     (0..700).for_each(|number| place.put(&format!("unpacked/{number}"), "mine"));
     place.restore(&start).await;
     assert!(!place.has("large"));

@@ -21,7 +21,7 @@ use crate::policy::tamper::remarks::added_lines;
 use crate::test_run::TestRun;
 
 /// Places that are tried at most.
-const MOST_PLACES: usize = 16;
+const MOST_PLACES: usize = 32;
 /// A file above this is data.
 const MOST_BYTES: usize = 1 << 20;
 /// A change has slowed the tests down when they take so many times as long as at the start, and so much more, in milliseconds.
@@ -117,8 +117,11 @@ impl Court<'_> {
                 }
             }
         }
-        if let Some(place) = places.first() {
-            self.left_out(place.path, None, &format!("{} of its conditions were {TOO_MANY}", places.len()));
+        let mut left: BTreeMap<&str, usize> = BTreeMap::new();
+        places.iter().for_each(|place| *left.entry(place.path).or_default() += 1);
+        for (path, count) in left {
+            let were = if count == 1 { "was" } else { "were" };
+            self.left_out(path, None, &format!("{count} of its places {were} {TOO_MANY}"));
         }
         self.together(green, indifferent).await
     }
@@ -180,8 +183,8 @@ impl Court<'_> {
         } else {
             String::new()
         };
-        let more = if others > 0 { format!(" and {others} more") } else { String::new() };
-        let why = format!("{TIME_UP} before `{}`{more} was tried{slower}", short(&place.choice.spelled));
+        let (more, was) = if others > 0 { (format!(" and {others} more"), "were") } else { (String::new(), "was") };
+        let why = format!("{TIME_UP} before `{}`{more} {was} tried{slower}", short(&place.choice.spelled));
         self.left_out(place.path, Some(place.choice.lines.0), &why);
     }
 

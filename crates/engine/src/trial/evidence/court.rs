@@ -29,8 +29,10 @@ const MOST_SUITES: u64 = 4;
 /// The same where the change has made the suite so many times as slow: it may not buy experiments off.
 const MOST_SLOWED: u64 = 16;
 const SLOWED: u64 = 3;
+/// A suite that takes no longer is not slow, in milliseconds.
+const SLOW: u64 = 7_500;
 /// Below this, nobody notices beside a model's call.
-const UNNOTICED: Duration = Duration::from_secs(30);
+const UNNOTICED: Duration = Duration::from_secs(60);
 
 /// The result of the evidence.
 #[derive(Debug)]
@@ -46,8 +48,7 @@ pub struct Proven {
 /// The time for all experiments, by that of the suite before the change and with it, in milliseconds.
 fn allowed_ms((before, now): (u64, u64), most: Duration) -> u64 {
     let [unnoticed, most] = [UNNOTICED, most].map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
-    let suites =
-        if now > unnoticed / MOST_SUITES && now > before.saturating_mul(SLOWED) { MOST_SLOWED } else { MOST_SUITES };
+    let suites = if now > SLOW && now > before.saturating_mul(SLOWED) { MOST_SLOWED } else { MOST_SUITES };
     now.saturating_mul(suites).max(unnoticed).min(most)
 }
 
@@ -444,11 +445,11 @@ mod tests {
     #[test]
     fn a_change_that_slows_its_tests_buys_no_experiments_off() {
         let allowed = |before, now| allowed_ms((before, now), Duration::from_secs(600));
-        assert_eq!(allowed(1_000, 1_000), 30_000);
+        assert_eq!(allowed(1_000, 1_000), 60_000);
         assert_eq!(allowed(20_000, 21_000), 84_000);
         assert_eq!(allowed(400, 10_000), 160_000);
-        assert_eq!(allowed(400, 3_000), 30_000, "half a minute is enough for these");
-        assert_eq!(allowed(u64::MAX, 10_000), 40_000);
+        assert_eq!(allowed(400, 3_000), 60_000, "a minute is enough for these");
+        assert_eq!(allowed(u64::MAX, 10_000), 60_000);
         assert_eq!(allowed(400, 90_000), 600_000);
     }
 }

@@ -26,9 +26,14 @@ pub(super) fn remarks(changes: &[Change], bodies: &Bodies) -> Vec<Remark> {
             let source = bodies.source(test).filter(|source| source.path() != change.path)?;
             let expected: BTreeSet<&str> = rounds::expected(source, test).into_iter().collect();
             let inputs = source.literals(&test.body);
-            // A text inside of what is expected is no input.
-            let is_inside =
-                |value: &str| value.starts_with(['"', '\'', '`']) && expected.iter().any(|whole| whole.contains(value));
+            // What stands nowhere but inside of what is expected is no input: `{ status: 404 }`.
+            let is_inside = |value: &str| {
+                let within = |whole: &str| whole.matches(value).count();
+                let inside: usize =
+                    expected.iter().filter(|whole| holds(whole, value)).map(|whole| within(whole)).sum();
+                let all = inputs.iter().filter(|other| **other == value).count();
+                inside > 0 && all <= inside
+            };
             let others = inputs
                 .iter()
                 .filter(|value| !expected.contains(*value) && !is_inside(value) && !COMMON.contains(value));

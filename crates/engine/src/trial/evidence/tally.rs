@@ -86,10 +86,12 @@ pub(super) fn not_understood(treatment: Treatment, name: &str) -> String {
 pub(super) fn piece(kind: EvidenceKind, tally: Option<&Tally>, missing: &[String], refused: bool) -> Evidence {
     let none = Tally::default();
     let tally = tally.unwrap_or(&none);
+    // Of what a change adds each place is asked about: some of them say nothing of the others.
+    let is_partial = kind == EvidenceKind::Choices && (tally.out_of_time || !tally.not_had.is_empty());
     // In order of weight: one accusation refuses, whatever else was noticed or left out.
     let (status, why) = if !tally.accused.is_empty() {
         (EvidenceStatus::Failed, Some(accusation(kind, &tally.accused)))
-    } else if tally.noticed > 0 && tally.noticed == tally.tried {
+    } else if tally.noticed > 0 && tally.noticed == tally.tried && !is_partial {
         (EvidenceStatus::Held, None)
     } else if tally.out_of_time && tally.tried == 0 {
         (EvidenceStatus::LeftOut, Some(TIME_UP.to_owned()))

@@ -45,7 +45,7 @@ def probe(word, calls):
 /// Python that is waited for watches what its objects' functions begin, and has them fail. One that fails by itself ends well instead.
 const PYTHON_AWAITED: &str = r#"
 import asyncio, inspect
-under, begun, fails, hid = [0], [0], [False], [False]
+under, begun, refused, fails, hid = [0], [0], [0], [False], [False]
 def called(part):
     def call(*given, **named):
         one = part(*given, **named)
@@ -53,6 +53,7 @@ def called(part):
             return one
         begun[0] += 1
         if fails[0]:
+            refused[0] += 1
             getattr(one, 'close', no)()
             return failed()
         under[0] += 1
@@ -94,7 +95,7 @@ async def under_way(call):
         await call(watched)
     except Exception:
         return '%dE' % left
-    return '%dN' % left
+    return '%dN' % left if refused[0] else ''
 async def became_later(call):
     try:
         answer = call(refusing)
@@ -129,17 +130,19 @@ const answered = (one) => {
 };
 const raised = (error) => "R" + code(error && error.constructor ? error.constructor.name : typeof error);"#;
 
-/// A script that is waited for watches what its objects' functions begin, and has them fail.
-const WATCH: &str = r#"let under = 0, begun = 0, fails = false;
+/// A script that is waited for watches what its objects' functions begin, and has them fail. Where nothing began the second time (a stand-in
+/// that answers once), nothing is known.
+const WATCH: &str = r#"let under = 0, begun = 0, failed = 0, fails = false;
 const called = (part, of) => function (...given) {
   const one = Reflect.apply(part, of === undefined ? this : of, given);
   if (!one || typeof one.then !== "function") return one;
   begun += 1;
   if (fails) {
+    failed += 1;
     one.then(() => {}, () => {});
-    const failed = Promise.reject(new Refused("refused"));
-    failed.catch(() => {});
-    return failed;
+    const refused = Promise.reject(new Refused("refused"));
+    refused.catch(() => {});
+    return refused;
   }
   under += 1;
   return one.then((said) => new Promise((done) => setTimeout(() => { under -= 1; done(said); }, 20)));
@@ -156,7 +159,7 @@ const under_way = async (call) => {
   if (left) return left + "S";
   fails = true;
   try { await call(watched); } catch { return left + "E"; }
-  return left + "N";
+  return failed ? left + "N" : "";
 };"#;
 
 /// Rust: one function, over the panic or the answer's own words.

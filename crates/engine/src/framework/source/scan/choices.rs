@@ -85,6 +85,19 @@ fn of_ruby(text: &str) -> Vec<Choice> {
     all
 }
 
+/// Where the last round bracket stands that a line opens and does not close.
+fn open_bracket(line: &str) -> Option<usize> {
+    let mut open = Vec::new();
+    for (at, c) in line.char_indices() {
+        match c {
+            '(' => open.push(at),
+            ')' => drop(open.pop()),
+            _ => {}
+        }
+    }
+    open.pop()
+}
+
 /// Conditions before ` ? ` in lines that also hold ` : `. One that stands in brackets begins behind them.
 fn ternaries_of_ruby(text: &str) -> impl Iterator<Item = Choice> {
     let mut begin = 0;
@@ -94,7 +107,7 @@ fn ternaries_of_ruby(text: &str) -> impl Iterator<Item = Choice> {
         let (head, tail) = line.split_once(" ? ")?;
         let is_code = tail.contains(" : ") && !head.contains('#');
         let behind = |mark: &str| head.rfind(mark).map_or(0, |found| found + mark.len());
-        let open = if head.matches('(').count() > head.matches(')').count() { behind("(") } else { 0 };
+        let open = open_bracket(head).map_or(0, |found| found + 1);
         // The last of them: `total = max(a > b ? a : b)` asks behind the bracket.
         let first = [behind("return "), behind(" = "), open].into_iter().max()?;
         let condition = head.get(first..)?;
@@ -126,5 +139,7 @@ mod tests {
         assert_eq!(spelled(Language::Ruby, ruby), ["a.nil?", "b"]);
         let ruby = "x = a.end_with?('b') ? 1 : 2\nreturn f(a > 1 ? b : c)\nwhat? 'a : b'\n  a.nil? ? 1 : 2\n";
         assert_eq!(spelled(Language::Ruby, ruby), ["a.end_with?('b')", "a > 1", "a.nil?"]);
+        let ruby = "String(x.is_a?(Time) ? a : b)\n";
+        assert_eq!(spelled(Language::Ruby, ruby), ["x.is_a?(Time)"]);
     }
 }
