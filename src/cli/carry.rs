@@ -88,6 +88,7 @@ impl Setup<'_> {
         let events = journal.events().to_vec();
         let kept_in = self.kept_in(&run_id, audit.as_deref());
         let view = RunView::from_events(&events, Liveness::Ended).kept_in(kept_in).lacking(lacks);
+        let view = view.logged_in(audit.as_deref());
         // No branch holds it then, and the working tree of a runner is gone with its job.
         let patch = if view.is_change_here_alone() && patch.is_empty() { kept } else { patch };
         let step = Step::of(self.environment);

@@ -23,7 +23,8 @@ use crate::workspace::LeftBehind;
 const AGENTS: &str = "cli/";
 
 /// When a person changed files that a killed run had changed, too.
-pub const SINCE_THE_KILL: &str = "after the run was killed, beside edits of its own";
+pub const SINCE_THE_KILL: &str =
+    "(or by a program of its own in its last moment) after the run was killed, beside edits of its own";
 
 /// Notes from now on what is written into the tree. A run without an audit log is not known of once it is dead.
 pub(super) fn note(context: &Context<'_>, recorder: &mut Recorder<'_>, start: &TreeId) {

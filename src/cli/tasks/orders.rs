@@ -182,7 +182,8 @@ pub(super) fn status(audit_db: Option<&str>, form: Form, environment: &Environme
         None => None,
     };
     // A backlog of another folder may use the same log.
-    let holder = store.and_then(|store| store.backlog_holder().ok().flatten()).filter(|holder| holder.cwd == folder);
+    let holder = store.as_ref().and_then(|store| store.backlog_holder().ok().flatten());
+    let holder = holder.filter(|holder| holder.cwd == folder);
     if let Some((holder, command)) = holder.as_ref().and_then(|holder| Some((holder, deaf(holder.work)?))) {
         return told_of_deaf(form, holder, command);
     }
@@ -192,7 +193,13 @@ pub(super) fn status(audit_db: Option<&str>, form: Form, environment: &Environme
             "no backlog was worked on here by one process; `--workers` and `merge` print a report of their own, and `upshift runs` lists their runs",
         ));
     };
-    let entries: Vec<Entry> = tasks.into_iter().filter_map(Entry::from_record).collect();
+    let mut entries: Vec<Entry> = tasks.into_iter().filter_map(Entry::from_record).collect();
+    for entry in &mut entries {
+        let key = format!("{}/{}", backlog.backlog_id, entry.task.id);
+        // What a task costs is noted at its end, and a killed one has none.
+        let all = store.as_ref().and_then(|store| store.cost_of_task(&key).ok());
+        entry.cost = all.filter(|all| all.total() > entry.cost.total()).unwrap_or(entry.cost);
+    }
     // Whoever died said nothing of it.
     let status = if holder.is_some() { backlog.course.status.as_str() } else { Status::Idle.as_str() };
     let done = entries.iter().filter(|entry| entry.task.status == crate::tracker::TaskStatus::Completed).count();

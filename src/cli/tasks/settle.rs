@@ -53,7 +53,7 @@ impl Engine<'_> {
             }
             Err(error) => {
                 // The change stays in the files and the task under way: the same command commits it when that is mended.
-                let why = format!("its change is proven, and could not be committed: {}", first_line(&error));
+                let why = uncommitted(&first_line(&error));
                 self.teller.word(&format!("✖ {}: {why}", task.id));
                 let cost = book.store().cost_of_task(&book_key).map_err(|error| book::failed(&error))?;
                 book.change(at, |entry| {
@@ -161,6 +161,18 @@ impl Engine<'_> {
         self.tell_of(book, at, "iteration:failed", json!({ "action": "retry", "error": why }));
         Ok(())
     }
+}
+
+/// Why a proven change is not committed, and the way on.
+fn uncommitted(said: &str) -> String {
+    let way = if said.contains("the same command") {
+        ""
+    } else if said.contains("index.lock") {
+        ". Remove that file if no git command is at work here (one that was killed leaves it), and the same command commits the change"
+    } else {
+        ". Once that is mended, the same command commits the change"
+    };
+    format!("its change is proven, and could not be committed: {}{way}", said.trim_end_matches('.'))
 }
 
 fn first_line(error: &anyhow::Error) -> String {

@@ -329,6 +329,15 @@ impl RunView {
         self
     }
 
+    /// The same with the log that the process which ended it wrote: a resume may be given another than the run began in.
+    #[must_use]
+    pub fn logged_in(mut self, log: Option<&str>) -> Self {
+        if let (Some(run), Some(log)) = (&mut self.run, log) {
+            run.audit_db = Some(log.to_owned());
+        }
+        self
+    }
+
     /// The same of a run whose log lacks records.
     #[must_use]
     pub fn lacking(self, log_lacks: u64) -> Self {

@@ -26,14 +26,7 @@ pub(super) fn remarks(changes: &[Change], bodies: &Bodies) -> Vec<Remark> {
             let source = bodies.source(test).filter(|source| source.path() != change.path)?;
             let expected: BTreeSet<&str> = rounds::expected(source, test).into_iter().collect();
             let inputs = source.literals(&test.body);
-            // What stands nowhere but inside of what is expected is no input: `{ status: 404 }`.
-            let is_inside = |value: &str| {
-                let within = |whole: &str| whole.matches(value).count();
-                let inside: usize =
-                    expected.iter().filter(|whole| holds(whole, value)).map(|whole| within(whole)).sum();
-                let all = inputs.iter().filter(|other| **other == value).count();
-                inside > 0 && all <= inside
-            };
+            let is_inside = |value: &str| stands_inside(value, &inputs, &expected);
             let others = inputs
                 .iter()
                 .filter(|value| !expected.contains(*value) && !is_inside(value) && !COMMON.contains(value));
@@ -52,6 +45,13 @@ pub(super) fn remarks(changes: &[Change], bodies: &Bodies) -> Vec<Remark> {
     }
     remarks.extend(changes.iter().filter_map(|change| own_name(change, bodies)));
     remarks
+}
+
+/// Whether a value of a test stands nowhere but inside of what is expected: the number of `{ status: 404 }` is no input.
+fn stands_inside(value: &str, literals: &[&str], expected: &BTreeSet<&str>) -> bool {
+    let holding = expected.iter().filter(|whole| holds(whole, value));
+    let inside: usize = holding.map(|whole| whole.matches(value).count()).sum();
+    inside > 0 && literals.iter().filter(|other| **other == value).count() <= inside
 }
 
 /// The lines to look at: the input and the expected value that stand nearest to each other, or the expected value alone where the input is far
@@ -203,6 +203,15 @@ mod tests {
         assert_eq!(held_by(&line("Ada,Hello, Ada"), &told), Some(1));
         assert_eq!(held_by(&line("echo \"Hello, $1\""), &told), None);
         assert_eq!(held_by(&line("echo \"Hello, Ada\""), &told), None);
+    }
+
+    #[test]
+    fn a_part_of_what_is_expected_is_no_input_unless_it_is_passed_in_too() {
+        let expected = BTreeSet::from(["{ status: 404, text: 'no' }"]);
+        assert!(stands_inside("404", &["'/a'", "404", "'no'"], &expected));
+        assert!(stands_inside("'no'", &["'/a'", "404", "'no'"], &expected));
+        assert!(!stands_inside("404", &["404", "404", "'no'"], &expected), "it is passed in");
+        assert!(!stands_inside("40", &["40", "404", "'no'"], &expected));
     }
 
     #[test]
