@@ -104,6 +104,8 @@ pub enum Filed {
     Framed,
     /// It was told to write one and did not.
     Missing,
+    /// The same, and its disk is full.
+    NoRoom,
     /// It was written.
     Report(Box<TestReport>),
 }
@@ -114,7 +116,7 @@ impl Filed {
     pub fn report(&self) -> Option<&TestReport> {
         match self {
             Self::Report(report) => Some(report),
-            Self::NotAsked | Self::Framed | Self::Missing => None,
+            Self::NotAsked | Self::Framed | Self::Missing | Self::NoRoom => None,
         }
     }
 }

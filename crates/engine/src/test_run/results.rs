@@ -19,7 +19,9 @@ use testlog::Parser;
 
 use super::command::{Filed, ResultFiles, TestCommand};
 use super::filter;
+use crate::domain::test_report::RunKind;
 use crate::domain::verdict::Exit;
+use crate::files;
 use crate::framework::calls;
 use crate::framework::facts::{Framework, Results, Tell, Written};
 use crate::framework::table;
@@ -38,6 +40,8 @@ use script::Behind;
 const FILE: &str = "results";
 /// The most of a result file that is read.
 const LONGEST: u64 = 512 * 1024 * 1024;
+/// Room that a small result file takes, in bytes.
+const LEAST_ROOM: u64 = 64 * 1024;
 /// The most files of a folder that are read.
 const MOST_FILES: usize = 20_000;
 
@@ -110,7 +114,13 @@ impl Told {
         let files = names.iter().map(|name| push(&mut parser, secret_dir.open(name)?));
         match files.collect::<std::io::Result<Vec<()>>>() {
             // All of them or none: a part that cannot be read may hold the failures.
-            Ok(files) if !files.is_empty() => Filed::Report(Box::new(parser.finish(Some(exit)))),
+            Ok(files) if !files.is_empty() => {
+                let report = parser.finish(Some(exit));
+                // Half a file is what a full disk leaves.
+                let is_half = report.kind == RunKind::Unreadable && is_full(secret_dir.path());
+                if is_half { Filed::NoRoom } else { Filed::Report(Box::new(report)) }
+            }
+            Ok(_) | Err(_) if is_full(secret_dir.path()) => Filed::NoRoom,
             Ok(_) | Err(_) => Filed::Missing,
         }
     }
@@ -125,6 +135,11 @@ impl Told {
         // The name differs from run to run, and nobody asked for it.
         output.split_inclusive('\n').filter(|line| !line.contains(&name)).collect()
     }
+}
+
+/// Whether the disk that a folder lies on has no room for a result file.
+fn is_full(folder: &Path) -> bool {
+    files::free(folder).is_some_and(|free| free.bytes < LEAST_ROOM || free.files == Some(0))
 }
 
 /// The XML files of a folder, in order. They are opened through the folder's handle: a folder in its place holds none of them.

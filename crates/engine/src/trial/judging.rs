@@ -17,7 +17,7 @@ use crate::domain::verdict::Verdict;
 use crate::policy::candidate::Candidate;
 use crate::policy::guard::Guard;
 use crate::policy::verdict::{self, Baseline, Judgement};
-use crate::test_run::{self, TestRun};
+use crate::test_run::{self, Filed, TestRun};
 
 /// The most characters of a red run that a model is shown.
 const FAILURES_CHARS: usize = 4_000;
@@ -187,9 +187,17 @@ async fn whole_suite(
     Ok((first, judgement))
 }
 
+/// Why a green has no second witness.
+const NO_ROOM: &str = "the disk of the temporary folder (TMPDIR) is full: the runner could not write its result file";
+
 /// By what was printed, and by the runner's result file where the start had one.
 fn judged(baseline: &Baseline, run: &TestRun) -> Judgement {
-    let judgement = verdict::judge(baseline, run.exit, &run.report);
+    let mut judgement = verdict::judge(baseline, run.exit, &run.report);
+    if judgement.verdict == Verdict::Green && run.filed == Filed::NoRoom {
+        // No fault of the code's: the second witness could not write.
+        judgement.verdict = Verdict::Broken { reason: NO_ROOM.to_owned() };
+        return judgement;
+    }
     verdict::confirm(judgement, baseline, run.exit, run.filed.report())
 }
 

@@ -142,9 +142,11 @@ impl Theirs {
     /// Keeps what stands in a file that is known to be somebody else's.
     pub(super) fn claim(&self, root: &Beneath, path: &RelPath, store: &Store) {
         let Some(stat) = root.stat(path).ok().flatten().filter(|stat| stat.kind == Kind::File) else { return };
+        if stat.size > MOST_OF_ONE {
+            return self.insert(path, copied(root, path, store));
+        }
         match root.read(path) {
-            Ok(bytes) if stat.size <= MOST_OF_ONE => self.add(path, bytes, store),
-            Ok(_) => self.insert(path, copied(root, path, store)),
+            Ok(bytes) => self.add(path, bytes, store),
             Err(_) => self.insert(path, Stood::Lost),
         }
     }
