@@ -378,8 +378,19 @@ fn short(text: &str) -> String {
     if cut == one_line { cut } else { format!("{cut}…") }
 }
 
+/// A condition without the brackets around the whole of it, which some languages ask for.
+fn bare(text: &str) -> &str {
+    let Some(inside) = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) else { return text };
+    let mut depth = 0_i32;
+    let closes_early = inside.chars().any(|c| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        depth < 0
+    });
+    if closes_early { text } else { inside }
+}
+
 fn in_words(choice: &Choice, way: &Way) -> String {
-    let spelled = short(&choice.spelled);
+    let spelled = short(bare(&choice.spelled));
     match way {
         Way::Holds => format!("`{spelled}` could always hold"),
         Way::Stops => format!("no test enters `{spelled}`"),
@@ -392,9 +403,8 @@ fn in_words(choice: &Choice, way: &Way) -> String {
         Way::Left | Way::Right => {
             let kept = choice.ways.iter().find(|(_, one)| one == way).map(|(edit, _)| short(&edit.text));
             let kept = kept.unwrap_or_default();
-            // The edit's own brackets.
-            let bare = kept.strip_prefix('(').and_then(|kept| kept.strip_suffix(')')).unwrap_or(&kept);
-            format!("`{spelled}` could be `{bare}`")
+            // The edit has brackets of its own.
+            format!("`{spelled}` could be `{}`", bare(&kept))
         }
     }
 }
@@ -402,6 +412,13 @@ fn in_words(choice: &Choice, way: &Way) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn brackets_around_a_whole_condition_are_not_shown() {
+        assert_eq!(bare("(!a.has(b))"), "!a.has(b)");
+        assert_eq!(bare("(a) || (b)"), "(a) || (b)");
+        assert_eq!(bare("f(a)"), "f(a)");
+    }
 
     fn is_moved(before: &str, after: &str) -> bool {
         let read = |text: &str| choices("a.py", text).unwrap();
