@@ -28,6 +28,9 @@ use crate::policy::verdict::{Baseline, name_in_file};
 use crate::test_run::{self, TestRun};
 use crate::trial::{self, Judged, Side};
 
+/// The most tests without a result that are named.
+const MOST_UNREACHED: usize = 3;
+
 /// The two ends of a change, as recorded states.
 #[derive(Debug, Clone)]
 pub struct Ends {
@@ -203,9 +206,35 @@ async fn measured(
         // The evidence is about tests that failed before; there are none.
         finding.proof.clear();
     }
+    finding.notes.extend(unreached(&climb.measured.baseline, &judged.run.report, &finding));
     compare_with_base(context, &climb.measured, ends, (over, &judged.run), &mut finding).await?;
     own_tests::ask(context, &climb.measured, (&ends.base.0, &ends.head.0), &judged.run, &mut finding).await?;
     Ok(finding)
+}
+
+/// A note on tests of the head that come to no result over the base: a panic of another one ends their process before them. `None` where tests
+/// could not be loaded there, which have no names then.
+fn unreached(before: &Baseline, head: &TestReport, finding: &Finding) -> Option<String> {
+    if !before.errored.is_empty() || before.failing.is_empty() {
+        return None;
+    }
+    let named = |names: &[String], name: &str| names.iter().any(|known| known == name);
+    let is_known = |name: &str| {
+        before.passing.contains_key(name)
+            || before.skipped.contains(name)
+            || named(&before.failing, name)
+            || named(&before.flaky, name)
+            || named(&finding.fail_to_pass, name)
+    };
+    let names: BTreeSet<&str> = head.passing_names().filter(|name| !is_known(name)).collect();
+    let first = names.iter().take(MOST_UNREACHED).copied().collect::<Vec<_>>().join(", ");
+    let more = names.len().saturating_sub(MOST_UNREACHED);
+    let and_more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!names.is_empty()).then(|| {
+        format!(
+            "without the change there is no result of {first}{and_more}: another test ended the process before, or the code makes their names"
+        )
+    })
 }
 
 /// Takes tests out of what has to pass, also by the names that they have in the runner's result file.
