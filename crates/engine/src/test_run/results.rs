@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use testlog::Parser;
@@ -40,8 +40,8 @@ use script::Behind;
 const FILE: &str = "results";
 /// The most of a result file that is read.
 const LONGEST: u64 = 512 * 1024 * 1024;
-/// Room that a small result file takes, in bytes.
-const LEAST_ROOM: u64 = 64 * 1024;
+/// A disk with less room, in bytes, is full for whoever writes: some of it is given back when a run ends.
+const LEAST_ROOM: u64 = 4 * 1024 * 1024;
 /// The most files of a folder that are read.
 const MOST_FILES: usize = 20_000;
 
@@ -58,6 +58,8 @@ pub(super) struct Told {
 #[derive(Debug)]
 enum How {
     Nothing,
+    /// The disk is full, and there is no folder for the file.
+    NoRoom,
     Framed,
     File(SecretDir, &'static Framework, Written),
 }
@@ -81,9 +83,16 @@ pub(super) fn tell(command: &TestCommand, line: String) -> Told {
         return Told { line: untold.line.replacen(words, other, 1), how: How::Framed, ..untold };
     }
     // Without the folder the tests run all the same, with less to prove them.
-    let Ok(secret_dir) = SecretDir::make(&command.env) else { return untold };
+    let secret_dir = match SecretDir::make(&command.env) {
+        Ok(made) => made,
+        Err(error) if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
+            return Told { how: How::NoRoom, ..untold };
+        }
+        Err(_) => return untold,
+    };
     match ask(&asked, &secret_dir, &untold) {
         Some((line, env)) => Told { line, env, how: How::File(secret_dir, asked.framework, written) },
+        None if is_full(secret_dir.path()) => Told { how: How::NoRoom, ..untold },
         None => untold,
     }
 }
@@ -101,6 +110,7 @@ impl Told {
     pub(super) fn read(&self, exit: Exit) -> Filed {
         let (secret_dir, framework, written) = match &self.how {
             How::Nothing => return Filed::NotAsked,
+            How::NoRoom => return Filed::NoRoom,
             How::Framed => return Filed::Framed,
             How::File(secret_dir, framework, written) => (secret_dir, framework, *written),
         };
