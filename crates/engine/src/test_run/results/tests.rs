@@ -34,7 +34,7 @@ fn told(command: &TestCommand) -> (String, String) {
     let told = tell(command, command.command.clone());
     let place = match &told.how {
         How::File(secret_dir, ..) => secret_dir.path().display().to_string(),
-        How::Nothing | How::Framed => "nowhere".to_owned(),
+        How::Nothing | How::NoRoom | How::Framed => "nowhere".to_owned(),
     };
     let added: Vec<String> = told
         .env
