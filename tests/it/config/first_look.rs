@@ -40,6 +40,17 @@ fn check_says_what_it_knows_without_a_key() {
 }
 
 #[test]
+fn check_ends_as_a_run_that_is_refused_would() {
+    let project = Project::python();
+    project.write(".github/upshift.yml", "safety: { network: \"off\", sandbox: \"off\" }\n");
+    let ladder = ["--tiers", "claude-haiku-4-5 x1"];
+    let said = keyed().run(project.path(), &[&["check"][..], &ladder].concat());
+    assert!(said.out.starts_with("✖ ") && said.out.contains("refuses to run with it"), "{}", said.all());
+    let run = keyed().run(project.path(), &[&["run"][..], &ladder].concat());
+    assert_eq!((said.code, run.code), (6, 6), "{}", run.all());
+}
+
+#[test]
 fn a_key_without_a_built_in_ladder_is_told_as_that() {
     let project = Project::python();
     let said = Program::new().with("AZURE_OPENAI_API_KEY", "k").run(project.path(), &["check"]);

@@ -88,3 +88,17 @@ fn a_new_symbolic_link_is_part_of_a_change_like_any_other() {
     let (finding, code) = python(&repository);
     assert_eq!((finding["standing"].as_str(), code), (Some("proven"), 0), "{finding}");
 }
+
+#[test]
+fn tests_without_a_result_over_the_base_are_named() {
+    // The first failure ends the run: the plan says that there is another test.
+    let runs = "echo 1..2\n. ./price.sh\n[ \"$(price 4)\" = 12 ] || { echo 'not ok 1 - four'; exit 1; }\necho 'ok 1 - four'\necho 'ok 2 - none'\n";
+    let repository = Repository::with(&[("price.sh", "price() { echo $(($1 + 3)); }\n"), ("tests/run.sh", runs)]);
+    repository.write(&[("price.sh", "price() { echo $(($1 * 3)); }\n")]);
+    let (finding, _) = repository.finding(&["--test-command", "sh tests/run.sh"]);
+    let notes = finding["notes"].to_string();
+    assert!(
+        notes.contains("without the change there is no result of none: another test ended the process"),
+        "{finding}"
+    );
+}

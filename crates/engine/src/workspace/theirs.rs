@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::beneath::{Beneath, Kind};
@@ -19,8 +19,10 @@ use crate::process::busy;
 /// The most bytes of one file that are kept in memory, and of all together. What is more goes to the disk.
 const MOST_OF_ONE: i64 = 8 * 1024 * 1024;
 const MOST_BYTES: usize = 64 * 1024 * 1024;
-/// The most bytes of one file that are copied on the disk: more takes minutes.
-const MOST_COPIED: i64 = 1024 * 1024 * 1024;
+/// The most bytes of one file that are copied on the disk: more takes minutes. And of all together: tests may pass for a person while a
+/// change is judged.
+const MOST_OF_COPY: i64 = 1024 * 1024 * 1024;
+const MOST_COPIED: u64 = 4 * 1024 * 1024 * 1024;
 /// What is found so often while a change is judged is a by-product of its tests.
 const TIMES_OF_TESTS: u32 = 3;
 /// The file by which a folder is known as a cache (bford.info/cachedir).
@@ -58,13 +60,23 @@ pub(super) struct Theirs {
     /// Whether files that changed while a program of ours was at work are kept, too.
     all: AtomicBool,
     found: Mutex<Taken>,
+    /// The bytes that were taken into memory since the last time, and those that were copied at all. What was found again counts again.
+    in_memory: AtomicUsize,
+    copied: AtomicU64,
     /// How often each was found.
     times: Mutex<BTreeMap<String, u32>>,
 }
 
 impl Default for Theirs {
     fn default() -> Self {
-        Self { since: busy::now(), all: AtomicBool::new(false), found: Mutex::default(), times: Mutex::default() }
+        Self {
+            since: busy::now(),
+            all: AtomicBool::new(false),
+            found: Mutex::default(),
+            in_memory: AtomicUsize::new(0),
+            copied: AtomicU64::new(0),
+            times: Mutex::default(),
+        }
     }
 }
 
@@ -75,13 +87,6 @@ pub(super) fn is_in_cache(root: &Beneath, path: &RelPath) -> bool {
     folders.into_iter().any(|folder| root.path().join(folder).join(CACHE_TAG).exists())
 }
 
-/// A copy of a file that is too large for the memory.
-fn copied(root: &Beneath, path: &RelPath, store: &Store) -> Stood {
-    let opened = root.open_file(path).ok().filter(|(_, stat)| stat.size <= MOST_COPIED);
-    let taken = opened.and_then(|(mut file, _)| store.take(&mut file).ok());
-    taken.map_or(Stood::Lost, |content| Stood::Copy(store.content_path(&content)))
-}
-
 impl Theirs {
     fn found(&self) -> MutexGuard<'_, Taken> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
@@ -89,7 +94,25 @@ impl Theirs {
 
     /// Those that were found since the last time. None while a change is judged: only its end shows which are by-products.
     pub(super) fn take(&self) -> Taken {
-        if self.all.load(Ordering::Relaxed) { Taken::default() } else { std::mem::take(&mut *self.found()) }
+        if self.all.load(Ordering::Relaxed) {
+            return Taken::default();
+        }
+        self.in_memory.store(0, Ordering::Relaxed);
+        std::mem::take(&mut *self.found())
+    }
+
+    /// A copy of a file that is too large for the memory.
+    fn copied(&self, root: &Beneath, path: &RelPath, store: &Store) -> Stood {
+        let opened = root.open_file(path).ok().filter(|(_, stat)| stat.size <= MOST_OF_COPY);
+        let fits = |size: i64| self.may_copy(u64::try_from(size).unwrap_or(u64::MAX));
+        let opened = opened.filter(|(_, stat)| fits(stat.size));
+        let taken = opened.and_then(|(mut file, _)| store.take(&mut file).ok());
+        taken.map_or(Stood::Lost, |content| Stood::Copy(store.content_path(&content)))
+    }
+
+    /// Counts so many bytes as copied, if they still may be.
+    fn may_copy(&self, bytes: u64) -> bool {
+        self.copied.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) <= MOST_COPIED
     }
 
     /// Those that were found while a change was judged, without what its tests write each time.
@@ -134,7 +157,7 @@ impl Theirs {
         }
         match self.look(root, path, written) {
             Some(Some(bytes)) => self.add(path, bytes, store),
-            Some(None) => self.insert(path, copied(root, path, store)),
+            Some(None) => self.insert(path, self.copied(root, path, store)),
             None => {}
         }
     }
@@ -143,7 +166,7 @@ impl Theirs {
     pub(super) fn claim(&self, root: &Beneath, path: &RelPath, store: &Store) {
         let Some(stat) = root.stat(path).ok().flatten().filter(|stat| stat.kind == Kind::File) else { return };
         if stat.size > MOST_OF_ONE {
-            return self.insert(path, copied(root, path, store));
+            return self.insert(path, self.copied(root, path, store));
         }
         match root.read(path) {
             Ok(bytes) => self.add(path, bytes, store),
@@ -153,12 +176,14 @@ impl Theirs {
 
     /// Keeps what stood in a file.
     pub(super) fn add(&self, path: &RelPath, bytes: Vec<u8>, store: &Store) {
-        let in_memory = |stood: &Stood| if let Stood::Bytes(bytes) = stood { bytes.len() } else { 0 };
-        let all: usize = self.found().put_back.values().map(in_memory).sum();
-        let stood = if all + bytes.len() <= MOST_BYTES {
+        let length = bytes.len();
+        let stood = if self.in_memory.load(Ordering::Relaxed).saturating_add(length) <= MOST_BYTES {
+            self.in_memory.fetch_add(length, Ordering::Relaxed);
             Stood::Bytes(bytes)
-        } else {
+        } else if self.may_copy(length as u64) {
             store.take_bytes(&bytes).map_or(Stood::Lost, |content| Stood::Copy(store.content_path(&content)))
+        } else {
+            Stood::Lost
         };
         self.insert(path, stood);
     }
