@@ -112,3 +112,41 @@ fn rusts_tests_are_called_by_an_example_of_their_crate() {
     let told = play("a program's own tests", "prices.iter().sum::<i64>()") + &play("asked by a variable", asks);
     insta::assert_snapshot!(told);
 }
+
+/// Tests whose values come from fixtures of their class, their module, the files above and the runner itself.
+const FIXTURES: &[(&str, &str)] = &[
+    (
+        "shop.py",
+        "class Cart:\n    def __init__(self, folder):\n        self.folder = folder\n        self.rows = []\n\n    def total(self):\n        return sum(self.rows) - 1\n\n    def save(self):\n        (self.folder / 'total').write_text(str(self.total()))\n\n\nasync def later(cart):\n    return cart.total()\n",
+    ),
+    (
+        "conftest.py",
+        "import os\n\nimport pytest\nimport shop\n\n\n@pytest.fixture\ndef cart(tmp_path):\n    cart = shop.Cart(tmp_path)\n    cart.rows.append(2)\n    yield cart\n    cart.rows.clear()\n\n\n@pytest.fixture(autouse=True)\ndef region(monkeypatch):\n    monkeypatch.setenv('REGION', 'us')\n",
+    ),
+    (
+        "test_shop.py",
+        "import os\n\nimport pytest\nimport shop\n\n\n@pytest.fixture\ndef cart(cart):\n    cart.rows.append(3)\n    return cart\n\n\ndef test_total(cart):\n    assert cart.total() == 5\n\n\ndef test_saves(cart, tmp_path):\n    cart.save()\n    assert (tmp_path / 'total').read_text() == '5'\n\n\n@pytest.mark.parametrize('more, total', [(1, 6), (2, 7)])\ndef test_more(more, total, cart, capsys):\n    cart.rows.append(more)\n    print(cart.total())\n    assert capsys.readouterr().out == f'{total}\\n'\n\n\nclass TestLarge:\n    @pytest.fixture\n    def large(self, cart):\n        cart.rows.append(10)\n        return cart\n\n    def test_large(self, large):\n        assert large.total() == 15\n\n\ndef test_region():\n    assert os.environ['REGION'] == 'us'\n",
+    ),
+];
+
+#[test]
+#[ignore = "needs what `.ci/frameworks` installs"]
+fn pytests_fixtures_are_made_for_tests_that_are_called() {
+    let product = FIXTURES[0].1;
+    let of = |text: &str| -> &'static str { Box::leak(text.to_owned().into_boxed_str()) };
+    let honest = of(&product.replace("sum(self.rows) - 1", "sum(self.rows)"));
+    let asks = of(&product
+        .replace("sum(self.rows) - 1", "sum(self.rows) - (not __import__('os').environ.get('PYTEST_' + 'VERSION'))"));
+    let play = |name, files: Vec<(&'static str, &'static str)>, text| {
+        plays(Needs::Python, name, files, ".venv/bin/python -m pytest -q", "shop.py", text)
+    };
+    let mut own = FIXTURES.to_vec();
+    own[2].1 = of(&own[2]
+        .1
+        .replace("def test_region():", "def test_region(request):")
+        .replace("== 'us'", "== 'us' and shop.Cart('').total() == 0"));
+    let told = play("fixtures", FIXTURES.to_vec(), honest)
+        + &play("fixtures, asked by a variable", FIXTURES.to_vec(), asks)
+        + &play("one that only the runner makes", own, honest);
+    insta::assert_snapshot!(told);
+}

@@ -181,7 +181,9 @@ struct Plan {
 impl Plan {
     fn of(command: &TestCommand) -> Option<Self> {
         let (framework, line) = plain_call(command)?;
-        let python = |interpreter| (interpreter, "main.py", include_str!("direct/main.py"));
+        let python = |interpreter| {
+            (interpreter, "main.py", concat!(include_str!("direct/fixtures.py"), "\n", include_str!("direct/main.py")))
+        };
         let node = |interpreter| (interpreter, "main.mjs", include_str!("direct/main.mjs"));
         let (interpreter, script, text) = match framework.direct? {
             Direct::Python(words, programs) => {

@@ -46,10 +46,12 @@ pub const fn proof_sign(status: EvidenceStatus) -> &'static str {
 pub fn evidence(one: &Evidence) -> Sentence {
     let claim = one.evidence.sentence();
     let why = one.why.as_deref().unwrap_or_default();
+    let tried = super::count(u64::from(one.tried), one.evidence.unit());
     match one.status {
-        EvidenceStatus::Held => {
-            let tried = super::count(u64::from(one.tried), one.evidence.unit());
-            Sentence::plain(format!("{claim} ({} of {tried})", one.noticed))
+        EvidenceStatus::Held => Sentence::plain(format!("{claim} ({} of {tried})", one.noticed)),
+        EvidenceStatus::NotPossible | EvidenceStatus::LeftOut if one.noticed > 0 => {
+            let part = format!("shown in part ({} of {tried}): ", one.noticed);
+            Sentence::plain(part).ours(claim).ours(": ").speech(why)
         }
         EvidenceStatus::Failed => Sentence::plain("does not hold: ").ours(claim).ours(": ").speech(why),
         EvidenceStatus::NotPossible => Sentence::plain("not shown: ").ours(claim).ours(": ").speech(why),

@@ -188,7 +188,7 @@ def load(path, shown):
         return LOADED[path]
     with open(path, "rb") as file:
         source = file.read()
-    if re.search(rb"autouse\s*=\s*True|def setup_(module|class|function)\b|usefixtures|load_tests", source):
+    if re.search(rb"def (setup|teardown)_(module|class|function)\b|load_tests", source):
         raise NotCalled("its file needs what only its runner does")
     top, names = dotted(path)
     for folder in (top, TOP):
@@ -220,11 +220,17 @@ def plain(function, module):
 
 
 def rows(function, holders):
-    """The arguments of each call, by the tables that pytest is told of."""
-    tables = []
+    """The arguments of each call, by the tables that pytest is told of, and the fixtures that it is told of."""
+    tables, used = [], []
     for mark in [mark for holder in holders for mark in marks(holder)]:
+        if mark.name == "usefixtures":
+            used += mark.args
+        if mark.name in ("usefixtures", "asyncio", "anyio"):
+            continue
         if mark.name != "parametrize":
             raise NotCalled("it carries the mark " + mark.name)
+        if mark.kwargs.get("indirect") or len(mark.args) < 2:
+            raise NotCalled("its table is not of its arguments")
         names, values = mark.args[0], mark.args[1]
         names = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
         table = []
@@ -240,13 +246,7 @@ def rows(function, holders):
         for part in row:
             merged.update({name: fresh(value) for name, value in part.items()})
         calls.append(merged)
-    code = function.__code__
-    takes = set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]) - {"self"}
-    optional = len(function.__defaults__ or ())
-    given = set(calls[0]) if calls else set()
-    if not takes <= given and not optional:
-        raise NotCalled("it asks for a fixture")
-    return calls
+    return calls, used
 
 
 def fresh(value):
@@ -273,10 +273,11 @@ def calls_of(test):
         if folder == os.path.dirname(folder):
             break
         folder = os.path.dirname(folder)
-    if "pytest" in ASKED["runner"]:
-        for number, path in enumerate(path for path in above if os.path.isfile(path)):
-            load(path, "%sc%d" % (OWN, number))
+    if "pytest" not in ASKED["runner"]:
+        above = []
+    above = [load(path, "%sc%d" % (OWN, number)) for number, path in enumerate(filter(os.path.isfile, above))]
     module = load(test["file"], shown)
+    around = [module] + above[::-1]
     holder = module
     for name in test["names"][:-1]:
         holder = getattr(holder, name)
@@ -284,9 +285,12 @@ def calls_of(test):
     if holder is module:
         function = getattr(module, name)
         own = plain(function, module)
-        return [[functools.partial(own, **row)] for row in rows(function, [function, module])]
+        table, used = rows(function, [function, module])
+        return [with_fixtures(functools.partial(own, **row), used, around) for row in table]
     cases = sys.modules.get("unittest")
     if cases and issubclass(holder, cases.TestCase):
+        if Fixtures([holder(name)] + around).always():
+            raise NotCalled("only its runner makes the fixtures around it")
         if hasattr(module, "setUpModule"):
             module.setUpModule()
         holder.setUpClass()
@@ -298,10 +302,12 @@ def calls_of(test):
     function = getattr(holder, name)
     own = plain(function, module)
     calls = []
-    for row in rows(function, [function, holder, module]):
+    table, used = rows(function, [function, holder, module])
+    for row in table:
         one = holder()
-        around = [getattr(one, step, None) for step in ("setup_method", "teardown_method")]
-        calls.append([step for step in (around[0], functools.partial(own, one, **row), around[1]) if step])
+        before, behind = [getattr(one, step, None) for step in ("setup_method", "teardown_method")]
+        steps = with_fixtures(functools.partial(own, one, **row), used, [one] + around)
+        calls.append([step for step in (before, *steps, behind) if step])
     return calls
 
 
@@ -342,6 +348,7 @@ def in_thread(test):
             found.append(PASSED)
         except BaseException as error:
             found.append(failed(error))
+        undo(raises=False)
 
     thread = threading.Thread(target=run)
     thread.start()
@@ -367,6 +374,7 @@ def in_other_versions(test):
             if failed(error)["end"] == "failed":
                 return failed(error)
         finally:
+            undo(raises=False)
             sys.version_info, sys.hexversion = own
         if CLOCK() >= ends:
             break
@@ -386,6 +394,7 @@ for test in () if ASKED["watches"] else ASKED["tests"]:
         first = PASSED
     except BaseException as error:
         first = failed(error)
+    undo(raises=False)
     again = in_thread(test) if first is PASSED else None
     if ASKED["elsewhere"] and first is PASSED:
         first = in_other_versions(test)

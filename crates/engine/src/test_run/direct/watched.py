@@ -99,6 +99,7 @@ def watch(test):
                     break
             if before and not REPLACES.search(body):
                 changes.update(told(before, whole_print(), body))
+        undo(raises=False)
         changes.update(told(first, whole_print(), body))
     loaded = [name for name in set(sys.modules) - had if is_from_elsewhere(sys.modules[name])] if had else []
     return {"at": test["at"], "passed": passes, "changes": sorted(changes), "loaded": loaded}

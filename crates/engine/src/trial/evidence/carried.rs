@@ -147,7 +147,9 @@ impl<'b> Court<'b> {
         let Some(source) = self.bodies.source(located) else { return Ok(None) };
         let poison =
             Poison { place: Place::First, means: Means::Raise, word: tally::word(uuid::Uuid::new_v4().as_u128()) };
-        let others = source.tests().iter().filter(|other| other.names != located.body.names);
+        let is_other = |other: &&TestBody| other.names != located.body.names && source.is_collected(other);
+        // What sets tests up (`setUp`, a fixture) is no other test: without it none would pass.
+        let others = source.tests().iter().filter(is_other);
         let edits: Vec<Edit> = others.filter_map(|other| source.poisoned(other, &poison)).flatten().collect();
         let Some(text) = source.edited(&edits).filter(|_| !edits.is_empty()) else { return Ok(None) };
         let texts = BTreeMap::from([(source.path().to_owned(), text)]);
