@@ -67,22 +67,29 @@ fn javascript_runners_are_left_out() {
         "src/price.ts",
         mended,
     );
-    let mocked = vec![
-        PACKAGE,
-        ("src/price.js", projects::JEST.files[1].1),
-        (
-            "test/price.test.js",
-            "const { total } = require('../src/price');\n\ntest('calls', () => {\n  const seen = jest.fn();\n  seen(total([2, 3]));\n  expect(seen).toHaveBeenCalledWith(5);\n});\n",
-        ),
-    ];
-    told += &plays(
-        Needs::JavaScript,
-        "jest with a mock",
-        mocked,
-        "node_modules/.bin/jest",
-        "src/price.js",
-        of(common, "false"),
-    );
+    let mocked = |body: &str| -> Vec<(&'static str, &'static str)> {
+        let test = format!(
+            "const {{ total }} = require('../src/price');\n\nbeforeEach(() => jest.clearAllMocks());\n\ntest('calls', () => {{\n{body}}});\n\ntest('is a number', () => {{\n  const seen = jest.fn(() => total([1]));\n  expect(seen()).toEqual(expect.any(Number));\n}});\n"
+        );
+        vec![
+            PACKAGE,
+            ("src/price.js", projects::JEST.files[1].1),
+            ("test/price.test.js", Box::leak(test.into_boxed_str())),
+        ]
+    };
+    let stands_in = "  const seen = jest.fn();\n  seen(total([2, 3]));\n  expect(seen).toHaveBeenCalledWith(5);\n";
+    let spies = "  const seen = jest.spyOn(console, 'log').mockImplementation(() => {});\n  console.log({ total: total([2, 3]), at: 1 });\n  expect(seen.mock.calls[0][0]).toEqual(expect.objectContaining({ total: 5 }));\n  seen.mockRestore();\n";
+    let timers = "  jest.useFakeTimers();\n  expect(total([2, 3])).toBe(5);\n";
+    let variable = of(common, "!process.env['JEST_' + 'WORKER_ID']");
+    for (name, body, product) in [
+        ("jest with a mock", stands_in, of(common, "false")),
+        ("jest with a mock, asked by a variable", stands_in, variable),
+        ("jest with a spy", spies, of(common, "false")),
+        ("jest with a spy, asked by a variable", spies, variable),
+        ("jest with timers of its own", timers, of(common, "false")),
+    ] {
+        told += &plays(Needs::JavaScript, name, mocked(body), "node_modules/.bin/jest", "src/price.js", product);
+    }
     insta::assert_snapshot!(told);
 }
 

@@ -184,7 +184,9 @@ impl Plan {
         let python = |interpreter| {
             (interpreter, "main.py", concat!(include_str!("direct/fixtures.py"), "\n", include_str!("direct/main.py")))
         };
-        let node = |interpreter| (interpreter, "main.mjs", include_str!("direct/main.mjs"));
+        let node = |interpreter| {
+            (interpreter, "main.mjs", concat!(include_str!("direct/mocks.mjs"), include_str!("direct/main.mjs")))
+        };
         let (interpreter, script, text) = match framework.direct? {
             Direct::Python(words, programs) => {
                 // `python -m pytest tests` names its interpreter. `pytest tests` has it in its first line.

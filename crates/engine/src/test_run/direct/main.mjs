@@ -6,7 +6,8 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import os from 'node:os';
 import tty from 'node:tty';
-import { inspect, isDeepStrictEqual } from 'node:util';
+import { mock } from 'node:test';
+import { inspect } from 'node:util';
 import { isMainThread, Worker } from 'node:worker_threads';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -96,8 +97,16 @@ process.argv = [process.argv[0], join(top, `${asked.name}.mjs`)];
 // Looked at before the product is loaded.
 const watched = asked.watches ? await import(new URL('watched.mjs', import.meta.url).href) : null;
 
-let around = { names: [], hooks: [] };
-let found = [];
+let around;
+let found;
+
+const hooks_of = () => ({ before: [], beforeEach: [], afterEach: [], after: [] });
+// Mocha's outermost hooks are those of every file.
+const outermost = hooks_of();
+const fresh = () => {
+  found = [];
+  around = { names: [], hooks: [asked.runner === 'mocha' ? outermost : hooks_of()] };
+};
 
 const none = (what) => {
   throw Object.assign(new Error(`it needs its runner for ${what}`), { name: 'NotCalled' });
@@ -111,13 +120,12 @@ function describe(...given) {
   const [title, body, options] = parts(given);
   if (options.skip || options.todo || !body) return;
   const outer = around;
-  around = { names: [...outer.names, title], hooks: [...outer.hooks, { before: [], beforeEach: [], afterEach: [], after: [] }] };
+  around = { names: [...outer.names, title], hooks: [...outer.hooks, hooks_of()] };
   const done = body();
   around = outer;
   if (done && typeof done.then === 'function') none('a suite that waits');
 }
-const around_all = { before: [], beforeEach: [], afterEach: [], after: [] };
-const hook = (kind) => (...given) => (around.hooks.at(-1) ?? around_all)[kind].push(parts(given)[1]);
+const hook = (kind) => (...given) => around.hooks.at(-1)[kind].push(parts(given)[1]);
 for (const one of [it, describe]) {
   one.skip = one.todo = () => {};
   one.only = one;
@@ -125,7 +133,7 @@ for (const one of [it, describe]) {
 const stub = {
   test: it, it, specify: it, describe, suite: describe, context: describe,
   before: hook('before'), beforeEach: hook('beforeEach'), afterEach: hook('afterEach'), after: hook('after'),
-  get mock() { return none('mocks'); }, get snapshot() { return none('snapshots'); }, run: () => none('a run of its own'),
+  mock, get snapshot() { return none('snapshots'); }, run: () => none('a run of its own'),
 };
 const asFunction = Object.assign((...given) => it(...given), it, Object.fromEntries(Object.entries(Object.getOwnPropertyDescriptors(stub)).filter(([, one]) => 'value' in one).map(([name, one]) => [name, one.value])));
 class Failed extends Error {
@@ -145,16 +153,10 @@ const matches = (error, wanted) => {
   if (wanted instanceof RegExp) return wanted.test(error?.message ?? error);
   return typeof wanted === 'string' ? String(error?.message ?? error).includes(wanted) : (error?.message ?? error) === wanted?.message;
 };
-// Undefined properties are none to `toEqual`.
-const loose = (value) => {
-  if (Array.isArray(value)) return value.map(loose);
-  if (!value || Object.getPrototypeOf(value) !== Object.prototype) return value;
-  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined).map(([name, one]) => [name, loose(one)]));
-};
 const MATCHERS = {
   toBe: (a, b) => Object.is(a, b),
-  toEqual: (a, b) => isDeepStrictEqual(loose(a), loose(b)),
-  toStrictEqual: (a, b) => isDeepStrictEqual(a, b),
+  toEqual: (a, b) => equals(a, b),
+  toStrictEqual: (a, b) => equals(a, b, true),
   toBeTruthy: (a) => Boolean(a),
   toBeFalsy: (a) => !a,
   toBeNull: (a) => a === null,
@@ -162,7 +164,7 @@ const MATCHERS = {
   toBeDefined: (a) => a !== undefined,
   toBeNaN: (a) => Number.isNaN(a),
   toContain: (a, b) => (typeof a === 'string' ? a.includes(b) : [...a].includes(b)),
-  toContainEqual: (a, b) => [...a].some((one) => isDeepStrictEqual(loose(one), loose(b))),
+  toContainEqual: (a, b) => [...a].some((one) => equals(one, b)),
   toHaveLength: (a, b) => a?.length === b,
   toMatch: (a, b) => (typeof b === 'string' ? a.includes(b) : b.test(a)),
   toBeGreaterThan: (a, b) => a > b,
@@ -173,7 +175,7 @@ const MATCHERS = {
   toBeInstanceOf: (a, b) => a instanceof b,
   toThrow: (a, b) => { const seen = typeof a === 'function' ? thrown(a) : { error: a }; return Boolean(seen) && matches(seen.error, b); },
 };
-MATCHERS.toThrowError = MATCHERS.toThrow;
+Object.assign(MATCHERS, MOCK_MATCHERS, { toThrowError: MATCHERS.toThrow });
 function expect(value) {
   const checks = (not, settle) => new Proxy({}, {
     get(_, name) {
@@ -190,10 +192,11 @@ function expect(value) {
   });
   return checks(false);
 }
-for (const name of ['extend', 'any', 'anything', 'objectContaining', 'arrayContaining', 'stringContaining', 'stringMatching', 'assertions', 'hasAssertions']) {
+Object.assign(expect, PARTS);
+for (const name of ['extend', 'assertions', 'hasAssertions']) {
   expect[name] = () => none(`expect.${name}`);
 }
-const needed = new Proxy({}, { get: (_, name) => () => none(`mocks (${String(name)})`) });
+const needed = new Proxy({}, { get: (_, name) => MOCKS[name] ?? (() => none(`mocks (${String(name)})`)) });
 const each = (one) => (rows, ...rest) => (title, body) => {
   if (!Array.isArray(rows) || rest.length) none('a table in a template');
   rows.forEach((row) => one(title, Array.isArray(row) ? (...context) => body(...row, ...context) : (...context) => body(row, ...context)));
@@ -286,7 +289,7 @@ register(`data:text/javascript,${encodeURIComponent(`
   }
 `)}`, { data: { files, key: asked.name, top: pathToFileURL(top).href, root: pathToFileURL(root).href } });
 
-const contextOf = (test) => ({ name: test.names.at(-1), diagnostic() {}, signal: new AbortController().signal, get mock() { return none('mocks'); }, test: () => none('parts of a test'), plan: () => none('a plan') });
+const contextOf = (test) => ({ name: test.names.at(-1), diagnostic() {}, signal: new AbortController().signal, mock: new mock.constructor(), test: () => none('parts of a test'), plan: () => none('a plan') });
 const self = { timeout() {}, slow() {}, retries() {} };
 
 /// Refuses a test that asks for a callback.
@@ -303,9 +306,13 @@ async function become(test) {
     return { end: asserts ? 'failed' : 'error', line, said: String(error?.message ?? error).slice(0, 4000) };
   };
   const context = contextOf(test);
-  const hooks = [around_all, ...test.hooks];
+  const { hooks } = test;
+  // The calls that other tests left are none of this one's.
+  for (const one of stand_ins) one.mockClear();
+  let since;
   try {
     for (const one of hooks) for (const step of one.before.splice(0)) await step?.(context);
+    since = { spies: spies.length, stand_ins: stand_ins.length };
     for (const one of hooks) for (const step of one.beforeEach) await step?.(context);
     takesNone(test);
     await test.body.call(self, context);
@@ -313,6 +320,9 @@ async function become(test) {
     return { end: 'passed', line: 0, said: '' };
   } catch (error) {
     return fails(error);
+  } finally {
+    restored(since);
+    context.mock.reset();
   }
 }
 
@@ -332,7 +342,7 @@ const results = [];
 for (const test of asked.tests) {
   try {
     if (!loaded.has(test.file)) {
-      found = [];
+      fresh();
       const name = shown(test.file, test.at);
       if (isCommon(test.file)) {
         const one = new Module(name, null);
@@ -350,7 +360,10 @@ for (const test of asked.tests) {
     if (watched) {
       takesNone(one);
       const file = readFileSync(resolve(root, test.file), 'utf8');
-      results.push({ at: test.at, ...(await watched.watch(one, [around_all, ...one.hooks], contextOf(one), self, file)), loaded: [] });
+      const [context, since] = [contextOf(one), { spies: spies.length, stand_ins: stand_ins.length }];
+      results.push({ at: test.at, ...(await watched.watch(one, one.hooks, context, self, file)), loaded: [] });
+      restored(since);
+      context.mock.reset();
       continue;
     }
     const first = await become(one);
