@@ -230,7 +230,7 @@ register(`data:text/javascript,${encodeURIComponent(`
   const ENDINGS = ['.ts', '.tsx', '.js', '.mjs', '.jsx', '/index.ts', '/index.js'];
   let files, key, top, root;
   export const initialize = (given) => { ({ files, key, top, root } = given); };
-  const names = ['test', 'it', 'describe', 'suite', 'before', 'beforeEach', 'afterEach', 'after', 'specify', 'context', 'expect', 'vi', 'jest', 'beforeAll', 'afterAll'];
+  const names = ['test', 'it', 'describe', 'suite', 'before', 'beforeEach', 'afterEach', 'after', 'specify', 'context', 'expect', 'vi', 'jest', 'beforeAll', 'afterAll', 'mock'];
   // By whichever compiler the repository has.
   async function plain(text, url) {
     const own = createRequire(new URL('x.js', root + '/'));
