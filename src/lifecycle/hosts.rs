@@ -1,5 +1,7 @@
 //! Holders of a role's session: models of ours or a coding agent, one after the other where a tier names both.
 
+use std::collections::BTreeSet;
+
 use super::commands;
 use super::left::{Leave, Left};
 use super::table::{Table, with_models};
@@ -60,12 +62,13 @@ pub(super) async fn hold(
     lineage: Option<Lineage>,
 ) -> SessionEnd {
     let groups = groups(table.tier.targets(role));
-    let mut fallback = Fallback { role, limited: None, last: None };
+    let mut fallback = Fallback { role, limited: None, last: None, wrote: Vec::new(), commands_ran: 0 };
     for (index, group) in groups.iter().enumerate() {
         let next = groups.get(index.saturating_add(1));
         let asked = Asked { group, next, is_first: fallback.last.is_none() };
-        match ask(table, role, (&prompt, lineage.as_ref()), asked).await {
-            Answer::End(end) => return *end,
+        let told = prompt.clone().after(&fallback.wrote);
+        match ask(table, role, (&told, lineage.as_ref()), asked).await {
+            Answer::End(end) => return fallback.joined(*end),
             Answer::Unusable(end) => fallback.keep(end),
             Answer::Skipped => {}
         }
@@ -102,19 +105,34 @@ struct Fallback {
     /// The last session that a limit ended.
     limited: Option<Box<SessionEnd>>,
     last: Option<Box<SessionEnd>>,
+    /// The files that they changed before they could go on no more. They stay changed.
+    wrote: Vec<String>,
+    /// How often they ran allowed commands.
+    commands_ran: u32,
 }
 
 impl Fallback {
     fn keep(&mut self, end: Box<SessionEnd>) {
+        self.commands_ran = self.commands_ran.saturating_add(end.commands_ran);
+        self.wrote.extend(end.wrote.iter().cloned());
         if unusable(&end).is_some_and(|(why, _)| why == GiveUp::Limited) {
             self.limited = Some(end.clone());
         }
         self.last = Some(end);
     }
 
+    /// A session with the changes of those that were held in its place before it.
+    fn joined(self, mut end: SessionEnd) -> SessionEnd {
+        let own = std::mem::replace(&mut end.wrote, self.wrote);
+        let before: BTreeSet<String> = end.wrote.iter().cloned().collect();
+        end.wrote.extend(own.into_iter().filter(|path| !before.contains(path)));
+        SessionEnd { commands_ran: end.commands_ran.saturating_add(self.commands_ran), ..end }
+    }
+
     /// The session that counts: one that a limit ended, since that passes.
-    fn end(self, table: &mut Table<'_, '_, '_>, groups: &[Group]) -> Option<SessionEnd> {
-        let Self { role, limited, last } = self;
+    fn end(mut self, table: &mut Table<'_, '_, '_>, groups: &[Group]) -> Option<SessionEnd> {
+        let role = self.role;
+        let (limited, last) = (self.limited.take(), self.last.take());
         if let Some(end) = &limited
             // Sessions with models of ours alone have told their limits themselves.
             && groups.iter().any(|group| matches!(group, Group::Agent(..)))
@@ -125,7 +143,9 @@ impl Fallback {
             let until = until.map(Timestamp::from_unix_ms);
             table.recorder.emit(&Event::AgentsAllLimited(AllLimited { role, targets, until, reason }));
         }
-        limited.or(last).map(|end| *end)
+        let end = *limited.or(last)?;
+        // Its own changes are among those of all.
+        Some(self.joined(SessionEnd { commands_ran: 0, ..end }))
     }
 }
 

@@ -54,6 +54,18 @@ impl Prompt {
         }
         self
     }
+
+    /// The same for whoever goes on after another that changed these files and could not end its work: what it shows of them is old.
+    #[must_use]
+    pub fn after(mut self, wrote: &[String]) -> Self {
+        if !wrote.is_empty() {
+            let mut message = Message(self.first_message);
+            message.0.push_str("\nSINCE THEN another model, which could not end its work, changed the files named here. Its changes are in the tree. Read these files before you edit.\n");
+            message.fenced(&self.mark, "CHANGED SINCE", &Foreign::new(&wrote.join("\n")));
+            self.first_message = message.0;
+        }
+        self
+    }
 }
 
 /// A file, or the part of one around the lines that matter.
