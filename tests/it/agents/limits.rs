@@ -269,6 +269,25 @@ fn a_wait_for_a_limit_ends_with_the_run() {
     assert_eq!(spent, site.server.finish().0);
 }
 
+#[test]
+fn the_edits_of_one_that_is_limited_later_count_where_another_goes_on() {
+    let project = Project::python();
+    let edit = mend(&project);
+    let site = Site::new(project, move |request| match (is_claude(request), request.turn()) {
+        (true, 0) => steps(&edit),
+        (true, _) => limited_for(TWO_HOURS),
+        (false, _) => done("DONE\nthere was nothing left to do"),
+    });
+    let said = site.run(&["--tiers", &both(1)]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert_eq!(site.log().value("SELECT count(*) || test_status FROM tier_attempts"), "1passed");
+    let requests = site.server.requests();
+    let told: Vec<bool> = requests.iter().map(|request| request.body.to_string().contains("CHANGED SINCE")).collect();
+    let of_codex: Vec<bool> = requests.iter().map(|request| !is_claude(request)).collect();
+    assert_eq!(told, of_codex, "whoever goes on is told which files are others now");
+    site.server.finish();
+}
+
 /// Each is limited once; then claude mends, with helpers of its own.
 fn limited_once(project: &Project) -> impl FnMut(&Request) -> Scripted + Send + 'static {
     let mended = json!([{"do": "helpers"}, mend(project)[0]]);
