@@ -31,6 +31,8 @@ const MOST_MESSAGES: usize = 5;
 const MOST_SAID: usize = 200;
 /// How many failing tests' places are kept: as many as a runner shows beside the code (GITHUB 19).
 const MOST_PLACES: usize = 10;
+/// The words about failing tests that are none of a run's.
+pub(crate) const LEFT_ALONE: &str = "left alone, since the run is for some tests only";
 
 /// Runs the setup command and the tests, sets flaky tests aside, and decides whether there is something to fix.
 pub(super) async fn run(
@@ -449,7 +451,7 @@ fn set_aside(finished: &BaselineFinished) -> Vec<Event> {
         let more = if count > MOST_MESSAGES { ", …" } else { "" };
         let tests =
             if count == 1 { "1 other failing test is".to_owned() } else { format!("{count} other failing tests are") };
-        let message = format!("{tests} left alone, since the run is for some tests only: {names}{more}");
+        let message = format!("{tests} {LEFT_ALONE}: {names}{more}");
         events.push(Event::Warning { message });
     }
     events

@@ -30,7 +30,7 @@
 mod advisors;
 mod allowance;
 mod applied;
-mod baseline;
+pub(crate) mod baseline;
 pub mod blockers;
 mod breakpoint;
 mod cache;

@@ -182,6 +182,7 @@ impl Engine<'_> {
         };
         book.want(named(&self.flags.task));
         self.tell_start(&mut book, session, goes_on)?;
+        let turns = book.course.iteration;
         match self.carry_through(&mut book, goes_on).await {
             Ok(reason) => self.finish(&mut book, reason),
             // An error that a signal caused is the signal's end, and no failure of the backlog.
@@ -192,7 +193,12 @@ impl Engine<'_> {
                 // The error that is returned says more than one of the log's on top of it.
                 drop(book.save_course());
                 let stopped = self.stop.raised().is_some();
-                self.tell_stop(&book, if stopped { StopReason::Interrupted } else { StopReason::Error });
+                let reason = if stopped { StopReason::Interrupted } else { StopReason::Error };
+                self.tell_stop(&book, reason);
+                // What was paid until then is told before the error, as at any other end.
+                if book.course.iteration > turns {
+                    self.teller.end(&book, reason.as_str())?;
+                }
                 Err(error)
             }
         }

@@ -24,6 +24,7 @@ pub(super) fn ended(view: &RunView, outcome: &Outcome) -> Came {
         run: document.run_id.map(|id| RunId(id.to_owned())),
         said: document.verdict.clone(),
         files: document.diff_stat.iter().map(|file| file.path.clone()).collect(),
+        warnings: document.warnings.iter().map(ToString::to_string).collect(),
         reasons: BTreeMap::new(),
         is_killed: false,
     }

@@ -6,12 +6,14 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::super::left_behind::{self, Discard};
+use super::super::output::say;
 use super::super::{Failure, details, setup, work};
 use super::agents::Turn;
 use super::book::{self, Book, can_go_on, is_parked};
 use super::engine::Engine;
 use super::matrix::dollars;
 use super::outcome::ended;
+use super::ready::clean;
 use super::standing::Standing;
 use super::told::{completed, of_task};
 use super::trusted::trust;
@@ -20,7 +22,9 @@ use super::{INSTRUCTIONS, load};
 use crate::audit::{AuditError, RunStatus};
 use crate::config::{Format, Setting, Settings, TASK_CHECK};
 use crate::domain::units::{MicroUsd, RunId};
+use crate::lifecycle::baseline::LEFT_ALONE;
 use crate::policy::backlog::{RunEnd, StopReason};
+use crate::report::plain;
 use crate::report::view::RunView;
 use crate::tracker::{Source, Task, TaskStatus};
 use crate::workspace::Workspace;
@@ -84,6 +88,10 @@ impl Engine<'_> {
                     continue;
                 }
                 RunStatus::Ended(_) | RunStatus::Interrupted => {
+                    if loaded.status != RunStatus::Interrupted {
+                        // It put its start back. What differs is a person's, and would become part of the task's commit.
+                        clean(self.revisions, &load::places(self.source, self.checkout())).await?;
+                    }
                     tells(book);
                     self.teller.word(&format!("◆ Task {}: continuing run {}", task.id, run.short()));
                     self.run(book, (&key, None), self.words_of_resume(&run)).await?
@@ -161,6 +169,15 @@ impl Engine<'_> {
         let run = came.run.as_ref().map(|run| &run.0);
         let result = json!({ "exitCode": came.code, "said": came.said, "runId": run, "files": came.files });
         self.tell_of(book, at, "iteration:completed", json!({ "result": result }));
+        if self.environment.console().is_quiet()
+            && let Some(entry) = book.entries.get(at)
+        {
+            // A run that says nothing on the way tells of a file that it put back in its report, which nobody sees here.
+            // The tests of other tasks are no news of this one.
+            for warning in came.warnings.iter().filter(|warning| !warning.contains(LEFT_ALONE)) {
+                say(&plain::inert(&format!("! {}: {warning}", entry.task.id)));
+            }
+        }
     }
 
     /// The run of a deferred task that waits.

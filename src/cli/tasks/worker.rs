@@ -65,6 +65,8 @@ pub(super) struct Came {
     pub(super) files: Vec<String>,
     /// The tasks of a backlog that it worked off, each with the reason for its status.
     pub(super) reasons: BTreeMap<String, String>,
+    /// The warnings of its report.
+    pub(super) warnings: Vec<String>,
     /// Whether it was killed, though nobody told us to end: it may have left files half changed.
     pub(super) is_killed: bool,
 }
@@ -148,6 +150,7 @@ pub(super) async fn work(order: Order<'_>, environment: &Environment, stop: &Sto
                 run: None,
                 said,
                 files: Vec::new(),
+                warnings: Vec::new(),
                 reasons: BTreeMap::new(),
                 is_killed: false,
             })
@@ -226,6 +229,8 @@ fn came(exit: &Exit, documents: &Documents, last: &str, is_stopped: bool) -> Cam
     };
     let files = report.and_then(|report| report.get("diff_stat")?.as_array());
     let files = files.into_iter().flatten().filter_map(|file| file.get("path")?.as_str());
+    let warnings = report.and_then(|report| report.get("warnings")?.as_array());
+    let warnings = warnings.into_iter().flatten().filter_map(Value::as_str);
     let because = if last.is_empty() { String::new() } else { format!(": {last}") };
     let said = match report {
         Some(_) => text("verdict").to_owned(),
@@ -238,6 +243,7 @@ fn came(exit: &Exit, documents: &Documents, last: &str, is_stopped: bool) -> Cam
         run: report.and_then(|report| report.get("run_id")?.as_str()).map(|id| RunId(id.to_owned())),
         said,
         files: files.map(str::to_owned).collect(),
+        warnings: warnings.map(str::to_owned).collect(),
         is_killed,
         reasons: documents.backlog.as_ref().map(reasons_of).unwrap_or_default(),
     }

@@ -34,7 +34,7 @@ pub struct OpenFile {
 /// The process that has a file open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
-    /// This process, as its standard output or standard error.
+    /// This process or one that it was started by, as its standard output or standard error.
     Us,
     /// Another process of the user.
     Another,
@@ -95,7 +95,15 @@ fn others(_root: &Path) -> Vec<OpenFile> {
 fn others(root: &Path) -> Vec<OpenFile> {
     let mut found = Vec::new();
     // Nothing is found where `/proc` is not to be read.
-    linux::each_descriptor(&mut |folder, name| found.extend(written(root, folder, name))).unwrap_or_default();
+    let above = linux::above();
+    let mut show = |process: u32, folder: BorrowedFd<'_>, name: &CStr| {
+        let is_output = [c"1", c"2"].contains(&name) && above.contains(&process);
+        let by = if is_output { By::Us } else { By::Another };
+        found.extend(written(root, folder, name).map(|(path, identity)| OpenFile { path, identity, by }));
+    };
+    linux::each_descriptor(&mut show).unwrap_or_default();
+    // Where ours are not the first, they are found as another's.
+    found.sort_by_key(|open| open.by != By::Us);
     found
 }
 
@@ -115,8 +123,22 @@ mod linux {
     /// For so many bytes of a folder's names at once.
     const ROOM: usize = 4_096;
 
-    /// Shows the folder and the name of each.
-    pub(super) fn each_descriptor(show: &mut dyn FnMut(BorrowedFd<'_>, &CStr)) -> io::Result<()> {
+    /// How many processes are looked at for those that this one was started by.
+    const MOST_ABOVE: usize = 64;
+
+    /// The processes that this one was started by, the nearest first.
+    pub(super) fn above() -> Vec<u32> {
+        let parent = |process: &u32| {
+            let told = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+            // Behind the program's name, which may hold anything, and a letter.
+            let parent: u32 = told.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
+            (parent != 0).then_some(parent)
+        };
+        std::iter::successors(Some(std::process::id()), parent).skip(1).take(MOST_ABOVE).collect()
+    }
+
+    /// Shows the process, the folder and the name of each.
+    pub(super) fn each_descriptor(show: &mut dyn FnMut(u32, BorrowedFd<'_>, &CStr)) -> io::Result<()> {
         let (us, user) = (std::process::id(), rustix::process::geteuid().as_raw());
         let processes = folder(CWD, c"/proc")?;
         let mut left = MOST_DESCRIPTORS;
@@ -124,10 +146,8 @@ mod linux {
         let mut room = [MaybeUninit::uninit(); ROOM];
         for process in Dir::read_from(&processes)?.flatten() {
             let id = process.file_name().to_str().ok().and_then(|name| name.parse::<u32>().ok());
-            let is_other = id.is_some_and(|id| id != us);
-            if !is_other
-                || !statat(&processes, process.file_name(), AtFlags::empty()).is_ok_and(|found| found.st_uid == user)
-            {
+            let Some(id) = id.filter(|id| *id != us) else { continue };
+            if !statat(&processes, process.file_name(), AtFlags::empty()).is_ok_and(|found| found.st_uid == user) {
                 continue;
             }
             // Gone meanwhile, or not for us to read.
@@ -144,7 +164,7 @@ mod linux {
                 }
                 let Some(fewer) = left.checked_sub(1) else { return Ok(()) };
                 left = fewer;
-                show(descriptors.as_fd(), descriptor.file_name());
+                show(id, descriptors.as_fd(), descriptor.file_name());
             }
         }
         Ok(())
@@ -155,9 +175,9 @@ mod linux {
     }
 }
 
-/// The file below the root that a descriptor leads to, if it can be written by it.
+/// The file below the root that a descriptor leads to, and which it is, if it can be written by it.
 #[cfg(target_os = "linux")]
-fn written(root: &Path, folder: BorrowedFd<'_>, name: &CStr) -> Option<OpenFile> {
+fn written(root: &Path, folder: BorrowedFd<'_>, name: &CStr) -> Option<(PathBuf, Identity)> {
     use std::os::unix::ffi::OsStringExt as _;
     /// The bit of a descriptor's link that says that it was opened for writing.
     const WRITABLE: u32 = 0o200;
@@ -170,7 +190,7 @@ fn written(root: &Path, folder: BorrowedFd<'_>, name: &CStr) -> Option<OpenFile>
     let open = statat(folder, name, AtFlags::empty()).ok()?;
     // The name may be of another file by now, or of another view of the file system.
     let identity = identity_at(&target).filter(|found| (found.device, found.inode) == (open.st_dev, open.st_ino))?;
-    (link.st_mode & WRITABLE != 0).then_some(OpenFile { path, identity, by: By::Another })
+    (link.st_mode & WRITABLE != 0).then_some((path, identity))
 }
 
 #[cfg(test)]
@@ -204,14 +224,13 @@ mod tests {
             super::written(root, rustix::fs::CWD, &link)
         };
         let found = written(&root, &log).unwrap();
-        assert_eq!((found.path, found.by), (PathBuf::from("run.log"), By::Another));
-        assert_eq!(Some(found.identity), identity_at(&path));
+        assert_eq!(found, (PathBuf::from("run.log"), identity_at(&path).unwrap()));
         assert_eq!(written(&root, &File::open(&path).unwrap()), None, "it is only read");
         assert_eq!(written(&root.join("below"), &log), None, "it lies elsewhere");
         std::fs::rename(&path, root.join("old.log")).unwrap();
         File::create(&path).unwrap();
         let renamed = written(&root, &log).unwrap();
-        assert_eq!(renamed.path, Path::new("old.log"), "by the name that it has now");
+        assert_eq!(renamed.0, Path::new("old.log"), "by the name that it has now");
         std::fs::remove_file(root.join("old.log")).unwrap();
         assert_eq!(written(&root, &log), None, "it has no name any more");
     }
