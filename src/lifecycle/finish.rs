@@ -207,6 +207,8 @@ async fn put_back_rewritten(
     if rewritten.is_empty() {
         return Ok(());
     }
+    // The output of a program that was started meanwhile, such as a new run after this one's backlog was killed.
+    rewritten = workspace.not_written_now(rewritten);
     let unkept = workspace.unkept(&origin.tree, &workspace.snapshot().await?)?;
     if unkept.iter().any(|(_, was_there)| *was_there) {
         // A new one stays as well: it may be the old one by another name, and then it is the only copy.

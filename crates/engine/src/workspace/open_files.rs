@@ -18,6 +18,13 @@ pub(super) struct OpenFiles(Mutex<BTreeMap<RelPath, (Identity, By)>>);
 impl OpenFiles {
     /// Looks for them. `may_be_spared` decides of those that another program writes.
     pub(super) fn look(root: &Path, may_be_spared: impl Fn(&RelPath) -> bool) -> Self {
+        let found = Self::default();
+        found.look_again(root, may_be_spared);
+        found
+    }
+
+    /// Looks for more of them.
+    pub(super) fn look_again(&self, root: &Path, may_be_spared: impl Fn(&RelPath) -> bool) {
         let named = |open: OpenFile| {
             let path = RelPath::from_path(&open.path).ok()?;
             let spared = match open.by {
@@ -26,12 +33,13 @@ impl OpenFiles {
             };
             spared.then_some((path, (open.identity, open.by)))
         };
-        let mut found = BTreeMap::new();
-        for (path, open) in open_for_writing(root).into_iter().filter_map(named) {
+        // Before the lock is taken, which `holds` of others may want meanwhile.
+        let found: Vec<_> = open_for_writing(root).into_iter().filter_map(named).collect();
+        let mut files = self.files();
+        for (path, open) in found {
             // Ours come first, and stay ours where others write there, too.
-            found.entry(path).or_insert(open);
+            files.entry(path).or_insert(open);
         }
-        Self(Mutex::new(found))
     }
 
     fn files(&self) -> MutexGuard<'_, BTreeMap<RelPath, (Identity, By)>> {

@@ -17,6 +17,15 @@ impl Workspace {
         self.states.open_files().only_ours();
     }
 
+    /// Those of some files that no program writes at this moment. The others are spared from now on, as those that were written at the start.
+    #[must_use]
+    pub fn not_written_now(&self, files: Vec<String>) -> Vec<String> {
+        let is_plain = |path: &RelPath| self.protected(path.as_path()).is_none();
+        self.states.open_files().look_again(self.root.path(), is_plain);
+        let is_open = |name: &String| RelPath::from_path(Path::new(name)).is_ok_and(|path| self.is_open(&path));
+        files.into_iter().filter(|name| !is_open(name)).collect()
+    }
+
     /// Spares an untracked file of upshift's own (a tape, a recording that is played) as it is now, if it lies in the checkout. It must be
     /// said again whenever another file was put in its place.
     pub fn spare_own(&self, file: &Path) {
