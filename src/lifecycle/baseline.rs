@@ -140,8 +140,9 @@ async fn look(
     let baseline = Baseline { filed, ..Baseline::from_report(&first.report, aside, explicit) };
     let not_seen = not_seen(&context.charter.plan.test, &first, &first_verdict);
     trial::leave_out(&mut first.report, &named);
-    // Where none of the tests that were asked for fails, there is nothing to mend.
-    let verdict = if baseline.failing.is_empty() && !others.is_empty() { Verdict::Green } else { verdict };
+    // Where none of the tests that were asked for fails, there is nothing to mend. A command that does not work shows nothing of them.
+    let none_fails = baseline.failing.is_empty() && !others.is_empty() && matches!(verdict, Verdict::Red { .. });
+    let verdict = if none_fails { Verdict::Green } else { verdict };
     let finished = BaselineFinished {
         framework: first.report.framework.clone(),
         exit: first.exit,
