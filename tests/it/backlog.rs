@@ -220,7 +220,7 @@ fn all_tasks_together_stay_below_the_cap_and_are_told_when_it_is_used_up() {
     let said = work_off(&program, &project, &["--tasks", "failing-tests", "--max-cost-usd", "0.002"]);
     assert_eq!(said.code, 3, "{}", said.all());
     assert!(spent(&project) <= 2_000, "{}", said.all());
-    assert!(said.out.contains("is used up"), "{}", said.all());
+    assert!(said.out.contains("does not allow another call"), "{}", said.all());
     assert_eq!(subjects(&project), Vec::<String>::new());
     server.finish();
 }

@@ -1,13 +1,18 @@
 //! Meaning of a run's outcome for its task, the same for who saw it end and for who finds it in the log.
 
+use crate::domain::outcome::TIER_CAP;
 use crate::policy::backlog::RunEnd;
 
 /// The signal that stands in the log for a killed run whose files were put back: nobody goes on with it.
 pub(super) const SIGKILL: i32 = 9;
 
-/// Meaning of a run's outcome for its task, by the word that reports have for it. It is the same whoever saw the run end.
-pub(super) fn run_end(outcome: &str) -> RunEnd {
+/// The beginnings of reasons of a run that used up another cap than its share of the money: more money would not help it.
+const OTHER_CAPS: [&str; 4] = ["max_iterations", "max_duration", "the active time is up", TIER_CAP];
+
+/// Meaning of a run's outcome for its task, by the words that reports have for it. It is the same whoever saw the run end.
+pub(super) fn run_end(outcome: &str, reason: &str) -> RunEnd {
     match outcome {
+        "budget" if OTHER_CAPS.iter().any(|cap| reason.starts_with(cap)) => RunEnd::NotMended,
         "fixed" => RunEnd::Mended,
         "already_green" => RunEnd::NothingFails,
         "blocked" => RunEnd::Blocked,
@@ -26,11 +31,15 @@ mod tests {
 
     #[test]
     fn an_outcome_means_the_same_whoever_saw_it() {
-        let (reason, bare) = (String::new, |outcome: Outcome| run_end(outcome.as_str()));
+        let (reason, bare) =
+            (String::new, |outcome: Outcome| run_end(outcome.as_str(), "max_cost_usd exceeded ($0.10 / $0.10)"));
         assert_eq!(bare(Outcome::Fixed { tier_index: 0, iteration: 1 }), RunEnd::Mended);
         assert_eq!(bare(Outcome::AlreadyGreen), RunEnd::NothingFails);
         assert_eq!(bare(Outcome::Blocked { reason: reason() }), RunEnd::Blocked);
         assert_eq!(bare(Outcome::Budget), RunEnd::ShareUsed);
+        for cap in ["max_iterations reached (1)", "max_duration_minutes exceeded (1.0 / 1)", TIER_CAP] {
+            assert_eq!(run_end("budget", cap), RunEnd::NotMended, "{cap}: more money does not help");
+        }
         assert_eq!(bare(Outcome::Parked), RunEnd::Waits);
         assert_eq!(bare(Outcome::Interrupted { signal: 15 }), RunEnd::Interrupted);
         for of_this_task_alone in [

@@ -343,16 +343,20 @@ impl Engine<'_> {
         // A run that waited has its share already.
         let waits = self.waiting(book, at);
         // The rest in equal shares, so that an early task cannot use up the money of the later ones.
-        let share = share(book.left()?, book.to_come());
+        // Of more tasks than may still begin nobody pays for the others.
+        let most = book.course.turns_left().map_or(usize::MAX, |turns| usize::try_from(turns).unwrap_or(usize::MAX));
+        let share = share(book.left()?, book.to_come().min(most.max(1)));
         let fits = match (&waits, book.entries.get(at)) {
             // The cap may have been lowered since its run began.
             (Some(_), Some(entry)) => book.fits(entry)?,
             (_, _) => share >= LEAST_SHARE,
         };
         if !fits {
-            let cap = book.backlog.max_cost;
+            let (cap, left) = (book.backlog.max_cost, book.left()?);
             book.change(at, |entry| {
-                entry.reason = format!("the {cap} for all tasks is used up");
+                entry.reason = format!(
+                    "the {cap} for all tasks does not allow another call: {left} is left, {share} for each to come"
+                );
                 entry.wants_money = true;
                 entry.standing = Standing::LeftForMoney;
             })?;

@@ -17,7 +17,11 @@ pub(super) fn ended(view: &RunView, outcome: &Outcome) -> Came {
     let document = json::document(view);
     // A person put its files back, so that nothing of it can be gone on with.
     let is_discarded = matches!(outcome, Outcome::Interrupted { signal: SIGKILL });
-    let end = if is_discarded { RunEnd::NotMended } else { run_end(outcome.as_str()) };
+    let end = if is_discarded {
+        RunEnd::NotMended
+    } else {
+        run_end(outcome.as_str(), document.stop_reason.unwrap_or_default())
+    };
     Came {
         end,
         code: outcome.exit_code(),

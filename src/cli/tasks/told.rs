@@ -37,7 +37,7 @@ impl Teller<'_> {
     pub(super) fn word(&self, text: &str) {
         if !self.environment.console().is_quiet() {
             // A title or a reason may hold a line that a runner would take for a command.
-            say(&plain::inert(text));
+            say(&harmless(text));
         }
     }
 
@@ -125,6 +125,12 @@ fn table(book: &Book, reason: &str) -> String {
     text
 }
 
+/// A line in which a title or a reason is neither a command to a runner nor turns around what stands beside it.
+pub(super) fn harmless(line: &str) -> String {
+    let indent: String = line.chars().take_while(|letter| *letter == ' ').collect();
+    plain::inert(&format!("{indent}{}", plain::command(line)))
+}
+
 /// A line a task.
 pub(super) fn lines<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> String {
     let mut text = String::new();
@@ -139,15 +145,15 @@ pub(super) fn lines<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> String 
             TaskStatus::Cancelled => "–",
         };
         let commit = entry.commit.as_ref().and_then(|commit| commit.0.get(..7)).map(|short| format!("  {short}"));
-        let cost = if entry.tries == 0 { String::new() } else { format!("  {}", entry.cost.known) };
+        let cost = if entry.tries == 0 { String::new() } else { format!("  {}", entry.cost) };
         let id = &entry.task.id;
         // Titles made of failing tests begin with the id, which stands in front already.
         let title = entry.task.title.strip_prefix(&format!("{id}: ")).unwrap_or(&entry.task.title);
         let head = format!("  {mark} {id}  {title}{cost}{}", commit.unwrap_or_default());
-        text.push_str(&plain::inert(&head));
+        text.push_str(&harmless(&head));
         text.push('\n');
         if !entry.reason.is_empty() && entry.task.status != TaskStatus::Completed {
-            text.push_str(&plain::inert(&format!("      {}", entry.reason)));
+            text.push_str(&harmless(&format!("      {}", entry.reason)));
             text.push('\n');
         }
     }

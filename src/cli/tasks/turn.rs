@@ -15,7 +15,7 @@ use super::matrix::dollars;
 use super::outcome::ended;
 use super::ready::clean;
 use super::standing::Standing;
-use super::told::{completed, of_task};
+use super::told::{completed, harmless, of_task};
 use super::trusted::trust;
 use super::worker::{self, Came, Order};
 use super::{INSTRUCTIONS, load};
@@ -24,7 +24,6 @@ use crate::config::{Format, Setting, Settings, TASK_CHECK};
 use crate::domain::units::{MicroUsd, RunId};
 use crate::lifecycle::baseline::LEFT_ALONE;
 use crate::policy::backlog::{RunEnd, StopReason};
-use crate::report::plain;
 use crate::report::view::RunView;
 use crate::tracker::{Source, Task, TaskStatus};
 use crate::workspace::Workspace;
@@ -175,7 +174,7 @@ impl Engine<'_> {
             // A run that says nothing on the way tells of a file that it put back in its report, which nobody sees here.
             // The tests of other tasks are no news of this one.
             for warning in came.warnings.iter().filter(|warning| !warning.contains(LEFT_ALONE)) {
-                say(&plain::inert(&format!("! {}: {warning}", entry.task.id)));
+                say(&harmless(&format!("! {}: {warning}", entry.task.id)));
             }
         }
     }

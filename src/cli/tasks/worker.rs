@@ -217,7 +217,7 @@ fn came(exit: &Exit, documents: &Documents, last: &str, is_stopped: bool) -> Cam
     // A run that wrote its report has ended in order, whatever its exit code is.
     let is_killed = report.is_none() && code > EXIT_SIGNAL_BASE && code != u8::MAX && !is_stopped;
     let end = match report {
-        Some(_) => run_end(text("outcome")),
+        Some(_) => run_end(text("outcome"), text("stop_reason")),
         // For want of memory, above all: its task's trouble, and not that of the others.
         None if is_killed => RunEnd::NotMended,
         // It was told to end, and had no time for a report.

@@ -114,6 +114,12 @@ impl Course {
         self.most != 0 && self.iteration >= self.most
     }
 
+    /// How many tasks may still be worked on. `None` without a limit.
+    #[must_use]
+    pub const fn turns_left(&self) -> Option<u32> {
+        if self.most == 0 { None } else { Some(self.most.saturating_sub(self.iteration)) }
+    }
+
     /// Does what is asked.
     ///
     /// # Errors
@@ -204,6 +210,10 @@ mod tests {
         let mut course = running(3, 10);
         assert_eq!((course.obey(Order::Remove(50)), course.most), (Ok(Change::Removed { previous: 10 }), 3));
         assert!(course.obey(Order::Remove(1)).is_err() && course.is_used_up());
+        assert_eq!(
+            (course.turns_left(), running(1, 3).turns_left(), running(1, 0).turns_left()),
+            (Some(0), Some(2), None)
+        );
         let mut course = running(0, 2);
         assert_eq!((course.obey(Order::Remove(2)).is_ok(), course.most), (true, 1));
         let mut course = running(7, 0);

@@ -142,7 +142,7 @@ fn text(report: &Report) -> String {
     };
     for row in &report.rows {
         let commit = row.commit.as_ref().and_then(|commit| commit.0.get(..7)).map(|short| format!("  {short}"));
-        line(format!("  {} {}  {}{}", row.standing.mark(), row.name(), row.cost.known, commit.unwrap_or_default()));
+        line(format!("  {} {}  {}{}", row.standing.mark(), row.name(), row.cost, commit.unwrap_or_default()));
         if !row.reason.is_empty() {
             line(format!("      {}", row.reason));
         }
@@ -188,11 +188,7 @@ pub(super) fn markdown(report: &Report) -> String {
         let commit = row.commit.as_ref().and_then(|commit| commit.0.get(..7)).unwrap_or_default();
         let why = if row.reason.is_empty() { String::new() } else { format!(": {}", in_cell(&row.reason)) };
         let (name, standing) = (in_cell(row.name()), row.standing.as_str().replace('_', " "));
-        text.push_str(&format!(
-            "| {name} | {} {standing}{why} | {commit} | {} |\n",
-            row.standing.mark(),
-            row.cost.known
-        ));
+        text.push_str(&format!("| {name} | {} {standing}{why} | {commit} | {} |\n", row.standing.mark(), row.cost));
     }
     for (task, why) in &report.not_worked_on {
         text.push_str(&format!("| {} | · not worked on: {} | | |\n", in_cell(task), in_cell(why)));
