@@ -398,13 +398,25 @@ pub(super) fn known(store: &Store, (from, folder): (&str, &str)) -> anyhow::Resu
 }
 
 /// Marks tasks that the last backlog of a source and a checkout completed.
-pub(super) fn mark_done(store: &Store, (from, folder): (&str, &str), tasks: &mut [Task]) -> anyhow::Result<()> {
-    let last = store.last_backlog(Some(from), folder).map_err(|error| failed(&error))?;
-    let past: Vec<Entry> = last.into_iter().flat_map(|(_, tasks)| tasks).filter_map(Entry::from_record).collect();
-    for task in tasks.iter_mut().filter(|task| completed_before(&past, task).is_some()) {
-        task.status = TaskStatus::Completed;
+pub(super) fn mark_done(store: &Store, place: (&str, &str), tasks: &mut [Task]) -> anyhow::Result<()> {
+    for (at, _commit) in done_before(store, place, tasks)? {
+        if let Some(task) = tasks.get_mut(at) {
+            task.status = TaskStatus::Completed;
+        }
     }
     Ok(())
+}
+
+/// The tasks that the last backlog of a source and a checkout completed, by their places, each with the commit of its change.
+pub(super) fn done_before(
+    store: &Store,
+    (from, folder): (&str, &str),
+    tasks: &[Task],
+) -> anyhow::Result<Vec<(usize, Option<CommitSha>)>> {
+    let last = store.last_backlog(Some(from), folder).map_err(|error| failed(&error))?;
+    let past: Vec<Entry> = last.into_iter().flat_map(|(_, tasks)| tasks).filter_map(Entry::from_record).collect();
+    let done = |(at, task): (usize, &Task)| completed_before(&past, task).map(|entry| (at, entry.commit.clone()));
+    Ok(tasks.iter().enumerate().filter_map(done).collect())
 }
 
 /// The entry of a task that is open in its source and was completed before. The same id with another proof is another task, which the

@@ -14,6 +14,7 @@ use super::super::plan::{self, Flags, Resolved};
 use super::super::setup::{self, Setup, folder_name};
 use super::super::{Failure, say, signals};
 use super::agents::Turn;
+use super::book::done_before;
 use super::flags::BacklogFlags;
 use super::load;
 use super::matrix::{LEAST_SHARE, dollars};
@@ -26,7 +27,7 @@ use crate::config::{Format, Setting, Settings};
 use crate::domain::outcome::EXIT_BUDGET;
 use crate::domain::stop::{Stop, StopSource};
 use crate::tracker::{Job, MOST_JOBS, Source, Task, TaskStatus, matrix};
-use crate::workspace::{RevisionError, Revisions};
+use crate::workspace::{Presence, RevisionError, Revisions};
 
 /// The folder of the clones, beside the recorded trees.
 const FOLDER: &str = "workers";
@@ -50,6 +51,8 @@ struct Workers<'w> {
     settings: Settings,
     source: &'w Source,
     named: &'w str,
+    /// Whether every clone has the list.
+    is_list_committed: bool,
     environment: &'w Environment,
     revisions: &'w Revisions<'w>,
     stop: &'w Stop,
@@ -101,21 +104,27 @@ async fn opened(
     clean(&revisions, &[]).await?;
     let place = environment.state_home(&resolved.checkout).join(FOLDER).join(folder_name(&resolved.checkout));
     let seats = Semaphore::new(usize::try_from(flags.workers.unwrap_or(1)).unwrap_or(1));
-    let workers = Workers { resolved, settings, source, named, environment, revisions: &revisions, stop, place, seats };
+    let is_list_committed = match load::within(source, &resolved.checkout) {
+        Some(list) => revisions.knows(&list).await.map_err(unreadable)?,
+        None => false,
+    };
+    let revisions = &revisions;
+    let workers =
+        Workers { resolved, settings, source, named, is_list_committed, environment, revisions, stop, place, seats };
     let tasks =
         // Asked again after a merge: failing tests that were mended have no task any more.
-        || async { only(load::tasks(source, resolved, (environment, environment)).await?, &flags.task, source) };
+        || async { only(undone(source, (&setup, resolved), revisions, &into).await?, &flags.task, source) };
     let mut open = tasks().await?;
     let mut all = open.clone();
     let logs = [workers.place.clone()];
     let merge = async |tasks: &[Task]| {
         let wish = Wish { logs: &logs, source: Some(source), tasks, into: &into };
-        merging::all(&wish, &setup, resolved, (&revisions, stop)).await
+        merging::all(&wish, &setup, resolved, (revisions, stop)).await
     };
     let mut report = Report::default();
     // Its changes are paid for, so they are merged before anything is worked on again.
     if merging::has_logs(&workers.place) {
-        say("⚠ an earlier backlog was killed here; what its jobs recorded is merged first");
+        say("⚠ jobs of an earlier backlog recorded runs that are not merged yet; they are merged first");
         report = merge(&open).await?;
         open = tasks().await?;
         all.clone_from(&open);
@@ -132,6 +141,32 @@ async fn opened(
     let code = merging::exit_code(&report, stop);
     // Money is the reason that a person can do something about.
     Ok(if is_short { EXIT_BUDGET } else { code })
+}
+
+/// The tasks of a source, with those completed whose fix an earlier backlog left in the commit that is checked out.
+async fn undone(
+    source: &Source,
+    (setup, resolved): (&Setup<'_>, &Resolved),
+    revisions: &Revisions<'_>,
+    log: &str,
+) -> anyhow::Result<Vec<Task>> {
+    let environment = setup.environment;
+    let mut tasks = load::tasks(source, resolved, (environment, environment)).await?;
+    if source.says_what_is_done() {
+        return Ok(tasks);
+    }
+    let place = (load::name_of(source, setup.checkout), setup.checkout.display().to_string());
+    let done = done_before(&setup.open_backlogs(log)?, (&place.0, &place.1), &tasks)?;
+    for (at, commit) in done {
+        let is_gone = match &commit {
+            Some(commit) => revisions.presence(commit).await.map_err(unreadable)? == Presence::Gone,
+            None => false,
+        };
+        if let Some(task) = tasks.get_mut(at).filter(|_| !is_gone) {
+            task.status = TaskStatus::Completed;
+        }
+    }
+    Ok(tasks)
 }
 
 /// Demands of a report what the backlog held: a task that is not done, and that no run is told of for, is told as not worked on.
@@ -251,10 +286,9 @@ impl Workers<'_> {
             .set(Setting::Format, Some("jsonl".to_owned()));
         let mut words = worker::words("run", &settings);
         // A list that no commit holds is in no clone.
-        let within = load::within(self.source, &self.resolved.checkout);
-        let named = match (load::file_of(self.source, &self.resolved.checkout), within) {
-            (Some(outside), None) => outside.display().to_string(),
-            (_, _) => self.named.to_owned(),
+        let named = match load::file_of(self.source, &self.resolved.checkout).filter(|_| !self.is_list_committed) {
+            Some(outside) => outside.display().to_string(),
+            None => self.named.to_owned(),
         };
         words.push(format!("--tasks={named}"));
         // No limit: the job has been given its tasks already.

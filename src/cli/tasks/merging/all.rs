@@ -6,7 +6,7 @@ use super::super::ready::{is_stopped, unreadable};
 use super::court::Court;
 use super::rows::{Candidate, Wish};
 use super::told::Report;
-use super::{logs, queue, sum};
+use super::{logs, noted, queue, sum};
 use crate::audit::Reader;
 use crate::domain::stop::Stop;
 use crate::workspace::Revisions;
@@ -31,6 +31,7 @@ pub(in crate::cli::tasks) async fn all(
         Err(error) if is_stopped(&error) => report.stop(),
         Err(error) => return Err(error),
     }
+    noted::note(&report, wish, setup, resolved.plan.budget.max_cost)?;
     Ok(report)
 }
 

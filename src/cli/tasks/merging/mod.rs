@@ -8,6 +8,7 @@ mod all;
 mod command;
 mod court;
 mod logs;
+mod noted;
 mod proven;
 mod pulls;
 mod queue;
