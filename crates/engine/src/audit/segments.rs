@@ -44,6 +44,8 @@ const TABLES: [(&str, &str); 9] = [
     ("tree_contents", "run_id, content, size, packed"),
 ];
 
+/// The most that is taken of what a job's log keeps of one run for people to look at (patches, outputs of tests, conversations), in bytes.
+const MOST_KEPT: usize = 64 * 1024 * 1024;
 /// The longest id of a run, in bytes.
 const MOST_OF_ID: usize = 64;
 
@@ -118,7 +120,8 @@ impl Store {
         let copied = forget(&transaction, run).and_then(|()| copy(&reader.db, &transaction, run, &redactor));
         // A transaction that is dropped leaves nothing behind.
         match copied {
-            Ok(Copied::Whole) => {}
+            // No chain vouches for these, and nothing is decided by them.
+            Ok(Copied::Whole) => copy_kept(&reader.db, &transaction, run, &redactor).map_err(failed)?,
             Ok(Copied::HoldsSecret(table)) => return refused(format!("its {table} contain a secret of this machine")),
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
                 return refused(format!("its rows are also those of another run here ({error})"));
@@ -200,7 +203,7 @@ fn forget(db: &Connection, run: &RunId) -> rusqlite::Result<()> {
     for (table, _) in TABLES {
         db.prepare_cached(&format!("DELETE FROM {table} WHERE run_id = ?1"))?.execute([&run.0])?;
     }
-    Ok(())
+    db.prepare_cached("DELETE FROM snapshots WHERE run_id = ?1")?.execute([&run.0]).map(drop)
 }
 
 /// A value on its way from one database to the other, never held as a copy.
@@ -240,6 +243,28 @@ fn copy(from: &Connection, to: &Connection, run: &RunId, redactor: &Redactor) ->
         }
     }
     Ok(Copied::Whole)
+}
+
+/// Copies what a log keeps of a run for people to look at. A text that holds a secret of this machine is left out, and so is the rest of
+/// what is too large.
+fn copy_kept(from: &Connection, to: &Connection, run: &RunId, redactor: &Redactor) -> rusqlite::Result<()> {
+    let text = "SELECT kind, session_id, body FROM snapshots WHERE run_id = ?1 ORDER BY rowid";
+    let mut query = from.prepare_cached(text)?;
+    let text = "INSERT OR REPLACE INTO snapshots (run_id, kind, session_id, body) VALUES (?1, ?2, ?3, ?4)";
+    let mut insert = to.prepare_cached(text)?;
+    let mut rows = query.query([&run.0])?;
+    let mut left = MOST_KEPT;
+    while let Some(row) = rows.next()? {
+        let (kind, session, body) = (row.get_ref(0)?, row.get_ref(1)?, row.get_ref(2)?);
+        let (ValueRef::Text(named), ValueRef::Text(of), ValueRef::Text(kept)) = (kind, session, body) else { continue };
+        if [named, of, kept].into_iter().any(|text| holds_secret(text, redactor)) {
+            continue;
+        }
+        let Some(fewer) = left.checked_sub(kept.len()) else { break };
+        left = fewer;
+        insert.execute(params![run.0, Carried(kind), Carried(session), Carried(body)])?;
+    }
+    Ok(())
 }
 
 /// Whether a text holds what this machine would not have written.

@@ -84,6 +84,9 @@ pub(super) fn join(wish: &Wish<'_>, setup: &Setup<'_>) -> anyhow::Result<Logs> {
     Ok(logs)
 }
 
+/// How much of a reason is told, in characters.
+const MOST_SAID: usize = 200;
+
 /// Whether there is a log in a folder.
 pub(in crate::cli::tasks) fn has_logs(folder: &Path) -> bool {
     let mut found = Vec::new();
@@ -138,7 +141,7 @@ pub(super) fn candidates(logs: &Logs, reader: &Reader, wish: &Wish<'_>) -> anyho
         let view = RunView::from_events(&loaded.events, details::liveness(&loaded.status));
         // An unknown part counts at its worst, as everywhere where money is summed.
         row.cost = view.most_spent();
-        match end(&loaded) {
+        match end(&loaded, view.stop_reason()) {
             Ok(claimed) => waiting.push(Candidate {
                 row: rows.len(),
                 run: segment.run_id.clone(),
@@ -170,14 +173,19 @@ pub(super) fn candidates(logs: &Logs, reader: &Reader, wish: &Wish<'_>) -> anyho
 }
 
 /// The change that a run claims, none where it says that nothing failed, or why there is nothing to merge.
-fn end(loaded: &LoadedRun) -> Result<Option<Claimed>, (Standing, String)> {
+fn end(loaded: &LoadedRun, reason: &str) -> Result<Option<Claimed>, (Standing, String)> {
     match &loaded.status {
         RunStatus::Ended(Some(outcome)) if lifecycle::is_mended(outcome) => {
             lifecycle::claimed(loaded).map(Some).map_err(|why| (Standing::Refused, why))
         }
         // Its tests are run here: no log is believed.
         RunStatus::Ended(Some(Outcome::AlreadyGreen)) => Ok(None),
-        RunStatus::Ended(Some(outcome)) => Err((Standing::NotMended, format!("its run ended: {}", outcome.as_str()))),
+        RunStatus::Ended(Some(outcome)) => {
+            // Another machine's words.
+            let reason: String = first_line(reason).chars().take(MOST_SAID).collect();
+            let because = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
+            Err((Standing::NotMended, format!("its run ended: {}{because}", outcome.as_str())))
+        }
         RunStatus::Ended(None) | RunStatus::Running | RunStatus::Interrupted => Err((
             Standing::NotMended,
             "its run was cut short; `upshift resume` continues it where it started".to_owned(),
