@@ -1,6 +1,6 @@
 //! Meaning of a run's outcome for its task, the same for who saw it end and for who finds it in the log.
 
-use crate::domain::outcome::TIER_CAP;
+use crate::domain::outcome::{PASSES_BY_NOW, TIER_CAP};
 use crate::policy::backlog::RunEnd;
 
 /// The signal that stands in the log for a killed run whose files were put back: nobody goes on with it.
@@ -15,6 +15,8 @@ pub(super) fn run_end(outcome: &str, reason: &str) -> RunEnd {
         "budget" if OTHER_CAPS.iter().any(|cap| reason.starts_with(cap)) => RunEnd::NotMended,
         "fixed" => RunEnd::Mended,
         "already_green" => RunEnd::NothingFails,
+        // A person mended it while the run stood still.
+        "blocked" if reason == PASSES_BY_NOW => RunEnd::NothingFails,
         "blocked" => RunEnd::Blocked,
         "budget" => RunEnd::ShareUsed,
         "parked" => RunEnd::Waits,
@@ -36,6 +38,7 @@ mod tests {
         assert_eq!(bare(Outcome::Fixed { tier_index: 0, iteration: 1 }), RunEnd::Mended);
         assert_eq!(bare(Outcome::AlreadyGreen), RunEnd::NothingFails);
         assert_eq!(bare(Outcome::Blocked { reason: reason() }), RunEnd::Blocked);
+        assert_eq!(run_end("blocked", PASSES_BY_NOW), RunEnd::NothingFails);
         assert_eq!(bare(Outcome::Budget), RunEnd::ShareUsed);
         for cap in ["max_iterations reached (1)", "max_duration_minutes exceeded (1.0 / 1)", TIER_CAP] {
             assert_eq!(run_end("budget", cap), RunEnd::NotMended, "{cap}: more money does not help");

@@ -1,5 +1,6 @@
 //! The consequences of how a task's run ended: the commit first, then how the task stands.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::json;
@@ -11,10 +12,12 @@ use super::proven::Put;
 use super::standing::Standing;
 use super::turn::BEAT;
 use super::worker::Came;
+use crate::domain::event::Event;
 use crate::domain::units::RunId;
 use crate::policy::backlog::{Fate, RunEnd, StopReason, fate};
 use crate::policy::course::Status;
 use crate::tracker::{Source, TaskStatus};
+use crate::workspace::RevisionError;
 
 impl Engine<'_> {
     /// Draws the consequences of how a task's run ended.
@@ -51,18 +54,7 @@ impl Engine<'_> {
                 self.open_again(book, at)?;
                 return Ok(None);
             }
-            Err(error) => {
-                // The change stays in the files and the task under way: the same command commits it when that is mended.
-                let why = uncommitted(&first_line(&error));
-                self.teller.word(&format!("✖ {}: {why}", task.id));
-                let cost = book.store().cost_of_task(&book_key).map_err(|error| book::failed(&error))?;
-                book.change(at, |entry| {
-                    entry.cost = cost;
-                    entry.reason = why;
-                })?;
-                let stopped = self.stop.raised().is_some();
-                return Ok(Some(if stopped { StopReason::Interrupted } else { StopReason::Error }));
-            }
+            Err(error) => return self.not_committed(book, at, &came, &error).await,
         };
         // The sum over all of its runs, as the log has it, also those that an earlier process began.
         let cost = book.store().cost_of_task(&book_key).map_err(|error| book::failed(&error))?;
@@ -86,6 +78,55 @@ impl Engine<'_> {
             entry.reason.clone_from(&why);
         })?;
         self.tell_fate(book, at, (fate, came.run.as_ref()), &why).await
+    }
+
+    /// Draws the consequences of a proven change that git does not take.
+    async fn not_committed(
+        &self,
+        book: &mut Book,
+        at: usize,
+        came: &Came,
+        error: &anyhow::Error,
+    ) -> anyhow::Result<Option<StopReason>> {
+        let Some(entry) = book.entries.get(at) else { return Ok(None) };
+        let (key, id) = (book.key(entry), entry.task.id.clone());
+        let cost = book.store().cost_of_task(&key).map_err(|error| book::failed(&error))?;
+        if let (true, Some(run)) = (is_filtered(error), &came.run)
+            && self.undo(book, run, &came.files).await?
+        {
+            // No same command would ever commit it, and the other tasks are none the worse.
+            let why = format!(
+                "its change is proven, and cannot be committed: {}; `upshift show {} --last-patch` prints it",
+                first_line(error),
+                run.short()
+            );
+            book.change(at, |entry| {
+                entry.task.status = TaskStatus::Blocked;
+                (entry.cost, entry.run) = (cost, Some(run.clone()));
+                entry.reason.clone_from(&why);
+            })?;
+            return self.tell_fate(book, at, (Fate::Blocked, Some(run)), &why).await;
+        }
+        // The change stays in the files and the task under way: the same command commits it when that is mended.
+        let stopped = self.stop.raised().is_some();
+        let why = if stopped { CUT_SHORT.to_owned() } else { uncommitted(&first_line(error)) };
+        self.teller.word(&format!("✖ {id}: {why}"));
+        book.change(at, |entry| {
+            entry.cost = cost;
+            entry.reason = why;
+        })?;
+        Ok(Some(if stopped { StopReason::Interrupted } else { StopReason::Error }))
+    }
+
+    /// Puts the files of a run's change back as they were at its start. Returns whether that start is known here.
+    async fn undo(&self, book: &mut Book, run: &RunId, files: &[String]) -> anyhow::Result<bool> {
+        let loaded = book.store().load_run(run).map_err(|error| book::failed(&error))?;
+        // The first tier starts from what was there.
+        let tree = |event: &Event| if let Event::TierStarted { tree, .. } = event { Some(tree.clone()) } else { None };
+        let start = loaded.events.iter().find_map(tree);
+        let Some(start) = start else { return Ok(false) };
+        let paths: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
+        Ok(self.alone().await?.restore_paths(&start, &paths).await.is_ok())
     }
 
     /// Tells what became of a task, and waits before it is tried again.
@@ -161,6 +202,14 @@ impl Engine<'_> {
         self.tell_of(book, at, "iteration:failed", json!({ "action": "retry", "error": why }));
         Ok(())
     }
+}
+
+/// The reason for a change that a signal kept from its commit.
+const CUT_SHORT: &str = "its change is proven; it was interrupted before the commit, which the same command makes";
+
+/// Whether a file passes a filter on its way into a commit: no second try would end otherwise.
+pub(super) fn is_filtered(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref::<RevisionError>(), Some(RevisionError::Filtered { .. }))
 }
 
 /// Why a proven change is not committed, and the way on.

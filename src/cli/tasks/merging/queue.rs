@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::super::super::{say, setup};
 use super::super::ready::is_stopped;
+use super::super::settle::is_filtered;
 use super::court::{Court, Tried};
 use super::rows::{Candidate, Done, Standing};
 use super::told::{Report, inert};
@@ -122,6 +123,12 @@ async fn turn(
         Tried::Committed(commit) => {
             report.done.push(Done { row: candidate.row, task, commit: commit.clone() });
             return Ok((TrialEnd::Proven, String::new(), Some(commit)));
+        }
+        // Another try would end the same way, and the others are none the worse.
+        Tried::Uncommitted(error) if is_filtered(&error) => {
+            let why =
+                format!("{}; `upshift show {} --last-patch` prints it", uncommitted(&error), candidate.run.short());
+            return Ok((TrialEnd::Unfit, why, None));
         }
         // A git that refuses one commit refuses the next as well, so the merge ends here.
         Tried::Uncommitted(error) => return Ok((TrialEnd::Stopped, uncommitted(&error), None)),
