@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::super::environment::{Environment, current_dir};
-use super::super::{Failure, plan, print, setup, stop_sources};
+use super::super::{Failure, plan, print, say, setup, stop_sources};
 use super::{book, load, ready};
 use crate::audit::{BacklogLock, Store, Work};
 use crate::redact::Redactor;
-use crate::tracker::{List, Source};
+use crate::tracker::{List, Source, Task};
 
 /// Opens the named tasks, or all where none is named.
 pub(super) fn run(
@@ -23,8 +23,8 @@ pub(super) fn run(
     let in_file = in_file(source, &checkout)?;
     // The lock is taken before the list is read for good, so that no process works on it meanwhile.
     let mut opened = open(audit_db, &checkout, environment)?;
-    let known = match (in_file, &mut opened) {
-        (Some(known), _) => known,
+    let known = match (&in_file, &mut opened) {
+        (Some(tasks), _) => tasks.iter().map(|task| task.id.clone()).collect(),
         (None, Some((store, _held))) => book::known(store, (&from.0, &from.1))?,
         (None, None) => Vec::new(),
     };
@@ -36,7 +36,16 @@ pub(super) fn run(
     if let Some(unknown) = ids.iter().find(|id| !known.contains(id)) {
         return Err(Failure::usage(format!("{} has no task {unknown}\n→ Fix: see `upshift tasks list`", from.0)));
     }
-    let chosen = if ids.is_empty() { &known } else { ids };
+    let mut chosen = if ids.is_empty() { known.clone() } else { ids.to_vec() };
+    if let (Source::List(_), Some(tasks)) = (source, &in_file) {
+        // A list is a person's own file, comments and all.
+        for task in tasks.iter().filter(|task| !task.is_open() && chosen.contains(&task.id)) {
+            let status = task.status.as_str();
+            say(&format!("⚠ {} stays {status}: the list says so\n→ Fix: take its `status` out of {}", task.id, from.0));
+        }
+        chosen.retain(|id| tasks.iter().any(|task| task.id == *id && task.is_open()));
+    }
+    let chosen = &chosen;
     // The file first: a kill in between leaves the log's word, which the file overrules.
     if let (Source::Prd(_), Some(path)) = (source, load::file_of(source, &checkout)) {
         let mut prd = load::prd(&path)?;
@@ -52,15 +61,15 @@ pub(super) fn run(
     print(&format!("reset {} of {} tasks\n", chosen.len(), known.len()))
 }
 
-/// The ids that a source which is a file has. `None` for another.
-fn in_file(source: &Source, checkout: &Path) -> anyhow::Result<Option<Vec<String>>> {
+/// The tasks of a source that is a file. `None` for another.
+fn in_file(source: &Source, checkout: &Path) -> anyhow::Result<Option<Vec<Task>>> {
     let Some(path) = load::file_of(source, checkout) else { return Ok(None) };
     let tasks = match source {
         Source::Prd(_) => load::prd(&path)?.tasks(),
         Source::List(_) | Source::FailingTests | Source::Issues(_) => List::read(&load::text_of(&path)?),
     };
     let tasks = tasks.map_err(|fault| load::wrong(&path, &fault))?;
-    Ok(Some(tasks.into_iter().map(|task| task.id).collect()))
+    Ok(Some(tasks))
 }
 
 /// The log, kept for this process alone. `None` where there is none.

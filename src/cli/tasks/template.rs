@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path};
 
-use minijinja::{Environment as Engine, UndefinedBehavior, context};
+use minijinja::{Environment as Engine, ErrorKind, UndefinedBehavior, context};
 
 use super::super::Failure;
 use super::ready::unreadable;
-use crate::tracker::{Source, Task};
+use crate::tracker::{Proof, Source, Task, TaskStatus};
 use crate::workspace::Revisions;
 
 /// The largest template, in bytes.
@@ -85,7 +85,34 @@ impl Template {
             Some(foreign) => Err(format!(
                 "`{foreign}` of an issue may be written by anybody, so it is shown as data beside the objective"
             )),
-            None => Ok(Self { engine }),
+            None => Self { engine }.with_known_words(),
+        }
+    }
+
+    /// Tries it on a task that has everything: a filter or a function that is not there is one for every task.
+    fn with_known_words(self) -> Result<Self, String> {
+        let task = Task {
+            id: "T1".to_owned(),
+            title: "title".to_owned(),
+            description: "description".to_owned(),
+            status: TaskStatus::Open,
+            priority: 1,
+            depends_on: vec!["T0".to_owned()],
+            proof: Proof::Both { tests: vec!["test".to_owned()], command: "command".to_owned() },
+        };
+        match self.rendered(&task, (0, 1)) {
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::UnknownFilter
+                        | ErrorKind::UnknownTest
+                        | ErrorKind::UnknownFunction
+                        | ErrorKind::UnknownMethod
+                ) =>
+            {
+                Err(format!("{error}; filters, tests and functions are not there"))
+            }
+            Ok(_) | Err(_) => Ok(self),
         }
     }
 
@@ -93,7 +120,11 @@ impl Template {
     ///
     /// # Errors
     /// When it takes too many steps, or does with a variable what cannot be done.
-    pub(super) fn render(&self, task: &Task, (done, all): (usize, usize)) -> Result<String, String> {
+    pub(super) fn render(&self, task: &Task, counts: (usize, usize)) -> Result<String, String> {
+        self.rendered(task, counts).map_err(|error| error.to_string())
+    }
+
+    fn rendered(&self, task: &Task, (done, all): (usize, usize)) -> Result<String, minijinja::Error> {
         let (tests, command) = (task.proof.tests(), task.proof.command().unwrap_or_default());
         let values = context! {
             taskId => task.id,
@@ -106,15 +137,13 @@ impl Template {
             tasksCompleted => done,
             totalTasks => all,
         };
-        let rendered = self.engine.get_template(NAME).and_then(|template| template.render(values));
-        rendered.map_err(|error| error.to_string())
+        self.engine.get_template(NAME).and_then(|template| template.render(values))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tracker::{Proof, TaskStatus};
 
     fn task() -> Task {
         Task {
@@ -144,6 +173,16 @@ mod tests {
                 .and_then(|template| template.render(&task(), (0, 1)).map(|_| template));
             assert!(told.is_err_and(|told| told.contains(said)), "{text}");
         }
+    }
+
+    #[test]
+    fn a_filter_that_is_not_there_is_told_before_anything_is_paid() {
+        for text in ["{{ taskTitle | upper }}", "{{ tests | join(',') }}", "{{ taskTitle.upper() }}"]
+        {
+            let told = Template::new(text.to_owned(), false).unwrap_err();
+            assert!(told.contains("are not there"), "{text}: {told}");
+        }
+        assert!(Template::new("{{ tests[7] }}".to_owned(), false).is_ok(), "another task may have eight tests");
     }
 
     #[test]

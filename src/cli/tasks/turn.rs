@@ -265,7 +265,7 @@ impl Engine<'_> {
         let objective = match self.template.as_ref().map(|template| template.render(task, counts)) {
             Some(Ok(objective)) => objective,
             Some(Err(why)) => {
-                self.teller.word(&format!("⚠ {}: the template does not fit it: {why}", task.id));
+                say(&harmless(&format!("⚠ {}: the template does not fit it: {why}", task.id)));
                 usual()
             }
             None => usual(),
