@@ -177,8 +177,7 @@ mod tests {
 
     #[test]
     fn a_filter_that_is_not_there_is_told_before_anything_is_paid() {
-        for text in ["{{ taskTitle | upper }}", "{{ tests | join(',') }}", "{{ taskTitle.upper() }}"]
-        {
+        for text in ["{{ taskTitle | upper }}", "{{ tests | join(',') }}", "{{ taskTitle.upper() }}"] {
             let told = Template::new(text.to_owned(), false).unwrap_err();
             assert!(told.contains("are not there"), "{text}: {told}");
         }

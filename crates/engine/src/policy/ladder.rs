@@ -70,6 +70,8 @@ pub fn public_table(wanted: impl Fn(&str) -> bool) -> Vec<PlayedTask> {
 #[derive(Debug)]
 struct Record<'a> {
     model: &'a str,
+    /// Whether it worked on enough tasks to say something of others.
+    is_known: bool,
     /// Within so many iterations it fixed all that it ever fixed.
     cap: usize,
     /// The share of its tasks that it fixed.
@@ -78,7 +80,7 @@ struct Record<'a> {
     mean_cost: f64,
 }
 
-/// Models that worked on enough tasks and fixed one, those that fixed the largest share first.
+/// Models that fixed a task: those that worked on enough of them first, then by the share that they fixed.
 fn records(tasks: &[PlayedTask]) -> Vec<Record<'_>> {
     let mut visits: BTreeMap<&str, Vec<&Visit>> = BTreeMap::new();
     for visit in tasks.iter().flat_map(|task| &task.visits) {
@@ -86,17 +88,17 @@ fn records(tasks: &[PlayedTask]) -> Vec<Record<'_>> {
     }
     let mut records: Vec<Record<'_>> = visits
         .into_iter()
-        .filter(|(model, _)| tasks_of(tasks, model) >= MIN_TASKS)
         .filter_map(|(model, visits)| {
+            let is_known = tasks_of(tasks, model) >= MIN_TASKS;
             let solved = visits.iter().filter(|visit| visit.solved);
             // A model that never fixed anything has no cap and is left out.
             let cap = solved.clone().map(|visit| visit.costs.len()).max()?;
             let cost: f64 = visits.iter().map(|visit| visit.cost_of(cap).as_usd()).sum();
             let all = number(visits.len());
-            Some(Record { model, cap, rate: number(solved.count()) / all, mean_cost: cost / all })
+            Some(Record { model, is_known, cap, rate: number(solved.count()) / all, mean_cost: cost / all })
         })
         .collect();
-    records.sort_by(|a, b| b.rate.total_cmp(&a.rate));
+    records.sort_by(|a, b| b.is_known.cmp(&a.is_known).then(b.rate.total_cmp(&a.rate)));
     // Ten models make 820 ladders of up to three.
     records.truncate(MAX_MODELS);
     records
@@ -107,10 +109,10 @@ fn tasks_of(tasks: &[PlayedTask], model: &str) -> usize {
     tasks.iter().filter(|task| task.visits.iter().any(|visit| visit.model == model)).count()
 }
 
-/// Every ladder of one to three different models.
+/// Every ladder of one to three different models. One that saw few tasks, such as those that the models below it left, begins none.
 fn orders<'r>(records: &'r [Record<'r>]) -> Vec<Vec<&'r Record<'r>>> {
     let mut orders: Vec<Vec<&Record<'_>>> = Vec::new();
-    for first in records {
+    for first in records.iter().filter(|record| record.is_known) {
         orders.push(vec![first]);
         for second in records.iter().filter(|second| second.model != first.model) {
             orders.push(vec![first, second]);
@@ -176,6 +178,20 @@ mod tests {
             advice.rungs.iter().map(|rung| (rung.model.as_str(), rung.iterations)).collect();
         assert_eq!(rungs, [("a/cheap", Some(1)), ("a/dear", Some(2))]);
         assert!((advice.fixes - 20.0).abs() < 1e-9 && (advice.cost_usd - (20.0 * 0.01 + 7.0 * 0.6)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn c12_the_model_that_fixed_what_was_left_is_not_given_up() {
+        let task = |cheap: bool| PlayedTask {
+            visits: std::iter::once(visit("a/cheap", &[10_000], cheap))
+                .chain((!cheap).then(|| visit("a/dear", &[100_000], true)))
+                .collect(),
+        };
+        let tasks: Vec<PlayedTask> = (0..12).map(|index| task(index >= 2)).collect();
+        let advice = suggest(&tasks, Basis::History).unwrap();
+        let rungs: Vec<&str> = advice.rungs.iter().map(|rung| rung.model.as_str()).collect();
+        assert_eq!((rungs, advice.fixed_in_fact), (vec!["a/cheap", "a/dear"], 12));
+        assert!((advice.fixes - 12.0).abs() < 1e-9);
     }
 
     #[test]
