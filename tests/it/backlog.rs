@@ -12,6 +12,7 @@ mod merging;
 mod proven;
 mod sources;
 mod stale;
+mod stands;
 mod steering;
 mod theirs;
 mod trust;

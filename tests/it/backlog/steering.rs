@@ -1,7 +1,7 @@
 //! What is asked of a backlog while it is worked off: pause, resume, add and remove, by commands and by comments.
 
 use std::io::{BufRead as _, BufReader, Lines};
-use std::process::{Child, ChildStdout, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Sender, channel};
 
 use serde_json::{Value, json};
@@ -56,6 +56,12 @@ impl Working {
     pub(super) fn rest(&mut self) -> Vec<Value> {
         let lines = self.lines.take().expect("its output");
         lines.map(|line| serde_json::from_str(&line.expect("a line")).expect("JSON")).collect()
+    }
+
+    /// Ends it in order, as a runner does that cancels a job.
+    pub(super) fn terminate(&self) {
+        let told = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status();
+        assert!(told.expect("kill").success());
     }
 
     pub(super) fn end(mut self) -> i32 {

@@ -12,7 +12,7 @@ use crate::world::program::Program;
 use crate::world::project::Project;
 
 /// A model that is asked about names, says that it was, and waits for a word before it answers: the run has looked at its files by then.
-fn asked_and_waits(
+pub(super) fn asked_and_waits(
     mut answer: impl FnMut(&Request) -> Scripted + Send + 'static,
 ) -> (Receiver<()>, Sender<()>, ModelServer) {
     let ((tell, asked), (go, word)) = (channel(), channel::<()>());

@@ -70,6 +70,13 @@ fn workers_try_once_more_what_did_not_fit() {
     assert_eq!(project.read("shop/pair.py"), "def one(): return 10\ndef two(): return 20\n");
     assert_eq!(server.requests().len(), 6, "the one that was merged is not tried again: {}", said.all());
     server.finish();
+    // Of what is done the log knows, and of the run that did not fit it has the change.
+    for (words, told) in [(&["tasks", "list"][..], "✔"), (&["tasks", "matrix"][..], "{\"include\":[]}")] {
+        let said = program.run(project.path(), &[words, &["--tasks", "tasks.yml"]].concat());
+        assert!(said.code == 0 && said.out.contains(told) && !said.out.contains('·'), "{}", said.all());
+    }
+    let log = Log::open(&project.path().join(".upshift/audit.db"));
+    assert_eq!(log.number("SELECT count(DISTINCT run_id) FROM snapshots WHERE kind = 'patch'"), 3);
 }
 
 /// Kills a process and all below it at once, so that none has a last word.

@@ -213,6 +213,14 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
+    fn the_processes_above_are_those_that_this_one_was_started_by() {
+        let above = linux::above();
+        assert_eq!(above.first(), Some(&std::os::unix::process::parent_id()));
+        assert!(!above.contains(&std::process::id()));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
     fn only_what_can_be_written_and_is_still_there_counts() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
