@@ -11,6 +11,7 @@ mod comments;
 mod committed;
 mod ending;
 mod engine;
+mod entry;
 mod flags;
 mod issues;
 mod load;

@@ -4,7 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::super::environment::Environment;
 use super::super::output::{print, print_set, say};
-use super::book::{Book, Entry};
+use super::book::Book;
+use super::entry::Entry;
 use crate::config::Format;
 use crate::domain::clock::Timestamp;
 use crate::domain::units::{Charge, MicroUsd};

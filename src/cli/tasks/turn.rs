@@ -11,6 +11,7 @@ use super::super::{Failure, details, setup, work};
 use super::agents::Turn;
 use super::book::{self, Book, can_go_on, is_parked};
 use super::engine::Engine;
+use super::entry::Entry;
 use super::matrix::dollars;
 use super::outcome::ended;
 use super::ready::clean;
@@ -181,7 +182,7 @@ impl Engine<'_> {
 
     /// The run of a deferred task that waits.
     pub(super) fn waiting(&self, book: &mut Book, at: usize) -> Option<RunId> {
-        let is_second = |entry: &&book::Entry| entry.standing == Standing::SecondTurn;
+        let is_second = |entry: &&Entry| entry.standing == Standing::SecondTurn;
         let run = book.entries.get(at).filter(is_second)?.run.clone()?;
         is_parked(book.store(), Some(&run)).then_some(run)
     }
