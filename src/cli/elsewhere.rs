@@ -227,22 +227,27 @@ impl Arrival<'_> {
         ))
     }
 
-    /// Checks the commands that failed in CI, which are run beside the tests. Each line of them must stand in a workflow of this checkout.
+    /// Checks the commands that failed in CI, which are run beside the tests. Each must be what a step of this checkout's workflows comes to:
+    /// the log has the step's script wrapped, so the steps are wrapped likewise.
     fn known_checks(&self, red_ci: Option<&RedCi>) -> anyhow::Result<()> {
         let commands = red_ci.map(RedCi::commands).unwrap_or_default();
+        if commands.is_empty() {
+            return Ok(());
+        }
         let workflows = workflows_in(&self.checkout.join(WORKFLOWS));
-        let stands = |line: &str| workflows.iter().any(|text| text.contains(line));
-        let strange = commands.iter().find(|command| {
-            let mut lines = command.lines().map(str::trim).filter(|line| !line.is_empty());
-            // Each line must stand there, or a known first line could bring a foreign second one along.
-            !lines.all(stands)
-        });
-        let Some(strange) = strange else { return Ok(()) };
+        let known: Vec<String> = workflows.iter().flat_map(|text| config::workflow_commands(text)).collect();
+        // Compared whole: a known part could bring a foreign one along.
+        let Some(strange) = commands.iter().find(|command| !known.iter().any(|known| known == *command)) else {
+            return Ok(());
+        };
+        let fresh = match self.context {
+            Some(_) => "comment `/upshift retry` to start a new run",
+            None => "start a new run with `upshift run`",
+        };
         Err(Failure::with_code(
             EXIT_REFUSED,
             format!(
-                "✖ Refused: the log of run {} asks to run `{strange}`, which no workflow of this checkout contains\n→ Fix: start a new run \
-                 with `upshift run`",
+                "✖ Refused: the log of run {} asks to run `{strange}`, and no step of this checkout's workflows runs that\n→ Fix: {fresh}",
                 self.run()
             ),
         ))

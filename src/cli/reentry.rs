@@ -14,7 +14,7 @@ use crate::github::{CommentSlot, GitHub, GithubError, Identity};
 use crate::lifecycle::gate::{self, Refusal, Rules, Stage};
 use crate::lifecycle::history::{self, Evidence, Place};
 use crate::lifecycle::reentry::{self, Answered, Found, HeadQuery, Whose};
-use crate::report::markdown;
+use crate::report::markdown::{self, Standing};
 
 /// The most that the query waits altogether: for the job that parked the run, and for the last checks to appear.
 const PATIENCE_MS: u64 = 600_000;
@@ -82,6 +82,11 @@ impl Visit {
     /// Whether there is work for a model.
     pub(super) fn needs_checkout(&self) -> bool {
         self.answered.is_red
+    }
+
+    /// Whether its process died at work, and waited for nothing.
+    pub(super) fn has_died(&self) -> bool {
+        self.answered.stamp.standing == Standing::Working
     }
 
     /// The run.

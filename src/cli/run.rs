@@ -177,7 +177,8 @@ async fn taken_up(
     let folder = environment.state_home(checkout).join(FETCHED).join(run.short());
     match visit.claim(context, &folder).await? {
         Claim::Ours(log) => {
-            super::say(&format!("Continuing run {run}: its wait is over."));
+            let because = if visit.has_died() { "its job died" } else { "its wait is over" };
+            super::say(&format!("Continuing run {run}: {because}."));
             // The claim is ours, so no other job goes on if this one cannot. The comment must not wait for ever then.
             let gone_on = resume::from_log(&log, visit, environment).await;
             if let Err(why) = &gone_on

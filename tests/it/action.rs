@@ -7,6 +7,7 @@ pub(crate) mod commands;
 pub(crate) mod comment;
 mod cost;
 mod delivery;
+mod died;
 mod doctor;
 mod flaky;
 mod forged;

@@ -28,6 +28,8 @@ pub(super) struct Repository {
     machines: tempfile::TempDir,
     jobs: u64,
     pub(super) trap: Trap,
+    /// Files that stand in the next checkouts in place of those of the commit.
+    pub(super) overlay: Vec<(String, String)>,
 }
 
 /// A job of the workflow that ended.
@@ -73,7 +75,7 @@ impl Repository {
             script(request)
         });
         let machines = tempfile::Builder::new().prefix("machines-").tempdir().expect("a folder");
-        Self { site, models, machines, jobs: 100, trap }
+        Self { site, models, machines, jobs: 100, trap, overlay: Vec::new() }
     }
 
     /// CI is over, and told so by an event.
@@ -149,6 +151,9 @@ impl Repository {
             if outputs["checkout"] == "true" {
                 self.site.server.clone_to(&self.checkout());
                 git(&self.checkout(), &["checkout", "--quiet", "--detach", &head]);
+                for (name, text) in &self.overlay {
+                    std::fs::write(self.checkout().join(name), text).expect("written");
+                }
             }
             let mut command = job.program().command(&self.checkout(), &["run"]);
             let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");

@@ -66,4 +66,4 @@ pub use sections::SEEN_TESTS;
 pub use sources::{Build, BuiltInEndpoint, Catalogue, FileContent, NamedFile, Setting, Settings, Sources};
 pub use suggest::nearest;
 pub use tiers_source::{TiersSource, classify_tiers};
-pub use workflow::{NotHere, failed_command};
+pub use workflow::{NotHere, failed_command, workflow_commands};

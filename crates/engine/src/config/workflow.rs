@@ -48,15 +48,13 @@ impl NotHere {
 /// # Errors
 /// Why there is none.
 pub fn failed_command(workflow: &str, job: &str, step: &str) -> Result<String, NotHere> {
-    let mut documents = serde_yaml::Deserializer::from_str(workflow);
-    let read = documents.next().and_then(|document| Value::deserialize(document).ok());
-    let workflow = read.ok_or(NotHere::Unknown)?;
+    let workflow = read(workflow).ok_or(NotHere::Unknown)?;
     let jobs = workflow.get("jobs").and_then(Value::as_mapping).ok_or(NotHere::Unknown)?;
     // The surer a name is, the sooner it decides: a job that is called by an expression alone may be any.
     let by = |is: fn(&str, &Value, &str) -> bool| only(jobs.iter().filter(|(key, of)| is(name_of(key, of), of, job)));
     let found = by(|name, _, wanted| name == wanted).or_else(|_| by(is_leg)).or_else(|_| by(may_be_leg))?.1;
     // The command would run on another system than it did.
-    if found.get("container").is_some() || found.get("services").is_some() {
+    if is_elsewhere(found) {
         return Err(NotHere::Container);
     }
     let steps = found.get("steps").and_then(Value::as_sequence).ok_or(NotHere::Unknown)?;
@@ -64,6 +62,29 @@ pub fn failed_command(workflow: &str, job: &str, step: &str) -> Result<String, N
     let found_step = only(steps.iter().filter(|one| is_step(one, step)))?;
     let around = [&workflow, found];
     command(found_step, &around)
+}
+
+/// The shell commands of all steps of a workflow that could be run here, as [`failed_command`] would give them.
+#[must_use]
+pub fn workflow_commands(workflow: &str) -> Vec<String> {
+    let Some(workflow) = read(workflow) else { return Vec::new() };
+    let jobs = workflow.get("jobs").and_then(Value::as_mapping).into_iter().flat_map(Mapping::values);
+    let steps = jobs.filter(|job| !is_elsewhere(job)).flat_map(|job| {
+        let steps = job.get("steps").and_then(Value::as_sequence).into_iter().flatten();
+        steps.filter_map(|step| command(step, &[&workflow, job]).ok())
+    });
+    steps.collect()
+}
+
+/// The first document of a workflow's file.
+fn read(workflow: &str) -> Option<Value> {
+    let mut documents = serde_yaml::Deserializer::from_str(workflow);
+    documents.next().and_then(|document| Value::deserialize(document).ok())
+}
+
+/// Whether a job's steps run on another system than its runner's.
+fn is_elsewhere(job: &Value) -> bool {
+    job.get("container").is_some() || job.get("services").is_some()
 }
 
 /// The one that there is.
@@ -258,6 +279,22 @@ jobs:
             ("test (3.13)", "Run pytest -q", r"(cd app && CI_LEVEL=2 A='it'\''s' B=true bash -ec 'pytest -q')"),
         ] {
             assert_eq!(failed_command(WORKFLOW, job, step).as_deref(), Ok(wanted), "{job}: {step}");
+        }
+    }
+
+    #[test]
+    fn every_command_that_could_be_taken_is_listed_as_it_would_be_taken() {
+        let all = workflow_commands(WORKFLOW);
+        for (job, step) in [("lint", "Run ruff check ."), ("lint", "types"), ("test (3.12)", "Run pytest -q")] {
+            let taken = failed_command(WORKFLOW, job, step).expect("it is taken");
+            assert!(all.contains(&taken), "{taken}: {all:?}");
+        }
+        // Nothing of an action, a container, an expression, another shell, or one that installs.
+        for never in ["checkout", "pytest db", "./check", "Get-Item", "npm ci", "inputs"] {
+            assert!(all.iter().all(|command| !command.contains(never)), "{never}: {all:?}");
+        }
+        for broken in ["", "[", "jobs: 7", "jobs: { a: { steps: 1 } }"] {
+            assert_eq!(workflow_commands(broken), Vec::<String>::new(), "{broken}");
         }
     }
 

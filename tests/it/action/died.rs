@@ -1,0 +1,70 @@
+//! A run that CI's failed step started, and whose job died or could not say that it waits: the next job takes it up from its artifact, and
+//! runs no command but what a step of the checkout's own workflows comes to.
+
+use serde_json::{Value, json};
+
+use super::delivery::{FILES, Site, mends};
+use super::killed::Effect;
+use super::reentry::Repository;
+use crate::world::github::Job;
+
+/// The workflow whose step failed.
+const CI: &str = "name: CI\non: pull_request\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      - run: |\n          python3 --version\n          python3 -m unittest\n";
+
+/// A repository whose CI failed in a plain step, with the event that says so.
+fn adopting(conclusions: &[&str]) -> (Repository, Value) {
+    let files = [&FILES[..], &[(".github/workflows/ci.yml", CI)]].concat();
+    let repository = Repository::of(Site::of(&files, conclusions), mends);
+    let payload = repository.told("failure");
+    let start = &repository.site.start;
+    let run = json!({ "id": 55, "name": "CI", "workflowId": 3, "attempt": 1, "path": ".github/workflows/ci.yml",
+        "event": "pull_request", "sha": start, "branch": "topic", "status": "completed", "conclusion": "failure" });
+    let job = json!({ "id": 550, "run": 55, "name": "test", "status": "completed", "conclusion": "failure",
+        "failedStep": "Run python3 --version" });
+    let mut world = repository.site.github.world();
+    world.runs.push(serde_json::from_value(run).expect("a run"));
+    world.jobs.push(serde_json::from_value::<Job>(job).expect("a job"));
+    drop(world);
+    (repository, payload)
+}
+
+#[test]
+fn a_run_with_a_step_of_ci_beside_the_tests_goes_on_when_its_job_died() {
+    let (mut repository, payload) = adopting(&["success"]);
+    repository.trap.arm(Effect::ModelAsked, 2);
+    let killed = repository.job(&payload);
+    assert!(!repository.trap.disarm() && killed.was_killed(), "{}", killed.said());
+    let again = repository.again(&killed, ("workflow_run", &payload), &[]);
+    assert_eq!(again.output("outcome"), "parked", "{}", again.said());
+    assert!(again.said().contains(": its job died."), "nothing waited: {}", again.said());
+    let last = repository.job(&repository.ci_ends());
+    assert_eq!(last.output("outcome"), "fixed", "{}", last.said());
+    assert_eq!(repository.site.server.pushes(), 1, "{}", last.said());
+    let _world = repository.finish();
+}
+
+#[test]
+fn such_a_run_goes_on_when_its_last_word_did_not_reach_the_comment() {
+    let (mut repository, payload) = adopting(&["success"]);
+    repository.trap.arm(Effect::Pushed, 1);
+    let killed = repository.job(&payload);
+    assert!(!repository.trap.disarm() && killed.was_killed(), "{}", killed.said());
+    let last = repository.job(&repository.ci_ends());
+    assert_eq!(last.output("outcome"), "fixed", "{}", last.said());
+    let _world = repository.finish();
+}
+
+#[test]
+fn a_command_that_no_step_comes_to_is_not_run() {
+    let (mut repository, payload) = adopting(&["success"]);
+    repository.trap.arm(Effect::ModelAsked, 2);
+    let killed = repository.job(&payload);
+    assert!(!repository.trap.disarm() && killed.was_killed(), "{}", killed.said());
+    // As if the log said so: the checkout's workflow has another step by now.
+    let other = CI.replace("python3 --version", "python3 --help");
+    repository.overlay = vec![(".github/workflows/ci.yml".to_owned(), other)];
+    let again = repository.again(&killed, ("workflow_run", &payload), &[]);
+    let why = "and no step of this checkout's workflows runs that";
+    assert!(again.run.as_ref().is_some_and(|run| run.code == 6) && again.said().contains(why), "{}", again.said());
+    let _world = repository.finish();
+}
