@@ -12,8 +12,9 @@ use crate::audit::Journal;
 use crate::config::Format;
 use crate::domain::event::{Event, EventSink, HAD_TO_STOP};
 use crate::domain::outcome::{EXIT_INTERNAL, Outcome};
+use crate::lifecycle::comment::Writer;
 use crate::lifecycle::state::RunState;
-use crate::lifecycle::{self, Finished};
+use crate::lifecycle::{self, Finished, World};
 use crate::report::view::{Liveness, RunView};
 use crate::session::Replay;
 use crate::workspace::Workspace;
@@ -55,7 +56,7 @@ impl Setup<'_> {
     ) -> anyhow::Result<u8> {
         // Both are finished below by value, while the world goes on borrowing the rest.
         let (writer, telemetry) = (prepared.writer.take(), prepared.telemetry.take());
-        let world = self.world(&state, &prepared);
+        let world = World { naming: writer.as_ref().map(Writer::naming), ..self.world(&state, &prepared) };
         let (format, run_id) = (state.plan.format, state.run_id.clone());
         let (audit, fail_on) = (state.plan.audit.clone(), state.plan.github.fail_on.clone());
         let ran = lifecycle::run(world, &mut journal, &state, replay).await;

@@ -61,7 +61,7 @@ pub(super) async fn run(
     let waited = || wait.waited_ms + world.clock.monotonic_ms().saturating_sub(since);
     let limit = limit_ms(context, wait.awaited);
     let before = if wait.awaited == Awaited::Ci { climb.delivered.ci_waited_ms } else { 0 };
-    let mut is_woken = is_woken(context, wait.awaited);
+    let (mut is_woken, mut is_named) = (is_woken(context, wait.awaited), true);
     // A process that takes the wait up compares with how an earlier one had left the files.
     climb.trees.left = match &wait.files {
         Some(files) => Some(files.clone()),
@@ -90,7 +90,11 @@ pub(super) async fn run(
             Err(error) => break Ok(Seen::Answer(Answer::Unreadable, error.to_string())),
         };
         if is_woken && !is_settling {
-            break Ok(Seen::Later(trouble));
+            is_named = is_found_again(context, recorder).await;
+            if is_named {
+                break Ok(Seen::Later(trouble));
+            }
+            is_woken = false;
         }
         // The runner kills a job at its limit without a word, so the wait is handed over before.
         if context.is_job_ending() {
@@ -124,7 +128,7 @@ pub(super) async fn run(
     let waited_ms = waited();
     cancelled.into_iter().for_each(|message| recorder.warn(message));
     match seen {
-        Ok(seen) => act(context, recorder, memory, climb, Answered { wait, seen, waited_ms }).await,
+        Ok(seen) => act(context, recorder, memory, climb, Answered { wait, seen, waited_ms, is_named }).await,
         Err(signal) => interrupt(climb, Leg::Wait(Wait { waited_ms, ..wait }), signal),
     }
 }
@@ -172,6 +176,17 @@ fn is_woken(context: &Context<'_>, awaited: Awaited) -> bool {
     }
 }
 
+/// Whether a comment names the run, so that the job which hears of an answer finds it. Where none does, a warning says so.
+async fn is_found_again(context: &Context<'_>, recorder: &mut Recorder<'_>) -> bool {
+    // On somebody's own machine a person continues the run, who knows its name.
+    let Some(naming) = context.world.naming.as_ref().filter(|_| context.world.is_woken) else { return true };
+    let Err(why) = naming.settled().await else { return true };
+    recorder.warn(format!(
+        "no comment on the pull request names this run, so nothing would continue it: it waits in this job instead; {why}"
+    ));
+    false
+}
+
 fn limit_ms(context: &Context<'_>, awaited: Awaited) -> u64 {
     let github = &context.charter.plan.github;
     u64::from(match awaited {
@@ -209,6 +224,8 @@ struct Answered {
     wait: Wait,
     seen: Seen,
     waited_ms: u64,
+    /// Whether the next job would find the run.
+    is_named: bool,
 }
 
 /// Carries out what an answer means.
@@ -219,10 +236,13 @@ async fn act(
     mut climb: Climb,
     answered: Answered,
 ) -> Next {
-    let (charter, Answered { wait, seen, waited_ms }) = (&context.charter, answered);
+    let (charter, Answered { wait, seen, waited_ms, is_named }) = (&context.charter, answered);
     let (answer, detail, work) = match seen {
-        Seen::Moving | Seen::RunsAgain(_) | Seen::Settling => return later(context, climb, wait, None),
-        Seen::Later(trouble) => return later(context, climb, wait, trouble.map(|trouble| context.redact(&trouble))),
+        Seen::Moving | Seen::RunsAgain(_) | Seen::Settling => return later(context, climb, (wait, is_named), None),
+        Seen::Later(trouble) => {
+            let trouble = trouble.map(|trouble| context.redact(&trouble));
+            return later(context, climb, (wait, is_named), trouble);
+        }
         Seen::Answer(answer, detail) => (answer, context.redact(&detail), None),
         Seen::Work(answer, work) => (answer, context.redact(&work.detail), Some(work)),
     };
@@ -274,7 +294,7 @@ async fn act(
 }
 
 /// Ends the process, not the wait: another one goes on with it.
-fn later(context: &Context<'_>, climb: Climb, wait: Wait, trouble: Option<String>) -> Next {
+fn later(context: &Context<'_>, climb: Climb, (wait, is_named): (Wait, bool), trouble: Option<String>) -> Next {
     let about = match wait.awaited {
         Awaited::Ci => format!("CI of {}", wait.commit.short()),
         Awaited::Merge | Awaited::Blockers => format!("the merge of {}", wait.commit.short()),
@@ -287,8 +307,8 @@ fn later(context: &Context<'_>, climb: Climb, wait: Wait, trouble: Option<String
     };
     // On somebody's own machine, and where the job's own token pushed, nothing starts by itself.
     let stop_reason = match wait.awaited {
-        Awaited::Ci if context.world.is_woken => format!("{stands}; its end {GOES_ON_BY_ITSELF}"),
-        Awaited::Merge if is_woken(context, Awaited::Merge) => {
+        Awaited::Ci if context.world.is_woken && is_named => format!("{stands}; its end {GOES_ON_BY_ITSELF}"),
+        Awaited::Merge if is_woken(context, Awaited::Merge) && is_named => {
             format!("{stands}; that, or a review, {GOES_ON_BY_ITSELF}")
         }
         Awaited::Ci | Awaited::Merge | Awaited::Blockers => format!("{stands}; `upshift resume` looks again"),

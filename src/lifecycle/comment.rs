@@ -75,6 +75,8 @@ pub struct Assignment {
 struct Queue {
     told: Mutex<Told>,
     bell: Notify,
+    /// Rung when it is known whether a comment names the run.
+    answered: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -87,6 +89,10 @@ struct Told {
     patch: String,
     reactions: VecDeque<(u64, Reaction)>,
     trouble: Option<String>,
+    /// Whether somebody waits to hear if a comment names the run.
+    asked: bool,
+    /// The answer to that.
+    named: Option<Result<(), String>>,
 }
 
 impl Queue {
@@ -123,6 +129,31 @@ impl EventSink for CommentListener {
 
     fn lacks(&mut self, records: u64) {
         self.0.told().lacks = records;
+    }
+}
+
+/// Tells whether a comment names the run, by which the next job would find it.
+#[derive(Debug, Clone)]
+pub struct Naming(Arc<Queue>);
+
+impl Naming {
+    /// Has the comment written now if none was, and tells whether there is one.
+    ///
+    /// # Errors
+    /// No comment names the run: why not.
+    pub async fn settled(&self) -> Result<(), String> {
+        self.0.told().asked = true;
+        self.0.bell.notify_one();
+        let answer = async {
+            loop {
+                if let Some(named) = self.0.told().named.clone() {
+                    return named;
+                }
+                self.0.answered.notified().await;
+            }
+        };
+        let late = |_elapsed| Err("the Git host did not answer in time".to_owned());
+        tokio::time::timeout(LAST_PATIENCE, answer).await.unwrap_or_else(late)
     }
 }
 
@@ -183,6 +214,12 @@ impl Writer {
         CommentListener(Arc::clone(&self.queue))
     }
 
+    /// Tells whether a comment names the run.
+    #[must_use]
+    pub fn naming(&self) -> Naming {
+        Naming(Arc::clone(&self.queue))
+    }
+
     /// Has the last report written, and waits for it: not for long, and hardly at all once a signal came. Returns a fault as a warning.
     /// `patch` is the run's change, redacted, which the report shows where no branch holds it.
     pub async fn finish(mut self, signals: &Stop, patch: &str) -> Option<String> {
@@ -225,17 +262,22 @@ async fn work(queue: Arc<Queue>, assignment: Assignment) {
         said: String::new(),
     };
     loop {
-        let (reaction, closing, news) = {
+        let (reaction, closing, news, asked) = {
             let mut told = queue.told();
-            (told.reactions.pop_front(), told.closing, told.news)
+            (told.reactions.pop_front(), told.closing, told.news, std::mem::take(&mut told.asked))
         };
         // Before the last report, too: once this process is gone, nobody answers the command.
         if let Some((comment, reaction)) = reaction {
+            queue.told().asked |= asked;
             writer.react(&queue, comment, reaction).await;
             continue;
         }
         if closing {
             return writer.write(&queue, Moment::Last).await;
+        }
+        if asked {
+            writer.name(&queue).await;
+            continue;
         }
         match writer.pace.due(news, writer.assignment.clock.monotonic_ms()) {
             Due::Now => writer.write(&queue, Moment::UnderWay).await,
@@ -307,6 +349,18 @@ impl Task {
                 told.trouble = Some(self.assignment.redactor.redact(&error.to_string()).into_owned());
             }
         }
+    }
+
+    /// Answers whether a comment names the run. One that is not there yet is written first, whatever the pace.
+    async fn name(&mut self, queue: &Queue) {
+        if self.known.is_none() {
+            self.write(queue, Moment::UnderWay).await;
+        }
+        let mut told = queue.told();
+        let why = || told.trouble.clone().unwrap_or_else(|| "there is none".to_owned());
+        let named = if self.known.is_some() { Ok(()) } else { Err(why()) };
+        told.named = Some(named);
+        queue.answered.notify_one();
     }
 
     fn text(&self, view: &RunView, head: String, patch: &str) -> String {

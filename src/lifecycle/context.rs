@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::comment::Naming;
 use super::lost::LostServers;
 use super::outside::Outside;
 use super::state::{Hearing, PullRequestRuns, RunState};
@@ -101,6 +102,8 @@ pub struct World<'a> {
     pub import_roots: BTreeSet<String>,
     /// Whether what happens outside starts a job that goes on with a parked run.
     pub is_woken: bool,
+    /// The writer's word on whether a comment names the run. `None` where nobody writes one.
+    pub naming: Option<Naming>,
     /// How the run was last told to stand, where this process has none of its files: it only hears what the outside says.
     pub only_hears: Option<&'a RunFinished>,
 }

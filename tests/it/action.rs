@@ -35,6 +35,7 @@ mod trouble;
 mod unblocked;
 mod waits;
 mod weather;
+mod unnamed;
 mod woken;
 mod workflows;
 

@@ -176,9 +176,7 @@ pub enum GithubError {
         message: String,
     },
     /// 403 for want of a permission.
-    #[error(
-        "GitHub does not let this token {doing}: {message} → Fix: {}", permission.how_to_grant()
-    )]
+    #[error("GitHub does not let this token {doing}: {message} → Fix: {}", how_to_be_let(permission, message))]
     Forbidden {
         /// The attempt, as the words after "to".
         doing: String,
@@ -304,6 +302,17 @@ impl GithubError {
     pub fn is_token_refused(&self) -> bool {
         matches!(self, Self::TokenRefused { .. })
     }
+}
+
+/// The words of GitHub's answer where a conversation is locked: "Unable to create comment because issue is locked."
+const LOCKED: &str = "is locked";
+
+/// How a refused request is mended. No permission opens a conversation that somebody locked.
+fn how_to_be_let(permission: &Permission, message: &str) -> String {
+    if message.contains(LOCKED) {
+        return "unlock the conversation, on the page of the pull request".to_owned();
+    }
+    permission.how_to_grant()
 }
 
 fn refused_token(history: TokenHistory, message: &str) -> String {
