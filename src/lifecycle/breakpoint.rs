@@ -276,6 +276,8 @@ async fn act(
         | Answer::RequiredMissing
         | Answer::NeedsApproval
         | Answer::Superseded
+        | Answer::Cancelled
+        | Answer::Skipped
         | Answer::TimedOut
         | Answer::Unreadable
         | Answer::Closed

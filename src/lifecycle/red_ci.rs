@@ -85,7 +85,8 @@ async fn of_other_apps(outside: &Outside, github: &GitHub, red: &RedCi) -> Vec<I
         CiState::NotYet
         | CiState::NeverAppeared
         | CiState::Green { .. }
-        | CiState::Superseded { .. }
+        | CiState::AllSkipped { .. }
+        | CiState::Cancelled { .. }
         | CiState::RequiredMissing { .. } => Vec::new(),
     };
     let is_another_apps = |item: &Item| matches!(item.kind, ItemKind::Check { .. } | ItemKind::Status);

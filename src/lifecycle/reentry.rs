@@ -112,7 +112,8 @@ pub async fn find(query: HeadQuery<'_>) -> Result<Found, GithubError> {
         }
         CiState::Green { .. }
         | CiState::NeverAppeared
-        | CiState::Superseded { .. }
+        | CiState::AllSkipped { .. }
+        | CiState::Cancelled { .. }
         | CiState::RequiredMissing { .. } => Found::Answered(Box::new(Answered { comment, stamp, is_red: died })),
     })
 }
@@ -274,7 +275,8 @@ async fn answer(query: HeadQuery<'_>, patience: u64) -> Result<CiState, GithubEr
             | CiState::Red { .. }
             | CiState::ActionRequired { .. }
             | CiState::WaitingForEnvironment { .. }
-            | CiState::Superseded { .. }
+            | CiState::AllSkipped { .. }
+            | CiState::Cancelled { .. }
             | CiState::RequiredMissing { .. } => false,
         };
         if !is_settling || query.clock.monotonic_ms() >= patience {

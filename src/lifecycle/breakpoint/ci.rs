@@ -38,12 +38,8 @@ pub(super) async fn look(
     waited_ms: u64,
 ) -> Result<Seen, GithubError> {
     // First: checks of a commit that is not the head any more say nothing of the branch.
-    if let Some(branch) = &climb.delivered.branch {
-        let head = github.head_of(branch).await?;
-        if let Some(head) = head.filter(|head| *head != wait.commit) {
-            let detail = format!("{branch} is at {} now", head.short());
-            return Ok(Seen::Answer(Answer::Superseded, detail));
-        }
+    if let Some(moved) = moved(github, climb, wait).await? {
+        return Ok(moved);
     }
     let required = required(context, github, climb).await;
     let facts = github.ci_facts(&wait.commit).await?;
@@ -81,9 +77,21 @@ pub(super) async fn look(
             Answer::NeedsApproval,
             format!("{} waits for an environment's reviewer → Fix: approve it on the run's page", names(&runs)),
         ),
-        CiState::Superseded { cancelled } => {
-            Seen::Answer(Answer::Superseded, format!("{} was cancelled from outside", names(&cancelled)))
-        }
+        // A push in this very moment may have ended it, and then the newer commit's CI counts.
+        CiState::Cancelled { cancelled } => match moved(github, climb, wait).await? {
+            Some(moved) => moved,
+            None => Seen::Answer(
+                Answer::Cancelled,
+                format!("{} was cancelled before it had an answer → Fix: run it again, on its page", names(&cancelled)),
+            ),
+        },
+        CiState::AllSkipped { skipped } => Seen::Answer(
+            Answer::Skipped,
+            format!(
+                "{} was skipped, so nothing ran → Fix: see which condition (`if:`) of its workflow leaves this commit out",
+                names(&skipped)
+            ),
+        ),
         CiState::RequiredMissing { names } => Seen::Answer(
             Answer::RequiredMissing,
             format!(
@@ -96,6 +104,13 @@ pub(super) async fn look(
 }
 
 /// The names that have to pass before merging, where they can be read.
+/// The answer where the branch has another head by now.
+async fn moved(github: &GitHub, climb: &Climb, wait: &Wait) -> Result<Option<Seen>, GithubError> {
+    let Some(branch) = &climb.delivered.branch else { return Ok(None) };
+    let head = github.head_of(branch).await?.filter(|head| *head != wait.commit);
+    Ok(head.map(|head| Seen::Answer(Answer::Superseded, format!("{branch} is at {} now", head.short()))))
+}
+
 async fn required(context: &Context<'_>, github: &GitHub, climb: &Climb) -> Vec<String> {
     let Some(destination) = &context.charter.destination else { return Vec::new() };
     // Rules stand on the branch that is merged into: a pull request of ours goes to the branch that the run is about.

@@ -194,9 +194,9 @@ const LEDGER: [(usize, &str, Proof); FACTS] = [
     (28, "check runs and statuses", Tests(&["fact_28_check_runs_and_commit_statuses_both_count"])),
     (
         29,
-        "skipped is good, filtered is missing",
+        "skipped is no failure, filtered is missing",
         Tests(&[
-            "fact_29_a_skipped_job_is_a_success_and_a_filtered_workflow_leaves_its_check_missing",
+            "fact_29_a_skipped_job_is_no_failure_and_a_filtered_workflow_leaves_its_check_missing",
             "github_29_what_the_base_of_the_pull_request_requires_counts",
         ]),
     ),
@@ -216,7 +216,7 @@ const LEDGER: [(usize, &str, Proof); FACTS] = [
         34,
         "one runs and one waits in a concurrency group",
         Tests(&[
-            "fact_34_a_run_that_a_newer_push_cancelled_is_superseded_and_not_red",
+            "fact_34_a_run_that_a_newer_push_cancelled_is_told_as_cancelled_and_not_red",
             "fact_34_no_run_of_ours_is_cancelled_by_the_next",
         ]),
     ),

@@ -58,7 +58,8 @@ fn names(state: &CiState) -> (&'static str, Vec<String>) {
         CiState::Pending { unfinished, .. } => ("pending", of(unfinished)),
         CiState::ActionRequired { runs, .. } => ("approval", of(runs)),
         CiState::WaitingForEnvironment { runs, .. } => ("environment", of(runs)),
-        CiState::Superseded { cancelled } => ("superseded", of(cancelled)),
+        CiState::AllSkipped { skipped } => ("skipped", of(skipped)),
+        CiState::Cancelled { cancelled } => ("cancelled", of(cancelled)),
         CiState::RequiredMissing { names } => ("missing", names.clone()),
     }
 }
@@ -77,14 +78,14 @@ fn nothing_is_not_yet_and_later_never() {
 fn every_end_of_a_check_has_its_meaning() {
     for (conclusion, expected) in [
         (Conclusion::Success, "green"),
-        (Conclusion::Neutral, "green"),
-        (Conclusion::Skipped, "green"),
+        (Conclusion::Neutral, "skipped"),
+        (Conclusion::Skipped, "skipped"),
         (Conclusion::Failure, "red"),
         (Conclusion::TimedOut, "red"),
         (Conclusion::StartupFailure, "red"),
         (Conclusion::Unknown, "red"),
-        (Conclusion::Cancelled, "superseded"),
-        (Conclusion::Stale, "superseded"),
+        (Conclusion::Cancelled, "cancelled"),
+        (Conclusion::Stale, "cancelled"),
         (Conclusion::ActionRequired, "approval"),
     ] {
         let found = state(vec![check(1, "test", 10, Some(conclusion))], vec![], vec![run(10, 1, Some(conclusion))]);
@@ -139,6 +140,17 @@ fn an_early_green_is_not_believed() {
     let facts = CiFacts { checks: vec![check(1, "fast", 10, OK)], runs: vec![run(10, 1, OK)], ..CiFacts::default() };
     assert!(is_moving(&decide(&facts, &ask(SETTLE_MS - 1))));
     assert_eq!(decide(&facts, &ask(SETTLE_MS)), CiState::Green { passed: 1 });
+}
+
+#[test]
+fn a_green_counts_what_passed_and_a_commit_on_which_nothing_ran_is_not_green() {
+    const SKIPPED: Option<Conclusion> = Some(Conclusion::Skipped);
+    let of = |checks: Vec<CheckRun>| CiFacts { checks, runs: vec![run(10, 1, OK)], ..CiFacts::default() };
+    let mixed = of(vec![check(1, "test", 10, OK), check(2, "deploy", 10, SKIPPED)]);
+    assert_eq!(decide(&mixed, &ask(LATE)), CiState::Green { passed: 1 });
+    let none = of(vec![check(1, "test", 10, SKIPPED), check(2, "lint", 10, Some(Conclusion::Neutral))]);
+    assert!(is_moving(&decide(&none, &ask(SETTLE_MS))), "more may appear");
+    assert_eq!(names(&decide(&none, &ask(APPEAR_MS))), ("skipped", vec!["lint".to_owned(), "test".to_owned()]));
 }
 
 #[test]

@@ -77,6 +77,10 @@ pub enum Answer {
     NeedsApproval,
     /// The branch has moved on to somebody else's commit.
     Superseded,
+    /// The checks were ended before they had an answer, and the branch has not moved.
+    Cancelled,
+    /// Every check was skipped.
+    Skipped,
     /// It took longer than allowed.
     TimedOut,
     /// It could not be read.
@@ -104,6 +108,8 @@ impl Answer {
             Self::RequiredMissing => "required_missing",
             Self::NeedsApproval => "needs_approval",
             Self::Superseded => "superseded",
+            Self::Cancelled => "cancelled",
+            Self::Skipped => "skipped",
             Self::TimedOut => "timed_out",
             Self::Unreadable => "unreadable",
             Self::Merged => "merged",
@@ -124,6 +130,8 @@ impl Answer {
             Self::RequiredMissing => "a required check never ran",
             Self::NeedsApproval => "waiting for somebody's approval",
             Self::Superseded => "superseded by a newer commit",
+            Self::Cancelled => "cancelled",
+            Self::Skipped => "every check was skipped",
             Self::TimedOut => "not finished in time",
             Self::Unreadable => "could not be read",
             Self::Merged => "merged",

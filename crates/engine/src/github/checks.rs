@@ -76,10 +76,15 @@ pub enum CiState {
     NotYet,
     /// Nothing has appeared, and nothing will (GITHUB 1).
     NeverAppeared,
-    /// Everything that counts ended well.
+    /// Everything that counts ended well, and something of it ran.
     Green {
-        /// How many.
+        /// How many passed. Skipped ones are not among them.
         passed: usize,
+    },
+    /// Everything that showed was skipped: nothing ran, so nothing vouches for the commit.
+    AllSkipped {
+        /// The items that were skipped.
+        skipped: Vec<Item>,
     },
     /// Something failed, and nothing runs any more.
     Red {
@@ -107,8 +112,8 @@ pub enum CiState {
         /// The items that have failed beside.
         failing: Vec<Item>,
     },
-    /// The runs were ended from outside, mostly by a newer push (GITHUB 34).
-    Superseded {
+    /// The runs were ended before they had an answer, mostly by a newer push (GITHUB 34), and else by a person or a lost runner.
+    Cancelled {
         /// The items that were ended.
         cancelled: Vec<Item>,
     },
@@ -189,17 +194,33 @@ fn conclude(counted: Vec<(Standing, Item)>, facts: &CiFacts, runs: &Runs<'_>, qu
     if !failing.is_empty() {
         return CiState::Red { failing };
     }
-    // After red: a failed job often cancels its neighbours, which says nothing of a newer push.
+    // After red: a failed job often cancels its neighbours, and is the better reason.
     if !cancelled.is_empty() {
-        return CiState::Superseded { cancelled };
+        return CiState::Cancelled { cancelled };
     }
     let missing = missing(facts, runs, question.required);
+    let (passed, mut skipped): (Vec<Item>, Vec<Item>) = of(Standing::Good).into_iter().partition(has_run);
+    if passed.is_empty() && skipped.is_empty() {
+        // No job tells of a run: the run itself says whether it was skipped.
+        skipped = runs.counting().map(item_of_run).collect();
+        if skipped.iter().any(has_run) {
+            skipped.clear();
+        }
+    }
+    // GitHub lets a pull request be merged whose checks were skipped. A green of ours says that something ran.
+    let all_skipped = passed.is_empty() && !skipped.is_empty();
     match (missing.is_empty(), question.since_push_ms) {
-        (true, since) if since >= SETTLE_MS => CiState::Green { passed: of(Standing::Good).len() },
+        (true, since) if all_skipped && since >= APPEAR_MS => CiState::AllSkipped { skipped },
+        (true, since) if !all_skipped && since >= SETTLE_MS => CiState::Green { passed: passed.len() },
         (false, since) if since >= APPEAR_MS => CiState::RequiredMissing { names: missing },
         // All is well so far, and more may still appear.
         _ => CiState::Pending { unfinished: Vec::new(), failing },
     }
+}
+
+/// Whether an item that ended well ran at all. A neutral one came to no verdict.
+fn has_run(item: &Item) -> bool {
+    !matches!(item.conclusion, Some(Conclusion::Skipped | Conclusion::Neutral))
 }
 
 fn missing(facts: &CiFacts, runs: &Runs<'_>, required: &[String]) -> Vec<String> {

@@ -313,8 +313,8 @@ pub struct BreakpointDocument<'a> {
     pub blocked_on: &'a [Blocker],
     /// The commit it is about.
     pub commit: &'a str,
-    /// `green`, `red`, `absent`, `needs_approval`, `superseded`, `timed_out`, `unreadable`, `merged`, `closed`, `changes_requested`,
-    /// `stopped` or `resolved`. Null while waiting.
+    /// `green`, `red`, `absent`, `required_missing`, `needs_approval`, `superseded`, `cancelled`, `skipped`, `timed_out`, `unreadable`,
+    /// `merged`, `closed`, `changes_requested`, `stopped` or `resolved`. Null while waiting.
     pub answer: Option<&'static str>,
     /// More about it, in words.
     pub detail: &'a str,

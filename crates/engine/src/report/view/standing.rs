@@ -76,8 +76,8 @@ impl RunView {
         let push = self.delivery.pushes.last();
         let is_seen = |wait: &&WaitView| {
             push.is_some_and(|push| push.commit == wait.commit)
-                // An answer that there is no CI is no word of CI.
-                && matches!(wait.answer, Some(answer) if answer != Answer::Absent)
+                // An answer that no CI ran is no word of CI.
+                && wait.answer.is_some_and(|answer| !matches!(answer, Answer::Absent | Answer::Skipped | Answer::Cancelled))
         };
         let seen = self.delivery.waits.iter().find(is_seen);
         self.baseline.as_ref().filter(|_| seen.is_none()).map_or(&[], |baseline| &baseline.not_run)

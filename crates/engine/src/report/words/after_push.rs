@@ -38,6 +38,12 @@ pub(super) fn review(view: &RunView) -> Sentence {
         Some(Answer::Superseded) => Sentence::plain(format!(
             "Somebody pushed after {sha}: check whether the fix is still there, then review the branch."
         )),
+        Some(Answer::Cancelled) => Sentence::plain(format!(
+            "Run the checks of {sha} again before you merge it: they were cancelled before they had an answer."
+        )),
+        Some(Answer::Skipped) => Sentence::plain(format!(
+            "Have CI run on {sha} before you merge it: every check was skipped. See which condition of its workflow leaves the commit out."
+        )),
         Some(Answer::TimedOut | Answer::Unreadable | Answer::Stopped) => {
             checks(view, "upshift did not see how they ended")
         }

@@ -216,6 +216,8 @@ fn outside(view: &RunView) -> (Mark, Option<String>) {
         (_, Some(Answer::Red)) => (Mark::Doubtful, "but CI is red"),
         (_, Some(Answer::NeedsApproval)) => (Mark::Doubtful, "but CI waits for somebody's approval"),
         (_, Some(Answer::Superseded)) => (Mark::Doubtful, "but the branch has moved on"),
+        (_, Some(Answer::Cancelled)) => (Mark::Doubtful, "but CI was cancelled"),
+        (_, Some(Answer::Skipped)) => (Mark::Doubtful, "but every check was skipped"),
         (_, Some(Answer::TimedOut)) => (Mark::Doubtful, "but CI was not over in time"),
         (_, Some(Answer::Stopped)) => (Mark::Doubtful, "pushed, CI was not waited for to its end"),
         (_, Some(_)) => (Mark::Doubtful, "but CI could not be read"),
