@@ -35,6 +35,7 @@ pub mod blockers;
 mod breakpoint;
 mod cache;
 mod climb;
+mod closed;
 mod commands;
 pub mod comment;
 mod context;

@@ -6,6 +6,7 @@
 mod signed;
 
 use super::climb::Climb;
+use super::closed;
 use super::context::{Charter, Context};
 use super::failure;
 use super::leaving::{conclude, interrupt, stuck};
@@ -62,6 +63,12 @@ pub(super) async fn run(context: &Context<'_>, mut climb: Climb, fix: Fix) -> Ne
             Err(error) => failed(context, climb, fix, &error),
         };
     };
+    // Asked right before the push: a merged pull request's branch is nobody's any more.
+    match closed::look(context, &climb).await {
+        Ok(None) => {}
+        Ok(Some(told)) => return stuck(charter, climb, format!("{NOT_PUSHED}{told}")),
+        Err(error) => return not_known(context, climb, fix, &error),
+    }
     let pushed = match push(context, &climb, destination, &fix, &branch).await {
         // The open pull request holds this very change.
         Err(PublishError::Empty) if is_shared(&fix) => {
@@ -225,6 +232,15 @@ pub(super) fn failed(context: &Context<'_>, climb: Climb, fix: Fix, error: &Publ
         return interrupt(climb, Leg::Publish(fix), signal);
     }
     stuck(&context.charter, climb, format!("{NOT_PUSHED}{}", context.redact(&error.to_string())))
+}
+
+/// The same where nobody knows whether the pull request is open still.
+fn not_known(context: &Context<'_>, climb: Climb, fix: Fix, error: &GithubError) -> Next {
+    if let Some(signal) = stopped_by(error) {
+        return interrupt(climb, Leg::Publish(fix), signal);
+    }
+    let why = format!("{NOT_PUSHED}whether the pull request is open still could not be read: {error}");
+    stuck(&context.charter, climb, context.redact(&why))
 }
 
 /// Opens the pull request that proposes the pushed branch.

@@ -19,6 +19,7 @@ mod kept_reports;
 mod killed;
 pub(crate) mod nightly;
 mod outsiders;
+mod over;
 mod parked;
 mod queue;
 mod races;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::climb::Climb;
+use super::super::closed;
 use super::super::context::Context;
 use super::super::outside::Outside;
 use super::super::state::Wait;
@@ -62,13 +63,13 @@ pub(super) async fn look(
         }
         CiState::Red { failing } => match once_more(context, github, climb, &facts.runs, &failing).await? {
             Some(told) => Seen::RunsAgain(told),
-            None => red(context, github, wait, &failing).await?,
+            None => red(context, github, (climb, wait), &failing).await?,
         },
         // A check that failed can be mended without waiting for somebody's approval of the others.
         CiState::ActionRequired { failing, .. } | CiState::WaitingForEnvironment { failing, .. }
             if !failing.is_empty() =>
         {
-            red(context, github, wait, &failing).await?
+            red(context, github, (climb, wait), &failing).await?
         }
         CiState::ActionRequired { runs, .. } => {
             Seen::Answer(Answer::NeedsApproval, format!("{} waits for an approval {APPROVE}", names(&runs)))
@@ -103,7 +104,6 @@ pub(super) async fn look(
     })
 }
 
-/// The names that have to pass before merging, where they can be read.
 /// The answer where the branch has another head by now.
 async fn moved(github: &GitHub, climb: &Climb, wait: &Wait) -> Result<Option<Seen>, GithubError> {
     let Some(branch) = &climb.delivered.branch else { return Ok(None) };
@@ -111,6 +111,7 @@ async fn moved(github: &GitHub, climb: &Climb, wait: &Wait) -> Result<Option<See
     Ok(head.map(|head| Seen::Answer(Answer::Superseded, format!("{branch} is at {} now", head.short()))))
 }
 
+/// The names that have to pass before merging, where they can be read.
 async fn required(context: &Context<'_>, github: &GitHub, climb: &Climb) -> Vec<String> {
     let Some(destination) = &context.charter.destination else { return Vec::new() };
     // Rules stand on the branch that is merged into: a pull request of ours goes to the branch that the run is about.
@@ -167,8 +168,16 @@ async fn once_more(
     Ok(any.then_some(told))
 }
 
-/// Red CI, reduced to the failures that matter.
-async fn red(context: &Context<'_>, github: &GitHub, wait: &Wait, failing: &[Item]) -> Result<Seen, GithubError> {
+/// Red CI, reduced to the failures that matter. Of a pull request that is over by now it is no model's work: nothing more could be pushed.
+async fn red(
+    context: &Context<'_>,
+    github: &GitHub,
+    (climb, wait): (&Climb, &Wait),
+    failing: &[Item],
+) -> Result<Seen, GithubError> {
+    if let Some(over) = closed::look(context, climb).await? {
+        return Ok(Seen::Answer(Answer::Red, format!("{}; {over}", names(failing))));
+    }
     Ok(Seen::Work(Answer::Red, work(context, github, &wait.commit, failing).await?))
 }
 

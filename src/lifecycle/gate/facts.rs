@@ -115,11 +115,18 @@ async fn look_at_bots(
     Ok(())
 }
 
-/// The open pull request of the upstream run's branch, if it is one of this repository.
+/// The open pull request of the event's branch, if it is one of this repository. Where none is open, the one that was closed: an event lists
+/// only open ones, so that one which was closed before CI ended is not named, and yet the event is about it.
 async fn found_by_head(github: &GitHub, context: &CiContext) -> Result<Option<Pull>, GithubError> {
     let Some(branch) = &context.head_branch else { return Ok(None) };
-    let pulls = github.open_pulls_of(&context.repository.owner, branch).await?;
-    Ok(pulls.into_iter().find(|pull| pull.state == PullState::Open))
+    let open = github.open_pulls_of(&context.repository.owner, branch).await?;
+    if let Some(open) = open.into_iter().find(|pull| pull.state == PullState::Open) {
+        return Ok(Some(open));
+    }
+    let closed = github.closed_pulls_of(&context.repository.owner, branch).await?;
+    // A branch may have had several. The one that brought this commit is meant, and else the newest.
+    let nearness = |pull: &Pull| (Some(&pull.head.sha) == context.head_sha.as_ref(), pull.number);
+    Ok(closed.into_iter().max_by_key(nearness))
 }
 
 /// Fills in what the payload did not tell, and pins the head to what was looked at (GITHUB 35).

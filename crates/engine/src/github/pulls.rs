@@ -195,8 +195,20 @@ impl GitHub {
     /// # Errors
     /// Any [`GithubError`].
     pub async fn open_pulls_of(&self, owner: &str, branch: &str) -> Result<Vec<Pull>, GithubError> {
+        self.pulls_of("open", owner, branch).await
+    }
+
+    /// The pull requests that brought a branch of `owner`'s and are merged or closed.
+    ///
+    /// # Errors
+    /// Any [`GithubError`].
+    pub async fn closed_pulls_of(&self, owner: &str, branch: &str) -> Result<Vec<Pull>, GithubError> {
+        self.pulls_of("closed", owner, branch).await
+    }
+
+    async fn pulls_of(&self, state: &str, owner: &str, branch: &str) -> Result<Vec<Pull>, GithubError> {
         let head = escaped(&format!("{owner}:{branch}"));
-        let path = self.at(format!("/pulls?state=open&head={head}&per_page={PER_PAGE}"));
+        let path = self.at(format!("/pulls?state={state}&head={head}&per_page={PER_PAGE}"));
         let doing = format!("look for pull requests of {branch}");
         let pulls = self.list(Call::get(path, doing, Permission::read(PULLS)), |page: Vec<Pull>| page).await?;
         // Gitea knows no `head` filter and answers with all.

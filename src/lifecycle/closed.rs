@@ -1,0 +1,54 @@
+//! The pull request that a fix is on its way through, where it was merged or closed meanwhile: nothing more is pushed to its branch.
+//!
+//! Invariant: a state that cannot be read is no open pull request.
+
+use super::climb::Climb;
+use super::context::Context;
+use super::gate;
+use crate::github::{GitHub, GithubError, Pull, PullState};
+
+/// The end of a pull request in words, and how to go on. `None` where it is open, or there is none.
+///
+/// # Errors
+/// Any [`GithubError`]: whether it is open cannot be read.
+pub(super) async fn look(context: &Context<'_>, climb: &Climb) -> Result<Option<String>, GithubError> {
+    let Some(outside) = context.world.outside else { return Ok(None) };
+    let Some((github, number)) = outside.github.as_ref().zip(climb.pull_request(&context.charter)) else {
+        return Ok(None);
+    };
+    match look_with((context, climb), github, number).await {
+        // An App's installation token lives an hour. The job's own lasts as long as the job.
+        Err(error) if error.is_token_refused() => match &outside.fallback {
+            Some(own) => look_with((context, climb), own, number).await,
+            None => Err(error),
+        },
+        looked => looked,
+    }
+}
+
+async fn look_with(
+    (context, climb): (&Context<'_>, &Climb),
+    github: &GitHub,
+    number: u64,
+) -> Result<Option<String>, GithubError> {
+    let pull = github.pull(number).await?;
+    let told = match pull.state {
+        PullState::Open => return Ok(None),
+        PullState::Merged => format!(
+            "pull request #{number} was merged meanwhile → Fix: let upshift run on {}, which it was merged into",
+            pull.base.branch
+        ),
+        PullState::Closed => format!(
+            "pull request #{number} was closed meanwhile → Fix: reopen it and comment `/upshift retry`, if it is still wanted"
+        ),
+    };
+    // A process that died right behind its push recorded no commit and finds it here: it was pushed while the pull request was open.
+    let is_recorded = climb.delivered.commits.contains(&pull.head.sha);
+    let is_pushed = !is_recorded && is_ours(context, github, &pull).await?;
+    Ok((!is_pushed).then_some(told))
+}
+
+async fn is_ours(context: &Context<'_>, github: &GitHub, pull: &Pull) -> Result<bool, GithubError> {
+    let message = github.commit(&pull.head.sha.0).await?.message;
+    Ok(gate::run_of(&message) == Some(context.charter.run_id.0.as_str()))
+}

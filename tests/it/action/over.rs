@@ -1,0 +1,70 @@
+//! Pull requests that were merged or closed: before CI ended, while a run is at work, and while one waits.
+
+use serde_json::json;
+
+use super::delivery::{Site, mends};
+use super::killed::Stage;
+use super::reentry::Repository;
+
+fn ends(repository: &Repository, state: &str) {
+    state.clone_into(&mut repository.site.github.world().pulls[0].state);
+}
+
+/// GitHub lists the open pull requests of a workflow run alone.
+#[test]
+fn red_ci_of_a_pull_request_that_is_over_starts_no_run() {
+    for state in ["closed", "merged"] {
+        let mut repository = Repository::new(&["success"]);
+        ends(&repository, state);
+        let mut payload = repository.told("failure");
+        payload["workflow_run"]["pull_requests"] = json!([]);
+        let refused = repository.job(&payload);
+        assert!(refused.run.is_none(), "{state}: {}", refused.said());
+        assert!(refused.output("reason").contains("pull request 7 is no longer open"), "{state}: {}", refused.said());
+        assert_eq!((repository.site.server.pushes(), repository.models.requests().len()), (0, 0), "{state}");
+        let _world = repository.finish();
+    }
+}
+
+#[test]
+fn nothing_is_pushed_to_a_pull_request_that_ended_while_the_run_was_at_work() {
+    for (state, why, advice) in [
+        ("merged", "pull request #7 was merged meanwhile", "Let upshift run on main, which it was merged into"),
+        ("closed", "pull request #7 was closed meanwhile", "Reopen it and comment"),
+    ] {
+        let stage = Stage::labelled(Site::new(&["success"]), mends);
+        let models = stage.models();
+        let said = stage.call_while("run", |github| {
+            // Behind the gate, which read it as open.
+            if !models.requests().is_empty() {
+                state.clone_into(&mut github.world().pulls[0].state);
+            }
+        });
+        assert_eq!(said.code, 1, "{}", said.all());
+        assert_eq!(stage.job_files().outputs()["outcome"], "blocked", "{}", said.all());
+        assert_eq!(stage.server().pushes(), 0, "{}", said.all());
+        let world = stage.finish();
+        let [comment] = world.comments.as_slice() else { panic!("{:?}", world.comments) };
+        assert!(comment.body.contains(why) && comment.body.contains(advice), "{}", comment.body);
+        assert!(comment.body.contains("sum(prices)"), "the change is kept: {}", comment.body);
+    }
+}
+
+#[test]
+fn the_end_of_ci_is_told_of_a_run_whose_pull_request_was_merged_meanwhile() {
+    for (conclusion, told) in [("success", "CI green"), ("failure", "but CI is red")] {
+        let mut repository = Repository::new(&[conclusion]);
+        let first = repository.job(&repository.told("failure"));
+        assert_eq!(first.output("outcome"), "parked", "{}", first.said());
+        let paid = repository.models.requests().len();
+        ends(&repository, "merged");
+        let mut payload = repository.ci_ends();
+        payload["workflow_run"]["pull_requests"] = json!([]);
+        let last = repository.job(&payload);
+        assert_eq!(last.output("outcome"), "fixed", "{conclusion}: {}", last.said());
+        let comment = repository.comment();
+        assert!(comment.contains(told) && !comment.contains("standing="), "{conclusion}: {comment}");
+        assert_eq!((repository.site.server.pushes(), repository.models.requests().len()), (1, paid), "{conclusion}");
+        let _world = repository.finish();
+    }
+}
