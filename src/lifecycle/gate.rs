@@ -86,10 +86,22 @@ pub fn refusal_to_judge(context: Option<&CiContext>) -> Option<Refusal> {
 }
 
 /// Whether the trigger alone does not tell enough: somebody without the right to write may have caused it. People who push, dispatch or
-/// schedule have that right.
+/// schedule have that right. Anybody may open an issue, star or fork, so of all other events the people are asked about.
 #[must_use]
 pub fn asks(context: &CiContext) -> bool {
-    context.is_about_a_pull_request() || context.comment.is_some() || context.upstream.is_some()
+    let needs_write = match context.event {
+        EventKind::Push | EventKind::Schedule | EventKind::WorkflowDispatch | EventKind::RepositoryDispatch => true,
+        EventKind::PullRequest
+        | EventKind::PullRequestTarget
+        | EventKind::PullRequestReview
+        | EventKind::PullRequestReviewComment
+        | EventKind::WorkflowRun
+        | EventKind::CheckSuite
+        | EventKind::Status
+        | EventKind::IssueComment
+        | EventKind::Other(_) => false,
+    };
+    !needs_write || context.is_about_a_pull_request() || context.comment.is_some() || context.upstream.is_some()
 }
 
 /// Why a run may not happen after all that was looked up. `None` opens the gate.

@@ -32,6 +32,7 @@ mod resumed;
 mod scale_out;
 mod scheduled;
 pub(crate) mod step;
+mod strangers;
 mod trouble;
 mod unblocked;
 mod waits;

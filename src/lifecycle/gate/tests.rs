@@ -334,6 +334,10 @@ fn who_pushes_or_dispatches_had_the_right_to() {
         assert!(!asks(&job(event)));
     }
     assert!(asks(&by("ada")) && asks(&comment_by("ada")) && asks(&after(Some("acme/shop"))));
+    // Anybody may open an issue, star or fork.
+    for event in ["issues", "discussion", "watch", "fork", "an event of next year"] {
+        assert!(asks(&job(EventKind::Other(event.to_owned()))), "{event}");
+    }
 }
 
 #[test]
