@@ -8,11 +8,12 @@ use super::{Failure, forge, stop_sources, waiting};
 use crate::config::Plan;
 use crate::domain::ci::{CiContext, EventKind};
 use crate::domain::clock::Clock;
+use crate::domain::outcome::EXIT_REFUSED;
 use crate::domain::stop::Stop;
 use crate::domain::units::{CommitSha, RunId};
 use crate::github::{CommentSlot, GitHub, GithubError, Identity};
 use crate::lifecycle::gate::{self, Refusal, Rules, Stage};
-use crate::lifecycle::history::{self, Evidence, Place};
+use crate::lifecycle::history::{self, Evidence, NoLog, Place};
 use crate::lifecycle::reentry::{self, Answered, Found, HeadQuery, Whose};
 use crate::report::markdown::{self, Standing};
 
@@ -130,7 +131,9 @@ impl Visit {
             match history::fetch_log(place, name, stamp, folder).await {
                 Ok(path) => return Ok(Claim::Ours(path)),
                 // The last reason is told, that of the log which every parked run has.
-                Err(why) => gone = why,
+                Err(NoLog::Gone(why)) => gone = why,
+                // The log may well be there, and the claim is this job's: its next attempt goes on.
+                Err(NoLog::Unread(error)) => return Err(unread(run, &error)),
             }
         }
         Ok(Claim::LogGone(gone))
@@ -348,3 +351,12 @@ fn waited_for(context: &CiContext) -> Option<CommitSha> {
 fn unknown(error: GithubError) -> anyhow::Error {
     Failure::refused(&Refusal::Unknown { why: error.to_string() })
 }
+fn unread(run: &RunId, error: &GithubError) -> anyhow::Error {
+    Failure::with_code(
+        EXIT_REFUSED,
+        format!(
+            "✖ Refused: the log of run {run} could not be read: {error}\n→ Fix: run this job again once that is mended; it then continues the run"
+        ),
+    )
+}
+

@@ -142,7 +142,7 @@ async fn find(place: Place<'_>, looked: &mut Looked) -> Result<(), String> {
         // Mostly the quoted log is the newest as well: then it is fetched once.
         let quoted = match newest.take_if(|artifact| artifact.name == stamp.artifact) {
             Some(artifact) => artifact,
-            None => named(place, &stamp.artifact).await?,
+            None => named(place, &stamp.artifact).await.map_err(|why| why.to_string())?,
         };
         let (history, run, kept) = read(place, &quoted, Some(stamp)).await?;
         looked.kept = kept;
@@ -161,15 +161,45 @@ async fn find(place: Place<'_>, looked: &mut Looked) -> Result<(), String> {
     Ok(())
 }
 
+/// Why a log cannot be had.
+#[derive(Debug)]
+pub enum NoLog {
+    /// It is not there, or is not one that is believed: why, in a sentence.
+    Gone(String),
+    /// Nobody knows: the API did not answer, or does not let us read.
+    Unread(GithubError),
+}
+
+impl NoLog {
+    /// What an error of the API says of a log. An archive that is broken or too large is so the next time, too.
+    fn of(error: GithubError) -> Self {
+        match error {
+            GithubError::NotFound { .. } | GithubError::TooLarge { .. } | GithubError::Malformed { .. } => {
+                Self::Gone(error.to_string())
+            }
+            other => Self::Unread(other),
+        }
+    }
+}
+
+impl std::fmt::Display for NoLog {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Gone(why) => f.write_str(why),
+            Self::Unread(error) => error.fmt(f),
+        }
+    }
+}
+
 /// The artifact that our comment names.
-async fn named(place: Place<'_>, name: &str) -> Result<Artifact, String> {
-    let found = place.github.artifacts_named(name).await.map_err(|error| error.to_string())?;
+async fn named(place: Place<'_>, name: &str) -> Result<Artifact, NoLog> {
+    let found = place.github.artifacts_named(name).await.map_err(NoLog::of)?;
     for artifact in found {
-        if is_ours(place, &artifact).await.map_err(|error| error.to_string())? {
+        if is_ours(place, &artifact).await.map_err(NoLog::of)? {
             return Ok(artifact);
         }
     }
-    Err(format!("the artifact {name} with the log of the last run is gone"))
+    Err(NoLog::Gone(format!("the artifact {name} with the log of the last run is gone")))
 }
 
 /// Whether a run of our workflow made it, for a commit of this repository: others may write what they like into theirs.
@@ -236,29 +266,30 @@ async fn fetch(place: Place<'_>, artifact: &Artifact, file: &str) -> Result<Opti
 /// theirs.
 ///
 /// # Errors
-/// Why it cannot be had, in a sentence.
-pub async fn fetch_log(place: Place<'_>, name: &str, stamp: &Stamp, folder: &Path) -> Result<PathBuf, String> {
+/// Why it cannot be had.
+pub async fn fetch_log(place: Place<'_>, name: &str, stamp: &Stamp, folder: &Path) -> Result<PathBuf, NoLog> {
     let artifact = named(place, name).await?;
     let branch = artifact.workflow_run.as_ref().and_then(|run| run.head_branch.as_deref());
     if place.default_branch.is_none() || branch != place.default_branch {
-        return Err(format!("the artifact {name} is not from a run of the default branch's workflow"));
+        return Err(NoLog::Gone(format!("the artifact {name} is not from a run of the default branch's workflow")));
     }
-    let missing = || format!("the artifact {name} contains no log");
+    let missing = || NoLog::Gone(format!("the artifact {name} contains no log"));
     let path = unpack(place.github, &artifact, folder).await?.ok_or_else(missing)?;
-    vouched(&path, stamp).map_err(|why| format!("the log in the artifact {name} cannot be used: {why}"))?;
+    let unusable = |why| NoLog::Gone(format!("the log in the artifact {name} cannot be used: {why}"));
+    vouched(&path, stamp).map_err(unusable)?;
     Ok(path)
 }
 
 /// Puts the log in an artifact into a folder, with the newest rows that a killed process left beside it. Returns its path. `None` where
 /// there is none in it.
-async fn unpack(github: &GitHub, artifact: &Artifact, folder: &Path) -> Result<Option<PathBuf>, String> {
-    let files =
-        github.artifact_files(artifact.id, &[LOG, LOG_WAL], MAX_LOG).await.map_err(|error| error.to_string())?;
+async fn unpack(github: &GitHub, artifact: &Artifact, folder: &Path) -> Result<Option<PathBuf>, NoLog> {
+    let files = github.artifact_files(artifact.id, &[LOG, LOG_WAL], MAX_LOG).await.map_err(NoLog::of)?;
     let mut path = None;
     for (name, bytes) in [LOG, LOG_WAL].into_iter().zip(files) {
         let Some(bytes) = bytes else { continue };
         let file = folder.join(name);
-        std::fs::write(&file, bytes).map_err(|error| format!("{} cannot be written: {error}", file.display()))?;
+        let unwritten = |error| NoLog::Gone(format!("{} cannot be written: {error}", file.display()));
+        std::fs::write(&file, bytes).map_err(unwritten)?;
         if name == LOG {
             path = Some(file);
         }
@@ -334,7 +365,8 @@ async fn failure_in(
     key: &str,
 ) -> Result<Option<(History, Vec<KeptReport>)>, String> {
     let folder = tempfile::tempdir_in(kept.scratch).map_err(|error| error.to_string())?;
-    let Some(path) = unpack(kept.github, artifact, folder.path()).await? else { return Ok(None) };
+    let unpacked = unpack(kept.github, artifact, folder.path()).await.map_err(|why| why.to_string())?;
+    let Some(path) = unpacked else { return Ok(None) };
     let reader = Reader::open(&Location::file(&path)).map_err(|error| error.to_string())?;
     let Ok(run) = reader.latest_run() else { return Ok(None) };
     reader.verify(&run).map_err(|error| error.to_string())?;

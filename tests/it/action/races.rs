@@ -1,4 +1,4 @@
-//! Re-entry while the job that parked the run is at work yet: the step behind it keeps the log, and a fast CI is over before.
+//! Re-entry at a bad moment: the job that parked the run is at work yet, or the log cannot be read now.
 
 use serde_json::json;
 
@@ -40,6 +40,25 @@ fn the_job_that_parked_a_run_is_waited_for_three_minutes_at_most() {
         }
         assert_eq!((repository.site.server.pushes(), repository.models.requests().len()), (1, 2));
         repository.site.github.world().faults.clear();
+        let _world = repository.finish();
+    }
+}
+
+#[test]
+fn an_outage_in_which_the_log_cannot_be_read_is_mended_by_another_attempt() {
+    for (code, times) in [(502, 5), (403, 1)] {
+        let mut repository = Repository::new(&["success"]);
+        let first = repository.job(&repository.told("failure"));
+        assert_eq!(first.output("outcome"), "parked", "{}", first.said());
+        let fault = Fault::once("GET", "/actions/artifacts", Effect::status(code, "Server Error", &[])).times(times);
+        repository.site.github.world().faults.push(fault);
+        let payload = repository.ci_ends();
+        let out = repository.job(&payload);
+        assert_eq!(out.run.as_ref().map(|run| run.code), Some(6), "{code}: {}", out.said());
+        assert!(out.said().contains("run this job again"), "{code}: {}", out.said());
+        assert!(repository.comment().contains("standing=waiting"), "{code}: {}", repository.comment());
+        let again = repository.again(&out, ("workflow_run", &payload), &[]);
+        assert_eq!(again.output("outcome"), "fixed", "{code}: {}", again.said());
         let _world = repository.finish();
     }
 }
