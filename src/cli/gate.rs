@@ -111,7 +111,8 @@ async fn pass(plan: &Plan, context: &mut CiContext, environment: &Environment) -
         Entry::Waits(what) => {
             return Ok(Gate::Closed { reason: format!("the run that pushed this commit is still waiting for {what}") });
         }
-        Entry::GoesOn(visit) => visit.needs_checkout(),
+        // The step behind this one may have another comment, and begin a run of its own for the command.
+        Entry::GoesOn(visit) => visit.needs_checkout() || context.comment.is_some(),
     };
     let order = trigger::order(Some(context));
     // Asked behind the gate: only a comment of somebody with the right to write is answered.

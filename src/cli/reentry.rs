@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::environment::Environment;
-use super::{Failure, forge, stop_sources, waiting};
+use super::{Failure, forge, stop_sources, trigger, waiting};
 use crate::config::Plan;
-use crate::domain::ci::{CiContext, EventKind};
+use crate::domain::ci::{CiContext, EventKind, PullRequestRef};
 use crate::domain::clock::Clock;
 use crate::domain::outcome::EXIT_REFUSED;
 use crate::domain::stop::Stop;
@@ -200,7 +200,72 @@ pub(super) async fn admit(
         return Err(Failure::refused(&Refusal::WakesOnly { event: context.event.as_str().to_owned() }));
     }
     forge::admit(context, rules, environment).await?;
+    if let Some(entry) = asked_meanwhile(context, marker, environment).await? {
+        return Ok(entry);
+    }
     Ok(blocked(context, marker, environment).await?.unwrap_or(Entry::Begins))
+}
+
+/// A run that waits for CI or a merge of the head, where a person asks for one: the new one would take its comment over, and nothing would
+/// continue it. A label alone takes no run up, since the log of its job would not be believed.
+async fn asked_meanwhile(
+    context: &CiContext,
+    marker: &str,
+    environment: &Environment,
+) -> anyhow::Result<Option<Entry>> {
+    let order = trigger::order(Some(context));
+    let is_labelled = context.action.as_deref() == Some("labeled");
+    if !order.starts() && !is_labelled {
+        return Ok(None);
+    }
+    let Some(head) = &context.head_sha else { return Ok(None) };
+    let Some(client) = client(context, marker, environment).await? else { return Ok(None) };
+    let Some(run) = reentry::waiting_at(client.query("", head)).await.map_err(unknown)? else { return Ok(None) };
+    let entry = match reentry::find(client.query(&run, head)).await.map_err(unknown)? {
+        Found::Nothing(_) => return Ok(None),
+        Found::StillWaiting(what) => Entry::Waits(format!("{what}; `/upshift stop` in a comment ends that")),
+        Found::Answered(_) if is_labelled => return Ok(None),
+        Found::Answered(answered) => {
+            Entry::GoesOn(Box::new(Visit { client, run: RunId(run), head: head.clone(), answered: *answered }))
+        }
+    };
+    trigger::is_under_way(&order, context, environment).await;
+    Ok(Some(entry))
+}
+
+/// The access to our comments on the pull request that the event names. `None` where it names none, or without a token.
+async fn client(
+    context: &CiContext,
+    marker: &str,
+    environment: &Environment,
+) -> anyhow::Result<Option<PullRequestClient>> {
+    let Some(number) = context.pull_request_number() else { return Ok(None) };
+    // Without a token no comment can be read, so no run can be found.
+    let Some(token) = forge::token(environment) else { return Ok(None) };
+    let clock = stop_sources::clock(environment);
+    let place = (context.api_url.as_str(), &context.repository);
+    let deadline = clock.monotonic_ms().saturating_add(PATIENCE_MS);
+    let github = forge::connect(environment, place, token, Arc::clone(&clock), Stop::never()).map_err(unknown)?;
+    let github = github.with_deadline(deadline);
+    let base = match &context.pull_request {
+        PullRequestRef::Known(pull) => Some(pull.base_branch.as_str()),
+        PullRequestRef::None | PullRequestRef::Number(_) | PullRequestRef::Head => None,
+    };
+    // Reading protection needs more rights than most tokens have. Without the names all checks count.
+    let required = match base {
+        Some(base) => github.required_checks(base).await.unwrap_or_default(),
+        None => Vec::new(),
+    };
+    Ok(Some(PullRequestClient {
+        identity: github.identity(forge::token_kind(environment)).await.map_err(unknown)?,
+        number,
+        marker: marker.to_owned(),
+        own_job: (context.run.id, context.run.attempt),
+        own_workflows: context.run.workflow_path.clone().into_iter().collect(),
+        required,
+        clock,
+        github,
+    }))
 }
 
 /// The runs at this head that this job may go on with. `None` where a person asks for a new one.
@@ -221,27 +286,8 @@ fn whose(context: &CiContext) -> Option<Whose> {
 
 /// A run that is blocked at this head, or was left in the middle there.
 async fn blocked(context: &CiContext, marker: &str, environment: &Environment) -> anyhow::Result<Option<Entry>> {
-    let (Some(number), Some(head)) = (context.pull_request_number(), &context.head_sha) else { return Ok(None) };
-    let Some(whose) = whose(context) else { return Ok(None) };
-    // Without a token no comment can be read, so no run can be found.
-    let Some(token) = forge::token(environment) else { return Ok(None) };
-    let clock = stop_sources::clock(environment);
-    let place = (context.api_url.as_str(), &context.repository);
-    let deadline = clock.monotonic_ms().saturating_add(PATIENCE_MS);
-    let github = forge::connect(environment, place, token, Arc::clone(&clock), Stop::never()).map_err(unknown)?;
-    let github = github.with_deadline(deadline);
-    let identity = github.identity(forge::token_kind(environment)).await.map_err(unknown)?;
-    let client = PullRequestClient {
-        identity,
-        number,
-        marker: marker.to_owned(),
-        own_job: (context.run.id, context.run.attempt),
-        own_workflows: context.run.workflow_path.clone().into_iter().collect(),
-        // No checks are waited for here: the run has pushed nothing.
-        required: Vec::new(),
-        clock,
-        github,
-    };
+    let (Some(head), Some(whose)) = (&context.head_sha, whose(context)) else { return Ok(None) };
+    let Some(client) = client(context, marker, environment).await? else { return Ok(None) };
     // The run is not known yet. Our comment at this head names it.
     let found = reentry::find_unpushed(client.query("", head), whose).await.map_err(unknown)?;
     Ok(match found {
@@ -348,9 +394,6 @@ fn waited_for(context: &CiContext) -> Option<CommitSha> {
     }
 }
 
-fn unknown(error: GithubError) -> anyhow::Error {
-    Failure::refused(&Refusal::Unknown { why: error.to_string() })
-}
 fn unread(run: &RunId, error: &GithubError) -> anyhow::Error {
     Failure::with_code(
         EXIT_REFUSED,
@@ -360,3 +403,6 @@ fn unread(run: &RunId, error: &GithubError) -> anyhow::Error {
     )
 }
 
+fn unknown(error: GithubError) -> anyhow::Error {
+    Failure::refused(&Refusal::Unknown { why: error.to_string() })
+}

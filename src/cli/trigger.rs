@@ -46,6 +46,11 @@ pub(super) fn order(context: Option<&CiContext>) -> Order {
 /// A comment that asks for something only a run under way could do: it is told so, and no run begins. `/upshift stop` ends the waits of
 /// parked runs.
 pub(super) async fn not_a_start(order: &Order, context: Option<&CiContext>, environment: &Environment) -> Option<u8> {
+    // An edit may put in words that nobody saw when the comment was written, so it asks for nothing.
+    if context.and_then(|context| context.comment.as_ref()).is_some_and(|comment| comment.edited) {
+        super::say("Nothing to do: the comment was edited, and only a new one gives a command.");
+        return Some(EXIT_SUCCESS);
+    }
     let (comment, context) = (order.comment?, context?);
     let why = match order.said {
         Said::Nothing | Said::Command(Command::Fix | Command::Retry | Command::Escalate) => return None,
@@ -91,6 +96,28 @@ pub(super) async fn not_a_start(order: &Order, context: Option<&CiContext>, envi
     Some(EXIT_SUCCESS)
 }
 
+/// Answers a command for a run where one is under way without a job.
+pub(super) async fn is_under_way(order: &Order, context: &CiContext, environment: &Environment) {
+    react(order, context, environment, Reaction::Eyes).await;
+}
+
+/// Answers a command for a run where the pull request may have no more.
+pub(super) async fn is_refused(comment: Option<u64>, github: &GitHub) {
+    let Some(comment) = comment else { return };
+    if let Err(error) = github.react(comment, Reaction::ThumbsDown).await {
+        super::say(&format!("⚠ the comment could not be answered: {error}"));
+    }
+}
+
+async fn react(order: &Order, context: &CiContext, environment: &Environment, reaction: Reaction) {
+    let github = forge::token(environment)
+        .and_then(|token| forge::client(environment, &context.api_url, &context.repository, token).ok());
+    let (Some(comment), Some(github)) = (order.comment(), github) else { return };
+    if let Err(error) = github.react(comment, reaction).await {
+        super::say(&format!("⚠ the comment could not be answered: {error}"));
+    }
+}
+
 /// The standing of our runs towards the command.
 async fn heard(
     github: &GitHub,
@@ -111,6 +138,23 @@ impl Order {
     /// Whether it is this command.
     pub(super) fn is(&self, command: Command) -> bool {
         self.said == Said::Command(command)
+    }
+
+    /// Whether it asks for a run.
+    pub(super) fn starts(&self) -> bool {
+        match self.said {
+            Said::Command(Command::Fix | Command::Retry | Command::Escalate) => true,
+            Said::Command(
+                Command::Stop
+                | Command::Add { .. }
+                | Command::Budget { .. }
+                | Command::Pause
+                | Command::Resume
+                | Command::Remove { .. },
+            )
+            | Said::Nothing
+            | Said::Unknown => false,
+        }
     }
 
     /// The comment, where it gives a command.

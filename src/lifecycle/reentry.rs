@@ -205,6 +205,19 @@ pub async fn merging(github: &GitHub, slot: CommentSlot<'_>) -> Result<Option<(S
     Ok(stamp.and_then(|stamp| Some((stamp.run, stamp.pushed?))))
 }
 
+/// The run that waits for CI or a merge of this head, by our newest comment that says so.
+///
+/// # Errors
+/// Any [`GithubError`].
+pub async fn waiting_at(query: HeadQuery<'_>) -> Result<Option<String>, GithubError> {
+    let comments = query.github.comments_in(query.slot).await?;
+    let waits = |stamp: &Stamp| {
+        matches!(stamp.standing, Standing::Waiting | Standing::Merging) && stamp.pushed.as_ref() == Some(query.head)
+    };
+    let mut stamps = comments.iter().rev().filter_map(|comment| Stamp::read(&comment.body));
+    Ok(stamps.find(waits).map(|stamp| stamp.run))
+}
+
 /// Why no run is to go on, by what our comment says.
 fn refusal(stamp: &Stamp, query: HeadQuery<'_>) -> Option<&'static str> {
     if stamp.standing == Standing::Over {

@@ -124,3 +124,37 @@ fn a_merge_with_a_persons_commit_on_top_ends_the_run_that_waits_for_it() {
     assert_eq!((repository.models.requests().len(), repository.site.server.pushes()), (2, 1));
     let _world = repository.finish();
 }
+
+/// The run that waits keeps its comment and its standing: a new one would take both over.
+#[test]
+fn a_person_who_asks_for_a_run_while_one_waits_is_told_so_and_continues_it_once_ci_is_over() {
+    for body in ["/upshift", "/upshift retry"] {
+        let mut repository = Repository::new(&["failure", "success"]);
+        let first = repository.job(&repository.told("failure"));
+        assert_eq!(first.output("outcome"), "parked", "{body}: {}", first.said());
+        let before = repository.comment();
+        let asked = repository.job_for("issue_comment", &says(body, 900_000), &[]);
+        assert!(asked.run.is_none() && asked.gate.code == 0, "{body}: {}", asked.said());
+        let reason = asked.output("reason");
+        assert!(reason.contains("is still waiting for test") && reason.contains("`/upshift stop`"), "{reason}");
+        assert_eq!((reactions(&repository), repository.comment()), (vec!["eyes".to_owned()], before), "{body}");
+        // CI is over, and its event has not come: the comment is as good.
+        let _told = repository.ci_ends();
+        let second = repository.job_for("issue_comment", &says(body, 900_001), &[]);
+        assert_eq!(second.output("run-id"), first.output("run-id"), "{body}: {}", second.said());
+        assert_eq!(second.output("outcome"), "parked", "{body}: {}", second.said());
+        assert_eq!(repository.site.server.pushes(), 2, "{body}: {}", second.said());
+        let _world = repository.finish();
+    }
+}
+
+#[test]
+fn an_edited_comment_starts_nothing() {
+    let mut repository = Repository::new(&["success"]);
+    let mut payload = says("/upshift", 900_000);
+    payload["action"] = json!("edited");
+    let edited = repository.job_for("issue_comment", &payload, &[]);
+    assert!(edited.run.is_none() && edited.gate.code == 0, "{}", edited.said());
+    assert!(edited.said().contains("the comment was edited"), "{}", edited.said());
+    let _world = repository.finish();
+}
