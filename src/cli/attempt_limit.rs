@@ -5,7 +5,7 @@ use std::path::Path;
 use super::Failure;
 use super::environment::Environment;
 use super::step::Step;
-use super::{forge, setup};
+use super::{forge, setup, trigger};
 use crate::config::{Comment, Plan};
 use crate::domain::ci::{CiContext, Forge};
 use crate::domain::kept_report::KeptReport;
@@ -106,6 +106,7 @@ pub(super) async fn count(
             "how many runs this pull request has had cannot be determined; the job's log says why".to_owned(),
         ),
     };
+    trigger::is_refused(order, &github).await;
     // The comment is a courtesy. Where it fails, the refusal itself still ends the job.
     if plan.github.comment != Comment::Off
         && let Err(error) = comment::note(&github, slot, &no_more(&said, context)).await

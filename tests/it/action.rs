@@ -35,9 +35,9 @@ pub(crate) mod step;
 mod strangers;
 mod trouble;
 mod unblocked;
+mod unnamed;
 mod waits;
 mod weather;
-mod unnamed;
 mod woken;
 mod workflows;
 
