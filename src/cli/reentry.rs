@@ -218,9 +218,15 @@ async fn asked_meanwhile(
     if !order.starts() && !is_labelled {
         return Ok(None);
     }
-    let Some(head) = &context.head_sha else { return Ok(None) };
-    let Some(client) = client(context, marker, environment).await? else { return Ok(None) };
+    // Only a commit of upshift's own has a run that waits for it, and the gate has read its message.
+    let is_ours = context.head_message.as_deref().and_then(gate::run_of).is_some();
+    let Some(head) = context.head_sha.as_ref().filter(|_| is_ours) else { return Ok(None) };
+    let Some(mut client) = client(context, marker, environment).await? else { return Ok(None) };
     let Some(run) = reentry::waiting_at(client.query("", head)).await.map_err(unknown)? else { return Ok(None) };
+    if let PullRequestRef::Known(pull) = &context.pull_request {
+        // Reading protection needs more rights than most tokens have. Without the names all checks count.
+        client.required = client.github.required_checks(&pull.base_branch).await.unwrap_or_default();
+    }
     let entry = match reentry::find(client.query(&run, head)).await.map_err(unknown)? {
         Found::Nothing(_) => return Ok(None),
         Found::StillWaiting(what) => Entry::Waits(format!("{what}; `/upshift stop` in a comment ends that")),
@@ -247,22 +253,14 @@ async fn client(
     let deadline = clock.monotonic_ms().saturating_add(PATIENCE_MS);
     let github = forge::connect(environment, place, token, Arc::clone(&clock), Stop::never()).map_err(unknown)?;
     let github = github.with_deadline(deadline);
-    let base = match &context.pull_request {
-        PullRequestRef::Known(pull) => Some(pull.base_branch.as_str()),
-        PullRequestRef::None | PullRequestRef::Number(_) | PullRequestRef::Head => None,
-    };
-    // Reading protection needs more rights than most tokens have. Without the names all checks count.
-    let required = match base {
-        Some(base) => github.required_checks(base).await.unwrap_or_default(),
-        None => Vec::new(),
-    };
     Ok(Some(PullRequestClient {
         identity: github.identity(forge::token_kind(environment)).await.map_err(unknown)?,
         number,
         marker: marker.to_owned(),
         own_job: (context.run.id, context.run.attempt),
         own_workflows: context.run.workflow_path.clone().into_iter().collect(),
-        required,
+        // Only who waits for checks asks for their names.
+        required: Vec::new(),
         clock,
         github,
     }))

@@ -173,12 +173,11 @@ pub enum NoLog {
 impl NoLog {
     /// What an error of the API says of a log. An archive that is broken or too large is so the next time, too.
     fn of(error: GithubError) -> Self {
-        match error {
-            GithubError::NotFound { .. } | GithubError::TooLarge { .. } | GithubError::Malformed { .. } => {
-                Self::Gone(error.to_string())
-            }
-            other => Self::Unread(other),
-        }
+        let is_final = matches!(
+            error,
+            GithubError::NotFound { .. } | GithubError::TooLarge { .. } | GithubError::Malformed { .. }
+        );
+        if is_final { Self::Gone(error.to_string()) } else { Self::Unread(error) }
     }
 }
 
