@@ -35,7 +35,7 @@ fn a_limited_job_parks_and_a_retry_starts_where_no_attempt_is_left() {
     let parked = first.run(&Project::python());
     assert_eq!(parked.code, 0, "parked is no failed step: {}", parked.all());
     assert_eq!(first.outputs()["outcome"], "parked");
-    assert!(parked.err.contains("::warning title=upshift::Parked in Tier 1"), "{}", parked.err);
+    assert!(parked.err.contains("::notice title=upshift::Parked in Tier 1"), "{}", parked.err);
     let comment = |github: &FakeGitHub| github.world().comments[0].body.clone();
     for text in ["limited until ", "/upshift retry"] {
         assert!(

@@ -237,6 +237,7 @@ fn the_workflow_of_init_comes_to_its_second_iteration_and_its_end_through_the_en
     let first = repository.job(&repository.told("failure"));
     assert_eq!(first.output("outcome"), "parked", "{}", first.said());
     assert_eq!(first.run.as_ref().map(|run| run.code), Some(0), "{}", first.said());
+    assert!(first.said().contains("::notice title=upshift::1 test fixed"), "{}", first.said());
     for text in ["standing=waiting", "### ⏸ 1 test fixed in `cart.py` (+1 −1), pushed, ", "; waiting for CI\n"] {
         assert!(repository.comment().contains(text), "{text}: {}", repository.comment());
     }

@@ -23,8 +23,9 @@ pub fn of_run(view: &RunView) -> Vec<String> {
         }
     });
     let kind = match mark {
-        Mark::Good => Annotation::Notice,
-        Mark::Doubtful | Mark::Bad | Mark::Waiting | Mark::Running => Annotation::Warning,
+        // A run that waits is nothing to worry about: the step ends with 0.
+        Mark::Good | Mark::Waiting => Annotation::Notice,
+        Mark::Doubtful | Mark::Bad | Mark::Running => Annotation::Warning,
     };
     let mut lines = vec![annotation(kind, "upshift", &said)];
     let failing = view.still_failing().into_iter().chain(view.newly_failing());
