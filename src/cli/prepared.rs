@@ -208,6 +208,7 @@ impl Setup<'_> {
             import_roots: scripts::reached(self.checkout, plan.working_directory.as_deref(), &state.test_command)
                 .import_roots,
             is_woken: self.context.is_some_and(|context| waiting::is_woken(context, self.environment)),
+            starts_ci: waiting::starts_ci(self.environment),
             // The writer is taken out before a run is carried, which puts its word in.
             naming: None,
             only_hears: only_hears.as_ref(),

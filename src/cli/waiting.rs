@@ -29,7 +29,7 @@ pub(super) fn is_of_a_head(context: &CiContext) -> bool {
 }
 
 /// Whether what is pushed starts CI.
-fn starts_ci(environment: &Environment) -> bool {
+pub(super) fn starts_ci(environment: &Environment) -> bool {
     // A job's own token that is given once more as the push token starts no CI either.
     forge::push_token(environment).is_some_and(|token| !forge::is_jobs_own(environment, &token))
 }

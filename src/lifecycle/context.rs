@@ -102,6 +102,8 @@ pub struct World<'a> {
     pub import_roots: BTreeSet<String>,
     /// Whether what happens outside starts a job that goes on with a parked run.
     pub is_woken: bool,
+    /// Whether what is pushed starts CI: a token was given for it that is not the job's own.
+    pub starts_ci: bool,
     /// The writer's word on whether a comment names the run. `None` where nobody writes one.
     pub naming: Option<Naming>,
     /// How the run was last told to stand, where this process has none of its files: it only hears what the outside says.

@@ -26,6 +26,8 @@ const MOST_PLACES: usize = 12;
 /// The advice on the setup that lets CI run on our pushes (GITHUB.md 1, 4).
 const SET_UP: &str = "→ Fix: give `push-token` an App's installation token or a fine-grained personal token; pushes with the job's own \
                       GITHUB_TOKEN start no workflow";
+/// The advice where such a token pushed, and still no CI ran.
+const LEFT_OUT: &str = "→ Fix: see whether `paths` or `branches` of CI's workflow leave the change out";
 /// The advice where somebody has to approve (GITHUB.md 2, 3).
 const APPROVE: &str = "→ Fix: approve the run on its page, or give `push-token` an App's installation token or a fine-grained personal \
                        token, whose pushes need no approval";
@@ -59,7 +61,8 @@ pub(super) async fn look(
         CiState::Pending { .. } => Seen::Moving,
         CiState::Green { passed } => Seen::Answer(Answer::Green, format!("{passed} passed")),
         CiState::NeverAppeared => {
-            Seen::Answer(Answer::Absent, format!("no check appeared for {} {SET_UP}", wait.commit.short()))
+            let advice = if context.world.starts_ci { LEFT_OUT } else { SET_UP };
+            Seen::Answer(Answer::Absent, format!("no check appeared for {} {advice}", wait.commit.short()))
         }
         CiState::Red { failing } => match once_more(context, github, climb, &facts.runs, &failing).await? {
             Some(told) => Seen::RunsAgain(told),

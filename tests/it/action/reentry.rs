@@ -422,7 +422,9 @@ fn where_ci_leaves_the_fix_out_the_run_does_not_park_for_ever() {
     let ended = repository.job(&repository.told("failure"));
     assert_eq!(ended.output("outcome"), "fixed", "{}", ended.said());
     assert!(ended.said().contains("no check appeared for "), "{}", ended.said());
-    assert!(!repository.comment().contains("standing=waiting"), "{}", repository.comment());
+    let comment = repository.comment();
+    assert!(!comment.contains("standing=waiting"), "{comment}");
+    assert!(comment.contains("See whether `paths`") && !comment.contains("push-token"), "one was given: {comment}");
     let _world = repository.finish();
 }
 

@@ -1,6 +1,7 @@
 //! The next steps about a change that is on a branch: by the last word of the outside.
 
 use super::Sentence;
+use super::sentence::without_advice;
 use crate::domain::delivery::{Answer, Awaited};
 use crate::report::view::RunView;
 
@@ -55,6 +56,13 @@ pub(super) fn review(view: &RunView) -> Sentence {
         )
         .code("/upshift retry")
         .ours("."),
+        Some(Answer::Absent) if is_left_out(view) => {
+            Sentence::plain(format!("Have CI run on {sha} before you merge it: no check has. See whether "))
+                .code("paths")
+                .ours(" or ")
+                .code("branches")
+                .ours(" of its workflow leave the change out.")
+        }
         Some(Answer::Absent) => Sentence::plain(format!(
             "Have CI run on {sha} before you merge it: no check has. Close and reopen the pull request, or set "
         ))
@@ -67,6 +75,12 @@ pub(super) fn review(view: &RunView) -> Sentence {
             Sentence::plain(format!("Review the change before you merge it: {VOUCHED}"))
         }
     }
+}
+
+/// Whether no CI ran although the push should have started it: the advice then is no token.
+fn is_left_out(view: &RunView) -> bool {
+    let advice = view.delivery.waits.last().and_then(|wait| without_advice(&wait.detail).1);
+    advice.is_some_and(|advice| !advice.contains("push-token"))
 }
 
 /// Whether CI or a reviewer said no to what was pushed last.
