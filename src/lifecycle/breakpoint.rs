@@ -61,7 +61,7 @@ pub(super) async fn run(
     let waited = || wait.waited_ms + world.clock.monotonic_ms().saturating_sub(since);
     let limit = limit_ms(context, wait.awaited);
     let before = if wait.awaited == Awaited::Ci { climb.delivered.ci_waited_ms } else { 0 };
-    let (mut is_woken, mut is_named) = (is_woken(context, wait.awaited), true);
+    let (mut is_woken, mut is_named, mut runs_again) = (is_woken(context, wait.awaited), true, false);
     // A process that takes the wait up compares with how an earlier one had left the files.
     climb.trees.left = match &wait.files {
         Some(files) => Some(files.clone()),
@@ -69,10 +69,11 @@ pub(super) async fn run(
     };
     let seen = loop {
         let (mut is_settling, blind) = (false, blind(context));
-        let trouble = match look(context, &climb, &wait, waited()).await {
+        let trouble = match look(context, &climb, &wait, (waited(), runs_again)).await {
             Ok(Seen::Moving) => None,
             Ok(Seen::RunsAgain(told)) => {
                 recorder.warn(told);
+                runs_again = true;
                 // Whether the end of a second attempt starts a job, nobody has told so far.
                 is_woken = false;
                 None
@@ -133,18 +134,19 @@ pub(super) async fn run(
     }
 }
 
-async fn look(context: &Context<'_>, climb: &Climb, wait: &Wait, waited_ms: u64) -> Result<Seen, GithubError> {
+/// Looks once, after so many milliseconds, and knowing whether what failed was asked to run once more already.
+async fn look(context: &Context<'_>, climb: &Climb, wait: &Wait, so_far: (u64, bool)) -> Result<Seen, GithubError> {
     let Some(outside) = context.world.outside else {
         return Ok(Seen::Answer(Answer::Unreadable, "there is no access to the Git host".to_owned()));
     };
     let Some(github) = &outside.github else {
         return Ok(Seen::Answer(Answer::Unreadable, "there is no token for the API".to_owned()));
     };
-    match look_with(context, (outside, github), climb, wait, waited_ms).await {
+    match look_with(context, (outside, github), climb, wait, so_far).await {
         // An App's installation token lives an hour. The job's own lasts as long as the job.
         Err(error) if error.is_token_refused() && outside.fallback.is_some() => {
             let own = outside.fallback.as_ref().unwrap_or(github);
-            look_with(context, (outside, own), climb, wait, waited_ms).await
+            look_with(context, (outside, own), climb, wait, so_far).await
         }
         looked => looked,
     }
@@ -155,10 +157,10 @@ async fn look_with(
     (outside, github): (&Outside, &GitHub),
     climb: &Climb,
     wait: &Wait,
-    waited_ms: u64,
+    so_far: (u64, bool),
 ) -> Result<Seen, GithubError> {
     match wait.awaited {
-        Awaited::Ci => ci::look(context, (outside, github), climb, wait, waited_ms).await,
+        Awaited::Ci => ci::look(context, (outside, github), climb, wait, so_far).await,
         Awaited::Merge => review::look(context, github, climb, wait).await,
         // That is waited for before there is a fix.
         Awaited::Blockers => Ok(Seen::Moving),

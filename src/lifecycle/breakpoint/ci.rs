@@ -38,7 +38,7 @@ pub(super) async fn look(
     (outside, github): (&Outside, &GitHub),
     climb: &Climb,
     wait: &Wait,
-    waited_ms: u64,
+    (waited_ms, runs_again): (u64, bool),
 ) -> Result<Seen, GithubError> {
     // First: checks of a commit that is not the head any more say nothing of the branch.
     if let Some(moved) = moved(github, climb, wait).await? {
@@ -64,6 +64,8 @@ pub(super) async fn look(
             let advice = if context.world.starts_ci { LEFT_OUT } else { SET_UP };
             Seen::Answer(Answer::Absent, format!("no check appeared for {} {advice}", wait.commit.short()))
         }
+        // The API may show the first attempt for a while yet.
+        CiState::Red { failing } if runs_again && are_first(&facts.runs, &failing) => Seen::Moving,
         CiState::Red { failing } => match once_more(context, github, climb, &facts.runs, &failing).await? {
             Some(told) => Seen::RunsAgain(told),
             None => red(context, github, (climb, wait), &failing).await?,
@@ -147,19 +149,12 @@ async fn once_more(
     runs: &[WorkflowRun],
     failing: &[Item],
 ) -> Result<Option<String>, GithubError> {
-    let run_of = |item: &Item| match item.kind {
-        ItemKind::Job { run, .. } | ItemKind::Run { run } => Some(run),
-        ItemKind::Check { .. } | ItemKind::Status => None,
-    };
-    // One failure that is no workflow's empties the list: the others would run again for a CI that stays red.
-    let failed: BTreeSet<u64> = failing.iter().map(run_of).collect::<Option<_>>().unwrap_or_default();
-    let is_first = |id: &u64| runs.iter().any(|run| run.id == *id && run.run_attempt == 1);
     // Where CI alone judges, nothing has passed here.
-    if climb.measured.judged_by_ci || failed.is_empty() || !failed.iter().all(is_first) {
+    if climb.measured.judged_by_ci || !are_first(runs, failing) {
         return Ok(None);
     }
     let mut any = false;
-    for run in failed {
+    for run in failed_runs(failing) {
         any |= match github.run_failed_again(run).await {
             Ok(()) => true,
             Err(error) if error.is_passing() => return Err(error),
@@ -169,6 +164,22 @@ async fn once_more(
     let names = context.redact(&names(failing));
     let told = format!("{names} failed in CI and runs once more before any model is called, since the tests pass here");
     Ok(any.then_some(told))
+}
+
+/// The workflow runs that failed. One failure that is no workflow's empties the list: the others would run again for a CI that stays red.
+fn failed_runs(failing: &[Item]) -> BTreeSet<u64> {
+    let run_of = |item: &Item| match item.kind {
+        ItemKind::Job { run, .. } | ItemKind::Run { run } => Some(run),
+        ItemKind::Check { .. } | ItemKind::Status => None,
+    };
+    failing.iter().map(run_of).collect::<Option<_>>().unwrap_or_default()
+}
+
+/// Whether all that failed are first attempts of workflow runs.
+fn are_first(runs: &[WorkflowRun], failing: &[Item]) -> bool {
+    let failed = failed_runs(failing);
+    let is_first = |id: &u64| runs.iter().any(|run| run.id == *id && run.run_attempt == 1);
+    !failed.is_empty() && failed.iter().all(is_first)
 }
 
 /// Red CI, reduced to the failures that matter. Of a pull request that is over by now it is no model's work: nothing more could be pushed.
