@@ -25,6 +25,7 @@ use crate::domain::outcome::NOT_PUSHED;
 use crate::domain::stop::StopCause;
 use crate::domain::units::CommitSha;
 use crate::github::{GithubError, NewPull, PullOrigin, Readiness};
+use crate::report::words::count;
 use crate::workspace::publish::{Onto, Order, PublishError, Published, Surroundings};
 
 /// The server's message where the repository's settings keep a job's token from opening pull requests. Source: GitHub's documentation,
@@ -330,11 +331,11 @@ fn description(context: &Context<'_>, recorder: &Recorder<'_>, climb: &Climb) ->
     };
     let told = recorder.text_for_reviewers().map(|text| quoted(&context.redact(&text))).unwrap_or_default();
     format!(
-        "{what}\n\n````text\n{}{more}\n````\n\n{told}Run `{}`, {} iterations, {cost}. Review it as you \
+        "{what}\n\n````text\n{}{more}\n````\n\n{told}Run `{}`, {}, {cost}. Review it as you \
          would any other change.\n",
         fenced(&context.redact(&names.join("\n"))),
         context.charter.run_id,
-        climb.run_iterations,
+        count(u64::from(climb.run_iterations), "iteration"),
     )
 }
 
