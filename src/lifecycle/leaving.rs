@@ -6,7 +6,7 @@ use super::stage::{Ending, Leg, Next};
 use super::state::Fix;
 use crate::domain::attempt::{TierExit, TierResult};
 use crate::domain::event::Event;
-use crate::domain::outcome::Outcome;
+use crate::domain::outcome::{ALREADY_THERE, Outcome};
 
 /// A tier that ended, as it is told.
 pub(super) fn tier_finished(result: &TierResult, reason: Option<String>) -> Event {
@@ -30,10 +30,19 @@ pub(super) fn leave_tier(charter: &Charter, climb: &mut Climb, exit: TierExit, r
 }
 
 /// Ends the run as fixed, after `events` that led to it.
-pub(super) fn conclude(charter: &Charter, mut climb: Climb, fix: &Fix, mut events: Vec<Event>) -> Next {
+pub(super) fn conclude(charter: &Charter, climb: Climb, fix: &Fix, events: Vec<Event>) -> Next {
+    conclude_because(charter, climb, fix, ("the tests pass", events))
+}
+
+/// The same of a run whose fix is on the branch already.
+pub(super) fn conclude_there(charter: &Charter, climb: Climb, fix: &Fix) -> Next {
+    conclude_because(charter, climb, fix, (ALREADY_THERE, Vec::new()))
+}
+
+fn conclude_because(charter: &Charter, mut climb: Climb, fix: &Fix, (reason, mut events): (&str, Vec<Event>)) -> Next {
     events.extend(leave_tier(charter, &mut climb, TierExit::Success, None));
     let outcome = Outcome::Fixed { tier_index: fix.tier_index, iteration: fix.iteration };
-    Next::end(climb, outcome, "the tests pass".to_owned(), events)
+    Next::end(climb, outcome, reason.to_owned(), events)
 }
 
 /// A fix that did not get out: a person has to do the rest.

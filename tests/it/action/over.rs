@@ -5,6 +5,7 @@ use serde_json::json;
 use super::delivery::{Site, mends};
 use super::killed::Stage;
 use super::reentry::Repository;
+use crate::world::git_server::git;
 
 fn ends(repository: &Repository, state: &str) {
     state.clone_into(&mut repository.site.github.world().pulls[0].state);
@@ -67,4 +68,24 @@ fn the_end_of_ci_is_told_of_a_run_whose_pull_request_was_merged_meanwhile() {
         assert_eq!((repository.site.server.pushes(), repository.models.requests().len()), (1, paid), "{conclusion}");
         let _world = repository.finish();
     }
+}
+
+#[test]
+fn the_same_fix_that_somebody_pushed_meanwhile_leaves_nothing_to_do() {
+    let stage = Stage::labelled(Site::new(&["success"]), mends);
+    let (models, server) = (stage.models(), stage.server());
+    let mut is_pushed = false;
+    let said = stage.call_while("run", |_github| {
+        if is_pushed || models.requests().is_empty() {
+            return;
+        }
+        is_pushed = true;
+        let seed = server.seed();
+        git(&seed, &["checkout", "--quiet", "-B", "work", "main"]);
+        std::fs::write(seed.join("shop/cart.py"), "def total(prices):\n    return sum(prices)\n").expect("written");
+        server.somebody_pushes("topic");
+    });
+    assert_eq!((said.code, stage.job_files().outputs()["outcome"].as_str()), (0, "fixed"), "{}", said.all());
+    assert!(said.out.contains("Nothing to do: somebody pushed the same fix meanwhile."), "{}", said.all());
+    let _world = stage.finish();
 }

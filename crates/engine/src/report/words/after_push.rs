@@ -3,6 +3,7 @@
 use super::Sentence;
 use super::sentence::without_advice;
 use crate::domain::delivery::{Answer, Awaited};
+use crate::domain::outcome::ALREADY_THERE;
 use crate::report::view::RunView;
 
 /// The step left to do about a fix. It depends on where the fix is and what was said of it there.
@@ -13,6 +14,9 @@ pub(super) fn review(view: &RunView) -> Sentence {
         return Sentence::plain("Have CI run on the change before you merge it: upshift did not run ")
             .speech(&jobs)
             .ours(".");
+    }
+    if view.stop_reason() == ALREADY_THERE {
+        return Sentence::plain("Nothing to do: somebody pushed the same fix meanwhile.");
     }
     let Some(push) = view.delivery.pushes.last() else {
         return Sentence::plain(format!("Review the change before you commit it: {VOUCHED}"));
