@@ -3,6 +3,7 @@
 //! Invariant: what holds for a push holds here (protected paths, the head that the run believes in, never forced), and a commit that
 //! an earlier process made is known again by its tree and its parent, since its name is the forge's business.
 
+use super::super::message::BRANCH_PREFIX;
 use super::super::outside::Outside;
 use crate::github::{BranchPlace, Committed, FileChange, FileContent, GitHub, GithubError, NewCommit, Signature};
 use crate::workspace::Workspace;
@@ -56,7 +57,7 @@ async fn commit(
         files: composed.files.into_iter().map(change).collect(),
         signature: Signature::Required,
     };
-    match github.commit_files(&new).await.map_err(told)? {
+    match github.commit_files(&new).await.map_err(|error| refused(order.branch, error))? {
         Committed::Done(commit) => Ok(Published { commit, files, found: false }),
         // Somebody pushed between our look and the commit.
         Committed::HeadMoved => {
@@ -79,6 +80,21 @@ fn change(file: ComposedFile) -> FileChange {
     FileChange { path: file.path, content }
 }
 
+/// The words by which GitHub refuses to move a branch for a rule of the repository or a protected branch.
+const RULES: [&str; 5] =
+    ["rule violations", "through a pull request", "protected branch", "status check", "approving review"];
+
+/// The error in our words, where the branch was to be moved: a rule forbids it in the same way as a push.
+fn refused(branch: &str, error: GithubError) -> PublishError {
+    if let GithubError::Refused { status: 422, message, .. } = &error {
+        let said = message.to_lowercase();
+        if RULES.iter().any(|words| said.contains(words)) {
+            return PublishError::Rule { said: message.clone(), to_ours: branch.starts_with(BRANCH_PREFIX) };
+        }
+    }
+    told(error)
+}
+
 /// The error in our words. A forge without these endpoints has a word of its own.
 fn told(error: GithubError) -> PublishError {
     if let GithubError::Stopped(_) = error {
@@ -90,4 +106,25 @@ fn told(error: GithubError) -> PublishError {
         ""
     };
     PublishError::Api { said: format!("{error}{way_out}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_that_forbids_the_commit_gets_the_advice_of_one_that_forbids_a_push() {
+        let error = |status, message: &str| {
+            let (doing, message) = ("move branch topic".to_owned(), message.to_owned());
+            GithubError::Refused { doing, status, message }
+        };
+        for rule in ["Changes must be made through a pull request.", "Repository rule violations found"] {
+            assert!(refused("topic", error(422, rule)).to_string().contains("use `push: pr`"), "{rule}");
+            let ours = refused("upshift/fix-1", error(422, rule)).to_string();
+            assert!(!ours.contains("push: pr") && ours.contains("`upshift/`"), "{ours}");
+        }
+        for other in [error(422, "Object does not exist"), error(500, "rule violations")] {
+            assert!(matches!(refused("topic", other), PublishError::Api { .. }));
+        }
+    }
 }
