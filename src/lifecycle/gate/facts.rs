@@ -123,6 +123,10 @@ async fn found_by_head(github: &GitHub, context: &CiContext) -> Result<Option<Pu
     if let Some(open) = open.into_iter().find(|pull| pull.state == PullState::Open) {
         return Ok(Some(open));
     }
+    // A suite or a status tells no event: the branch may be a long-lived one, of which pull requests were merged before.
+    if context.upstream.is_none() {
+        return Ok(None);
+    }
     let closed = github.closed_pulls_of(&context.repository.owner, branch).await?;
     // A branch may have had several. The one that brought this commit is meant, and else the newest.
     let nearness = |pull: &Pull| (Some(&pull.head.sha) == context.head_sha.as_ref(), pull.number);
