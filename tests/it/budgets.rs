@@ -7,6 +7,7 @@ use serde_json::json;
 use upshift::domain::catalogue::Price;
 use upshift::domain::units::MicroUsd;
 
+use crate::world::git_server::git;
 use crate::world::log::Log;
 use crate::world::model_server::{ModelServer, Options, Request, Say, Scripted};
 use crate::world::program::{Program, Said};
@@ -114,5 +115,29 @@ fn a_days_cap_knows_what_earlier_runs_spent_although_nothing_capped_them() {
     assert!(said.all().contains("the cap of all runs of the day, o/r@"), "{}", said.all());
     let next = "raise `global.maxCostUsdPerDay`";
     assert!(said.out.contains(next) && !said.out.contains("--max-cost-usd"), "the cap that was hit: {}", said.all());
+    again.finish();
+}
+
+#[test]
+fn clones_of_one_repository_share_the_days_cap_on_a_laptop() {
+    let shared = tempfile::tempdir().expect("a folder");
+    let log = shared.path().join("audit.db");
+    let caps = json!({"maxCostUsdPerDay": 0.1});
+    let clone = |origin: &str| {
+        let project = Project::python();
+        project.commit();
+        git(project.path(), &["remote", "add", "origin", origin]);
+        project
+    };
+    let (first, second) = (clone("https://github.com/Acme/shop.git"), clone("git@github.com:acme/shop"));
+    let server = reader();
+    let said = run(&Program::with_anthropic(&server.url()), &first, &log, &caps);
+    assert_eq!(said.code, 3, "{}", said.all());
+    assert!(server.finish() > MicroUsd(50_000), "the cap is there to be used: {}", said.all());
+
+    let again = ModelServer::serving([]);
+    let said = run(&Program::with_anthropic(&again.url()), &second, &log, &caps);
+    assert_eq!(said.code, 3, "{}", said.all());
+    assert!(said.all().contains("the cap of all runs of the day, acme/shop@"), "{}", said.all());
     again.finish();
 }

@@ -1,5 +1,6 @@
 //! Meaning of a run's outcome for its task, the same for who saw it end and for who finds it in the log.
 
+use crate::domain::budget::{OF_DAY, OF_PULL_REQUEST};
 use crate::domain::outcome::{PASSES_BY_NOW, TIER_CAP};
 use crate::policy::backlog::RunEnd;
 
@@ -24,6 +25,18 @@ pub(super) fn run_end(outcome: &str, reason: &str) -> RunEnd {
         // No model, refused, no test that runs: that may lie in this task's own tests or command, and is said of it alone.
         _ => RunEnd::NotMended,
     }
+}
+
+/// The beginning of the words for a cap that is shared.
+pub(super) const SHARED: &str = "the cap of all runs";
+
+/// The cap shared with other runs that a run ended at, in words for a task's reason. `None` where it was the task's own share.
+pub(super) fn shared_cap(stop_reason: &str) -> Option<String> {
+    let at = |cap: &str, key: &str| format!("{cap} (`global.{key}`) does not allow another call");
+    if stop_reason.contains(OF_DAY) {
+        return Some(at(OF_DAY, "maxCostUsdPerDay"));
+    }
+    stop_reason.contains(OF_PULL_REQUEST).then(|| at(OF_PULL_REQUEST, "maxCostUsdPerPr"))
 }
 
 #[cfg(test)]
@@ -57,5 +70,13 @@ mod tests {
         ] {
             assert_eq!(bare(of_this_task_alone), RunEnd::NotMended);
         }
+    }
+
+    #[test]
+    fn a_task_that_the_days_cap_ended_is_told_with_that_cap() {
+        let said = "the next call may cost up to $0.01, and $0.00 is left of the cost cap (the cap of all runs of the day, 2026-11-29)";
+        let told = shared_cap(said).unwrap();
+        assert_eq!(told, "the cap of all runs of the day (`global.maxCostUsdPerDay`) does not allow another call");
+        assert_eq!(shared_cap("the next call may cost up to $0.01, and $0.00 is left of the cost cap"), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::ending::{SIGKILL, run_end};
+use super::ending::{SHARED, SIGKILL, run_end, shared_cap};
 use super::standing::Standing;
 use super::worker::Came;
 use crate::domain::outcome::Outcome;
@@ -26,7 +26,7 @@ pub(super) fn ended(view: &RunView, outcome: &Outcome) -> Came {
         end,
         code: outcome.exit_code(),
         run: document.run_id.map(|id| RunId(id.to_owned())),
-        said: document.verdict.clone(),
+        said: document.stop_reason.and_then(shared_cap).unwrap_or_else(|| document.verdict.clone()),
         files: document.diff_stat.iter().map(|file| file.path.clone()).collect(),
         warnings: document.warnings.iter().map(ToString::to_string).collect(),
         reasons: BTreeMap::new(),
@@ -51,6 +51,8 @@ pub(super) fn reason(fate: Fate, came: &Came) -> String {
         (Fate::Completed, RunEnd::NothingFails) => "its tests pass already",
         (Fate::Completed, _) => return String::new(),
         (Fate::Blocked, RunEnd::NothingFails) => "its command succeeds already, so that nothing would prove a change",
+        // A cap that runs share is no share of its own.
+        (_, RunEnd::ShareUsed) if came.said.contains(SHARED) => return came.said.clone(),
         (_, RunEnd::ShareUsed) => "its share of the budget does not allow another call",
         // The run's own verdict says more than any word of ours.
         _ => return came.said.clone(),

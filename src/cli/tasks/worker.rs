@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::super::environment::Environment;
 use super::super::output::{print, say};
 use super::agents::{SeedsLines, Turn};
-use super::ending::run_end;
+use super::ending::{run_end, shared_cap};
 use super::{TASK, TASK_LIST, TASK_PARENT, TASK_RUN};
 use crate::config::{SEEN_TESTS, Setting, Settings};
 use crate::domain::outcome::{EXIT_BUDGET, EXIT_NOT_FIXED, EXIT_PARKED, EXIT_SIGNAL_BASE};
@@ -233,7 +233,7 @@ fn came(exit: &Exit, documents: &Documents, last: &str, is_stopped: bool) -> Cam
     let warnings = warnings.into_iter().flatten().filter_map(Value::as_str);
     let because = if last.is_empty() { String::new() } else { format!(": {last}") };
     let said = match report {
-        Some(_) => text("verdict").to_owned(),
+        Some(_) => shared_cap(text("stop_reason")).unwrap_or_else(|| text("verdict").to_owned()),
         None if is_killed => format!("its run was killed by signal {}", code - EXIT_SIGNAL_BASE),
         None => format!("its run ended with exit code {code}{because}"),
     };

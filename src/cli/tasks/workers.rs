@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 use super::super::environment::Environment;
 use super::super::plan::{self, Flags, Resolved};
 use super::super::setup::{self, Setup, folder_name};
+use super::super::work::repository;
 use super::super::{Failure, say, signals};
 use super::agents::Turn;
 use super::book::done_before;
@@ -22,10 +23,12 @@ use super::merging::{self, MergeForm, Report, Wish};
 use super::only::only;
 use super::ready::{clean, lock, or_stopped, ready_for_commits, refuse, unreadable, warn_without_branch};
 use super::worker::{self, Order};
-use crate::audit::Work;
+use crate::audit::{Cap, Scope, Work};
 use crate::config::{Format, Setting, Settings};
+use crate::domain::budget::OF_DAY;
 use crate::domain::outcome::EXIT_BUDGET;
 use crate::domain::stop::{Stop, StopSource};
+use crate::domain::units::MicroUsd;
 use crate::tracker::{Job, MOST_JOBS, Source, Task, TaskStatus, matrix};
 use crate::workspace::{Presence, RevisionError, Revisions};
 
@@ -196,18 +199,27 @@ impl Workers<'_> {
         let first = self.first_round();
         for round in first..first + ROUNDS {
             // The second round has what the first one left, and not the whole cap again.
-            let money = cap.saturating_sub(report.cost().total());
+            let left_of_all = cap.saturating_sub(report.cost().total());
+            let left_of_day = self.left_of_day()?;
+            // No job sees what the others spend, so that all of them together get no more than the day has left.
+            let money = left_of_day.map_or(left_of_all, |left| left.min(left_of_all));
+            let is_by_day = money < left_of_all;
             let parted = matrix(&open, money, MOST_JOBS);
             left.extend(parted.left_out.iter().map(|id| (id.clone(), NOT_PROVABLE.to_owned())));
             if report.is_stopped() || parted.jobs.is_empty() {
                 break;
             }
             if parted.share < LEAST_SHARE {
-                let why = format!("the {cap} for all tasks is used up");
+                let why = if is_by_day {
+                    format!("{OF_DAY} is used up (`global.maxCostUsdPerDay`)")
+                } else {
+                    format!("the {cap} for all tasks is used up")
+                };
                 left.extend(parted.jobs.iter().flat_map(|job| &job.tasks).map(|id| (id.clone(), why.clone())));
                 return Ok((left, true));
             }
-            say(&format!("◆ {} jobs, at most {} a task", parted.jobs.len(), parted.share));
+            let by_day = if is_by_day { format!(": {OF_DAY} leaves {}", money.at_least()) } else { String::new() };
+            say(&format!("◆ {} jobs, at most {} a task{by_day}", parted.jobs.len(), parted.share));
             left.extend(self.work(&parted.jobs, round).await?);
             // No job came so far that it had a log, so there is nothing to merge.
             if !merging::has_logs(&self.place) {
@@ -220,6 +232,18 @@ impl Workers<'_> {
             open.retain(|task| again.contains(&task.id.as_str()));
         }
         Ok((left, false))
+    }
+
+    /// The money that the cap of the day leaves, by all runs of the repository that the log counts. `None` without such a cap.
+    fn left_of_day(&self) -> anyhow::Result<Option<MicroUsd>> {
+        let plan = &self.resolved.plan;
+        let Some(max) = plan.shared_caps.per_day else { return Ok(None) };
+        let setup = Setup::new(&self.resolved.checkout, self.environment, Some(plan), None);
+        let store = setup.open_backlogs(&plan.audit.clone().unwrap_or_default())?;
+        let now = setup.clock().timestamp();
+        let day = now.0.get(..10).unwrap_or_default();
+        let scope = Scope::Day(format!("{}@{day}", repository(&self.resolved.checkout)));
+        Ok(Some(store.left(&[Cap { scope, max }])))
     }
 
     /// The number of the first round. What a killed backlog left is told from it, since no job goes on in another one's log.

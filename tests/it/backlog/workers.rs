@@ -5,13 +5,15 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use upshift::domain::catalogue::Price;
+use upshift::domain::units::MicroUsd;
 
 use super::merging::{mends_a_neighbour, neighbours};
 use super::{BUGS, WITH, git, lines_of, mends, project, subjects, work_off};
 use crate::agents::memory::family;
 use crate::world::log::Log;
-use crate::world::model_server::{ModelServer, Scripted};
+use crate::world::model_server::{ModelServer, Options, Request, Say, Scripted};
 use crate::world::program::{Program, Said};
 use crate::world::project::Project;
 use crate::world::sampled;
@@ -57,6 +59,32 @@ fn workers_do_on_one_machine_what_jobs_do() {
     assert_eq!(Log::open(&project.path().join(".upshift/audit.db")).number("SELECT count(*) FROM segments"), 3);
     assert!(server.requests().len() == 6 && said.out.contains("3 of 3 runs merged"), "{}", said.all());
     server.finish();
+}
+
+#[test]
+#[ignore = "slow: `.ci/run` runs it"]
+fn workers_share_what_the_day_has_left_and_the_next_run_knows_what_they_spent() {
+    const CAP: MicroUsd = MicroUsd(200_000);
+    let project = project();
+    project.write(".github/upshift.yml", "global: {maxCostUsdPerDay: 0.2}\n");
+    git(&project, &["add", "--all"]);
+    git(&project, &["commit", "--quiet", "-m", "caps"]);
+    let price = Price { input: 1_000_000, output: 5_000_000, cache_read: 100_000, cache_write: 1_250_000 };
+    let server = ModelServer::start_with(Options::default().price("claude", price), |request: &Request| -> Scripted {
+        Say::call("read_file", json!({"path": "shop/cart.py", "start_line": request.turn() + 1}))
+            .usage(10_000, 2_000)
+            .into()
+    });
+    let program = Program::with_anthropic(&server.url()).without_court();
+    let work = ["--tasks", "failing-tests", "--max-cost-usd", "2", "--tiers", "claude-haiku-4-5 x1"];
+    let said = work_off(&program, &project, &[&work[..], &["--workers", "3"]].concat());
+    assert!(said.all().contains(": the cap of all runs of the day leaves $0.20"), "{}", said.all());
+    let said = work_off(&program, &project, &work);
+    assert_eq!(said.code, 3, "{}", said.all());
+    let why = "the cap of all runs of the day (`global.maxCostUsdPerDay`) does not allow another call";
+    assert!(said.out.contains(why) && !said.out.contains("its share of the budget"), "{}", said.all());
+    let billed = server.finish();
+    assert!(billed <= CAP && billed > MicroUsd(CAP.0 / 2), "{billed} of {CAP}");
 }
 
 #[test]

@@ -88,11 +88,17 @@ impl Reader {
 }
 
 impl Store {
-    /// Takes a run of another log into this one, with all that its chain vouches for. `log` names where it comes from.
+    /// Takes a run of another log into this one, with all that its chain vouches for. `log` names where it comes from. With `repository`
+    /// its calls count towards what that repository has spent on their days.
     ///
     /// # Errors
     /// When this log cannot be written: what was taken before stays.
-    pub fn join(&mut self, reader: &Reader, run: &RunId, (log, at): (&str, &Timestamp)) -> Result<Joined, AuditError> {
+    pub fn join(
+        &mut self,
+        reader: &Reader,
+        run: &RunId,
+        (log, at, repository): (&str, &Timestamp, Option<&str>),
+    ) -> Result<Joined, AuditError> {
         let refused = |why: String| Ok(Joined::Refused { run_id: run.clone(), why });
         if !is_id(run) {
             return refused("its id is none that this program gives".to_owned());
@@ -120,8 +126,11 @@ impl Store {
         let copied = forget(&transaction, run).and_then(|()| copy(&reader.db, &transaction, run, &redactor));
         // A transaction that is dropped leaves nothing behind.
         match copied {
-            // No chain vouches for these, and nothing is decided by them.
-            Ok(Copied::Whole) => copy_kept(&reader.db, &transaction, run, &redactor).map_err(failed)?,
+            // No chain vouches for what is kept, and nothing is decided by it.
+            Ok(Copied::Whole) => {
+                copy_kept(&reader.db, &transaction, run, &redactor).map_err(failed)?;
+                repository.map_or(Ok(()), |repository| count_days(&transaction, run, repository)).map_err(failed)?;
+            }
             Ok(Copied::HoldsSecret(table)) => return refused(format!("its {table} contain a secret of this machine")),
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
                 return refused(format!("its rows are also those of another run here ({error})"));
@@ -265,6 +274,22 @@ fn copy_kept(from: &Connection, to: &Connection, run: &RunId, redactor: &Redacto
         insert.execute(params![run.0, Carried(kind), Carried(session), Carried(body)])?;
     }
     Ok(())
+}
+
+/// Enters the calls of a joined run in the days of a repository.
+fn count_days(db: &Connection, run: &RunId, repository: &str) -> rusqlite::Result<()> {
+    let of_run = Scope::Run(run.clone()).to_string();
+    let days = Scope::Day(format!("{repository}@")).to_string();
+    // A call without a receipt has no time of its own, and counts on the day on which its run began.
+    let text = "INSERT OR IGNORE INTO reservations
+          (run_id, call_id, scope, target, call_scope, reserved_micro_usd, settled_micro_usd)
+        SELECT r.run_id, r.call_id, ?3 || substr(coalesce(c.timestamp, m.started_at), 1, 10), r.target, r.call_scope,
+          r.reserved_micro_usd, r.settled_micro_usd
+        FROM reservations r
+        LEFT JOIN model_calls c ON c.call_id = r.call_id
+        JOIN run_metadata m ON m.run_id = r.run_id
+        WHERE r.run_id = ?1 AND r.scope = ?2";
+    db.prepare_cached(text)?.execute(params![run.0, of_run, days]).map(drop)
 }
 
 /// Whether a text holds what this machine would not have written.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::super::environment::from_here;
 use super::super::super::setup::{self, Setup};
+use super::super::super::work::repository;
 use super::super::super::{Failure, details};
 use super::rows::{Candidate, Logs, Row, Standing, Wish};
 use crate::audit::{Joined, LoadedRun, Location, Reader, RunStatus, Segment};
@@ -36,6 +37,8 @@ pub(super) fn join(wish: &Wish<'_>, setup: &Setup<'_>) -> anyhow::Result<Logs> {
         )));
     }
     let mut store = setup.open_backlogs(wish.into)?;
+    // The day's cap of a repository holds over the runs that its log counts. In a job they are other machines' days.
+    let repository = setup.context.is_none().then(|| repository(setup.checkout));
     let mut logs = Logs::default();
     if found.len() > MOST {
         // Refused and not silently cut, since the report is read as the whole.
@@ -63,7 +66,8 @@ pub(super) fn join(wish: &Wish<'_>, setup: &Setup<'_>) -> anyhow::Result<Logs> {
         for run in runs {
             let now = setup.clock().timestamp();
             // An error here is one of the log that is written, which ends the merge. A broken log of a job does not.
-            let joined = store.join(&reader, &run, (&shown, &now)).map_err(|error| setup::audit_failure(&error))?;
+            let joined = store.join(&reader, &run, (&shown, &now, repository.as_deref()));
+            let joined = joined.map_err(|error| setup::audit_failure(&error))?;
             match joined {
                 Joined::Taken(segment) | Joined::Known(segment) => {
                     // The logs of two jobs may hold the same run, if one of them fetched the other's.

@@ -22,7 +22,7 @@ fn join(into: &Place, from: &Place) -> Vec<Joined> {
     let reader = Reader::open(&from.location).unwrap();
     let mut store = into.open();
     let runs = reader.run_ids().unwrap();
-    let joined = runs.iter().map(|run| store.join(&reader, run, ("a.db", &now())).unwrap()).collect();
+    let joined = runs.iter().map(|run| store.join(&reader, run, ("a.db", &now(), None)).unwrap()).collect();
     store.end_joining();
     joined
 }
@@ -51,6 +51,22 @@ fn a_joined_run_is_vouched_for_as_it_was_where_it_came_from() {
     assert_eq!((into.count("model_calls"), into.count("tier_attempts"), into.count("segments")), (2, 2, 2));
     // The money that a day or a pull request has spent elsewhere is no account of this log.
     assert_eq!(into.count("reservations WHERE scope NOT LIKE 'run:%' AND scope NOT LIKE 'tier:%'"), 0);
+}
+
+#[test]
+fn a_joined_run_counts_on_its_day_where_the_repository_is_known() {
+    let (into, from) = (Place::new(), log_of("run-1"));
+    let joined = |into: &Place| {
+        let reader = Reader::open(&from.location).unwrap();
+        into.open().join(&reader, &RunId("run-1".to_owned()), ("a.db", &now(), Some("acme/shop"))).unwrap()
+    };
+    drop(into.open());
+    assert!(matches!(joined(&into), Joined::Taken(_)));
+    let cap = |day: &str| [Cap { scope: Scope::Day(format!("acme/shop@{day}")), max: MicroUsd(10) }];
+    let left = |day: &str| into.open().left(&cap(day));
+    assert_eq!((left("2026-02-17"), left("2026-02-18")), (MicroUsd(3), MicroUsd(10)));
+    assert!(matches!(joined(&into), Joined::Known(_)), "once more, nothing happens");
+    assert_eq!(left("2026-02-17"), MicroUsd(3));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::git_config::{self, Entry};
 use crate::domain::units::CommitSha;
+use crate::files::real_place;
 use crate::workspace::git_index::git_folder;
 
 /// The largest file of a git directory that is read here.
@@ -24,8 +25,7 @@ pub struct CheckedOut {
 #[must_use]
 pub fn checked_out(folder: &Path) -> CheckedOut {
     let Some(git) = git_folder_above(folder) else { return CheckedOut::default() };
-    // A linked worktree shares references and settings with the checkout that it was made from.
-    let common = read(&git.join("commondir")).map_or_else(|| git.clone(), |path| git.join(path.trim()));
+    let common = common_folder(&git);
     let head = read(&git.join("HEAD")).unwrap_or_default();
     let (branch, commit) = match head.trim().strip_prefix("ref: ") {
         Some(reference) => {
@@ -33,12 +33,31 @@ pub fn checked_out(folder: &Path) -> CheckedOut {
         }
         None => (None, commit(head.trim())),
     };
-    let config = read(&common.join("config")).unwrap_or_default();
+    CheckedOut { head: commit, branch, origin: origin_in(&common) }
+}
+
+/// The git directory of the repository that a folder is in, the same for all of its worktrees, and the URL of its remote `origin`. A
+/// repository without a working tree is one, too.
+#[must_use]
+pub fn repository_at(folder: &Path) -> Option<(PathBuf, Option<String>)> {
+    let is_bare = folder.join("HEAD").is_file() && folder.join("objects").is_dir();
+    let git = if is_bare { folder.to_owned() } else { git_folder_above(folder)? };
+    let common = real_place(&common_folder(&git)).ok()?;
+    let origin = origin_in(&common);
+    Some((common, origin))
+}
+
+/// The directory of settings and references that a git directory shares with the checkout that a linked worktree was made from.
+fn common_folder(git: &Path) -> PathBuf {
+    read(&git.join("commondir")).map_or_else(|| git.to_owned(), |path| git.join(path.trim()))
+}
+
+fn origin_in(common: &Path) -> Option<String> {
+    let config = read(&common.join("config"))?;
     let is_origin = |entry: &&Entry| {
         entry.section == "remote" && entry.subsection.as_deref() == Some("origin") && entry.name == "url"
     };
-    let origin = git_config::parse(&config).iter().find(is_origin).map(|entry| entry.value.clone());
-    CheckedOut { head: commit, branch, origin }
+    git_config::parse(&config).iter().find(is_origin).map(|entry| entry.value.clone())
 }
 
 /// The folder's place in its repository. Empty at the top, and where there is no repository.

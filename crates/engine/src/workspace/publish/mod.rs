@@ -18,7 +18,7 @@ use super::Workspace;
 use crate::domain::units::CommitSha;
 
 pub use credential::{Left, left_by_checkout};
-pub use head::{CheckedOut, checked_out};
+pub use head::{CheckedOut, checked_out, repository_at};
 pub use order::{Access, Author, Composed, ComposedFile, Onto, Order, PublishError, Published, Remote, Surroundings};
 
 pub use rebase::Rebased;
