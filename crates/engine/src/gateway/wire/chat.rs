@@ -4,23 +4,19 @@ use serde_json::{Value, json};
 
 use super::fields::{Body, Unbounded, asks_for_several, count, is_data, items, none_of, ordinary_tier, says, word};
 
+/// Fields that switch a search on by being there, whatever they hold.
+const SEARCHES: [&str; 2] = ["web_search_options", "search_parameters"];
 /// Fields that bring in searches, other models, other providers, or replies of another price.
-const COSTLY: [&str; 10] = [
-    "web_search_options",
-    "search_parameters",
-    "plugins",
-    "models",
-    "route",
-    "provider",
-    "prediction",
-    "audio",
-    "background",
-    "previous_response_id",
-];
+const COSTLY: [&str; 8] =
+    ["plugins", "models", "route", "provider", "prediction", "audio", "background", "previous_response_id"];
 
 pub(super) fn unbounded(body: &Body) -> Result<(), Unbounded> {
     if ["n", "best_of"].iter().any(|key| asks_for_several(body.get(*key))) {
         return Err(Unbounded::several());
+    }
+    let is_set = |key: &&&str| body.get(**key).is_some_and(|value| !value.is_null() && *value != false);
+    if let Some(search) = SEARCHES.iter().find(is_set) {
+        return Err(Unbounded::field(search));
     }
     none_of(body, &COSTLY)?;
     ordinary_tier(body, "service_tier", &["auto", "default", "standard", "flex"])?;
@@ -35,7 +31,9 @@ pub(super) fn unbounded(body: &Body) -> Result<(), Unbounded> {
     }
     // `:online` and the like are OpenRouter's words for a search, or for dearer providers.
     let model = body.get("model").and_then(Value::as_str).unwrap_or_default();
-    if let Some((_, variant)) = model.rsplit_once(':').filter(|(_, variant)| ["online", "nitro"].contains(variant)) {
+    if let Some((_, variant)) =
+        model.rsplit_once(':').filter(|(_, variant)| ["online", "nitro", "exacto", "extended"].contains(variant))
+    {
         return Err(Unbounded::tier(variant));
     }
     parts(body).try_for_each(check)

@@ -140,7 +140,10 @@ fn chat_refuses_searches_several_replies_and_what_is_elsewhere() {
             (json!({"n": "2"}), "several"),
             (json!({"best_of": 3}), "several"),
             (json!({"web_search_options": {"search_context_size": "low"}}), "web_search_options"),
+            // They switch a search on by being there.
+            (json!({"web_search_options": {}}), "web_search_options"),
             (json!({"search_parameters": {"mode": "on"}}), "search_parameters"),
+            (json!({"search_parameters": {}}), "search_parameters"),
             (json!({"plugins": [{"id": "web"}]}), "plugins"),
             (json!({"models": ["dear/model"]}), "models"),
             (json!({"provider": {"order": ["x"]}}), "provider"),
@@ -157,7 +160,7 @@ fn chat_refuses_searches_several_replies_and_what_is_elsewhere() {
     must_pass(
         Spoken::Chat,
         &[
-            json!({"n": null, "best_of": 1.0}),
+            json!({"n": null, "best_of": 1.0, "web_search_options": null, "plugins": []}),
             json!({"n": 1, "tools": [{"type": "function", "function": {"name": "f"}}], "service_tier": "auto"}),
             part(json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,A"}})),
             part(json!({"type": "text", "text": "t"})),
