@@ -115,6 +115,31 @@ fn roles_that_read_are_held_by_agents_too_and_change_nothing() {
 }
 
 #[test]
+fn a_critic_that_is_an_agent_leaves_the_artisans_change_where_it_is() {
+    let project = Project::python();
+    let (before, after, source) = (project.wrong, project.right, project.source);
+    let site = Site::new(project, move |request| {
+        let critic = request.model == CLAUDE;
+        match request.turn() {
+            0 if !critic => {
+                let edit = json!({"path": source, "old_text": before, "new_text": after});
+                Say::call("edit_file", edit).usage(700, 40).into()
+            }
+            _ if !critic => {
+                Say::call("final_report", json!({"summary": "mended", "status": "done"})).usage(700, 40).into()
+            }
+            _ => done("APPROVE\nThe sum is right."),
+        }
+    });
+    let ladder = json!({"tiers": [{"name": "one", "mode": "full", "maxIterations": 1, "models": {
+        "librarian": "ollama/qwen3-coder", "artisan": "ollama/qwen3-coder", "critic": "cli/claude:claude-haiku-4-5"}}]});
+    let said = site.run(&["--tiers", &ladder.to_string()]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(!said.all().contains("put back after"), "{}", said.all());
+    site.server.finish();
+}
+
+#[test]
 fn where_an_agent_cannot_be_asked_the_next_target_of_the_tier_is() {
     let project = Project::python();
     let edit = mend(&project);

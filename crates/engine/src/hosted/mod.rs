@@ -38,7 +38,14 @@ const SUMMARY_CHARS: usize = 4_000;
 ///
 /// It never fails: whatever happens, there is a [`SessionEnd`] with a report. `SessionStarted` and `SessionFinished` are emitted around
 /// it, and what was said is kept as a conversation.
-pub async fn hold(spec: HostedSpec, ports: &mut HostedPorts<'_>) -> HostedEnd {
+pub async fn hold(mut spec: HostedSpec, ports: &mut HostedPorts<'_>) -> HostedEnd {
+    // A critic comes behind the artisan of the same iteration, whose change is in no recorded tree yet. Where the tree cannot be recorded,
+    // its end cannot be compared either.
+    if spec.role != Role::Artisan
+        && let Ok(tree) = ports.workspace.snapshot().await
+    {
+        spec.tree = tree;
+    }
     let id = uuid::Uuid::new_v4().hyphenated().to_string();
     let (role, target) = (spec.role, spec.target.to_string());
     ports.journal.emit(&Event::SessionStarted { role, session_id: id.clone(), target, agent: String::new() });
