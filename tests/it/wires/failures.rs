@@ -1,6 +1,7 @@
 //! The error table: one test per row, on every wire where the row can happen.
 
 use serde_json::json;
+use upshift::domain::chat::Usage;
 use upshift::domain::receipt::CallStatus;
 use upshift::model::CallFailure;
 use upshift::model::endpoint::{Endpoint, Wire};
@@ -169,8 +170,9 @@ async fn an_error_event_inside_a_stream_ends_the_call() {
     let failure =
         failure_of(Wire::Anthropic, WIRES[0].1, Scripted::Body { content_type: "text/event-stream", body }).await;
     assert_eq!((failure.status, failure.retryable, failure.may_be_billed), (CallStatus::RateLimited, true, true));
-    // The prompt was counted, the reply was not: the most it can be stands in.
-    assert_eq!(failure.usage.map(|usage| (usage.input, usage.output)), Some((90, 4_096)));
+    // The prompt was counted, the reply was not.
+    assert_eq!(failure.usage.map(|usage| (usage.input, usage.output)), Some((90, 1)));
+    assert!(failure.bill.is_open);
 
     let body = "data: {\"choices\":[{\"delta\":{\"content\":\"hal\"}}]}\n\ndata: {\"error\":{\"code\":502,\"message\":\"upstream\"}}\n\n";
     let answer = Scripted::Body { content_type: "text/event-stream", body: body.to_owned() };
@@ -259,8 +261,9 @@ async fn a_reply_cut_at_any_byte_is_whole_or_a_network_error_and_never_half() {
                     Err(failure) => {
                         assert_eq!(failure.status, CallStatus::NetworkError, "{wire:?} cut after {after}: {failure}");
                         assert!(failure.may_be_billed && failure.retryable);
-                        let least = failure.usage.is_none_or(|usage| usage.input == 90 && usage.output >= 12);
-                        assert!(least, "{wire:?} cut after {after}: {:?}", failure.usage);
+                        let counted = |usage: Usage| usage.output >= 12 || failure.bill.is_open;
+                        let told = failure.usage.is_none_or(|usage| usage.input == 90 && counted(usage));
+                        assert!(told, "{wire:?} cut after {after}: {failure:?}");
                     }
                 }
                 server.finish();
@@ -273,7 +276,9 @@ async fn a_reply_cut_at_any_byte_is_whole_or_a_network_error_and_never_half() {
 async fn a_cut_anthropic_stream_keeps_what_was_counted() {
     let reply = Say::text("a long text that is cut somewhere in the middle").usage(90, 12);
     let failure = failure_of(Wire::Anthropic, WIRES[0].1, Scripted::Cut { reply, after: 900 }).await;
-    assert_eq!(failure.usage.map(|usage| (usage.input, usage.output)), Some((90, 4_096)));
+    // As it was told at the beginning, and nothing made up.
+    assert_eq!(failure.usage.map(|usage| (usage.input, usage.output)), Some((90, 1)));
+    assert!(failure.bill.is_open);
 }
 
 #[tokio::test]

@@ -86,6 +86,24 @@ async fn a_model_that_chat_completions_refuse_is_switched_once_and_its_reasoning
 }
 
 #[tokio::test]
+async fn a_model_that_is_there_alone_is_asked_there() {
+    let said = r#"{"error": {"message": "This model is only supported in v1/responses and not in v1/chat/completions.",
+        "type": "invalid_request_error", "param": "model", "code": null}}"#;
+    let server = ModelServer::start(move |request: &Request| match request.vendor {
+        Vendor::Responses => Say::text("ok").usage(900, 40).into(),
+        Vendor::OpenAi | Vendor::Anthropic | Vendor::Gemini | Vendor::Ollama => Scripted::status(404, said),
+    });
+    let provider = provider(Wire::OpenAi, &server);
+    for _ in 0..2 {
+        let reply = provider.ask(&ask(MODEL, vec![user("mend it")])).await.expect("a reply");
+        assert_eq!(reply.text, "ok");
+    }
+    let asked: Vec<_> = server.requests().iter().map(|request| request.vendor).collect();
+    assert_eq!(asked, [Vendor::OpenAi, Vendor::Responses, Vendor::Responses]);
+    server.finish();
+}
+
+#[tokio::test]
 async fn a_server_without_that_api_keeps_its_own_refusal() {
     let server = ModelServer::start(|request: &Request| match request.vendor {
         Vendor::Responses => Scripted::status(404, "{}"),

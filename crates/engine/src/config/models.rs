@@ -395,6 +395,15 @@ impl<'d> Registry<'d> {
         // A half-priced model was told of already.
         let half_priced = section.is_some_and(|section| section.input_per_1m.or(section.output_per_1m).is_some());
         if info.price.is_none() && !half_priced && !self.is_unknown_provider(&id.provider) {
+            if let Some((base, variant)) =
+                id.model.rsplit_once(':').filter(|_| window_known && id.provider == "openrouter")
+            {
+                let why =
+                    format!("`{id}` has no known price: at OpenRouter `:{variant}` costs more than the model itself");
+                faults.add(path, why, format!("Name the model without it: `{}/{base}`.", id.provider));
+                self.facts.0.insert(id.clone(), info);
+                return;
+            }
             let meant = self.meant(&id.provider, &id.model).map(|meant| format!("{meant} ")).unwrap_or_default();
             let fix = format!(
                 "{meant}Check the spelling, or price it in dollars per million tokens: \

@@ -40,6 +40,17 @@ impl Price {
         MicroUsd(u64::try_from(total.div_ceil(u128::from(MICROS_PER_USD))).unwrap_or(u64::MAX))
     }
 
+    /// The dearer of two prices, kind by kind.
+    #[must_use]
+    pub fn max_of(self, other: Self) -> Self {
+        Self {
+            input: self.input.max(other.input),
+            output: self.output.max(other.output),
+            cache_read: self.cache_read.max(other.cache_read),
+            cache_write: self.cache_write.max(other.cache_write),
+        }
+    }
+
     /// The dearest price a prompt token can have: uncached, read from or written to a cache.
     #[must_use]
     pub fn dearest_input(&self) -> u64 {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::bill::Bill;
 use super::model_id::ModelId;
 use super::tool::{ToolCall, ToolResult, ToolSpec};
 
@@ -80,6 +81,9 @@ pub struct ChatRequest {
     pub temperature: Option<f64>,
 }
 
+/// The most tokens of a kind that one call is believed to have used.
+const MOST_TOKENS: u64 = 1_000_000_000;
+
 /// Tokens of one call. The kinds do not overlap, but for `reasoning`, which is part of `output`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
@@ -96,6 +100,19 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// The same without numbers that no call has: a server may count anything, and the sums of a log must stay numbers.
+    #[must_use]
+    pub fn sane(self) -> Self {
+        let sane = |tokens: u64| tokens.min(MOST_TOKENS);
+        Self {
+            input: sane(self.input),
+            output: sane(self.output),
+            cache_read: sane(self.cache_read),
+            cache_write: sane(self.cache_write),
+            reasoning: sane(self.reasoning),
+        }
+    }
+
     /// Adds what another call used.
     pub fn add(&mut self, other: &Self) {
         // Saturating, since a server may count anything, and a sum that wraps would be cheap.
@@ -154,4 +171,7 @@ pub struct Reply {
     /// The model that the vendor says answered, and bills. `None` when it did not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub billed_model: Option<String>,
+    /// The bill beside the counts.
+    #[serde(default, skip_serializing_if = "Bill::is_plain")]
+    pub bill: Bill,
 }

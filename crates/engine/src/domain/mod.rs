@@ -12,6 +12,7 @@ pub mod agents;
 pub mod attempt;
 mod bare_end;
 pub mod baseline;
+pub mod bill;
 pub mod blocker;
 pub mod budget;
 pub mod catalogue;

@@ -79,7 +79,7 @@ pub(super) fn pass(passing: Passing, spoken: Spoken, call: Option<OpenCall>, rel
     let left = word(&CONTENT_LENGTH).parse().ok();
     let count = call.map(|call| {
         let head = Head { status, content_type: word(&CONTENT_TYPE), encoding: word(&CONTENT_ENCODING) };
-        let meter = Meter::new(spoken, head, call.max_output);
+        let meter = Meter::new(spoken, head);
         Count { meter, call, relay: Arc::clone(relay), status, headers: headers.clone() }
     });
     let mut answer = Response::new(Either::Right(Passed { body, left, count }));
@@ -159,28 +159,21 @@ impl Count {
 }
 
 fn outcome(relay: &Relay, status: u16, headers: &HeaderMap, metered: Metered, end: &End) -> Outcome {
-    let Metered { usage, billed_model, dear_tier, complete, error } = metered;
+    let Metered { usage, bill, billed_model, complete, error } = metered;
     if let Some(error) = error.filter(|_| !complete) {
         let failure = relay.failure(status, headers, &error);
         // An error inside an answer: the prompt may have been read.
         let possible = failure.may_be_billed || status == 200;
         let billing = if possible { Billing::Possible } else { Billing::Impossible };
-        return Outcome {
-            status: failure.status,
-            usage,
-            billed_model,
-            dear_tier,
-            billing,
-            error: Some(failure.message),
-        };
+        return Outcome { status: failure.status, usage, bill, billed_model, billing, error: Some(failure.message) };
     }
     let (call_status, why) = match end {
         // All that counts had come, whoever hung up behind it.
         _ if complete => (CallStatus::Ok, None),
-        End::Whole if status == 200 && usage.is_some() => (CallStatus::Ok, None),
+        End::Whole if status == 200 && usage.is_some() && !bill.is_open => (CallStatus::Ok, None),
         End::Whole => (CallStatus::InvalidResponse, Some("the answer does not say what it used".to_owned())),
         End::Cut(what) => (CallStatus::NetworkError, Some(format!("the vendor's answer was cut: {what}"))),
         End::HungUp => (CallStatus::Aborted, Some("the client disconnected before the answer was complete".to_owned())),
     };
-    Outcome { status: call_status, usage, billed_model, dear_tier, billing: Billing::Possible, error: why }
+    Outcome { status: call_status, usage, bill, billed_model, billing: Billing::Possible, error: why }
 }

@@ -21,6 +21,7 @@ use super::route::{Route, key_in, query_without_key, route};
 use super::wait::wait_before_next;
 use super::wire::{self, Body};
 use super::{Gateway, Lane, Purpose, Token};
+use crate::domain::bill::Bill;
 use crate::domain::catalogue::ModelInfo;
 use crate::domain::model_id::ModelId;
 use crate::domain::receipt::CallStatus;
@@ -389,12 +390,12 @@ async fn knows_no_tier(passing: &mut Passing, lane: &Lane) -> Option<CallFailure
 }
 
 /// A call that was set aside and not made.
-const fn unsent() -> Outcome {
+fn unsent() -> Outcome {
     Outcome {
         status: CallStatus::Aborted,
         usage: None,
+        bill: Bill::default(),
         billed_model: None,
-        dear_tier: None,
         billing: Billing::Impossible,
         error: None,
     }
@@ -404,8 +405,8 @@ fn failed(failure: CallFailure) -> Outcome {
     Outcome {
         status: failure.status,
         usage: failure.usage,
+        bill: failure.bill,
         billed_model: None,
-        dear_tier: None,
         billing: if failure.may_be_billed { Billing::Possible } else { Billing::Impossible },
         error: Some(failure.message),
     }

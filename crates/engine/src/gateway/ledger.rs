@@ -3,6 +3,7 @@
 //! Invariant: an [`OpenCall`] is settled exactly once, also when everybody who knew of it is gone.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +14,7 @@ use super::Purpose;
 use super::price::{self, Surcharge};
 use super::tally::{Place, Tally};
 use crate::audit::{CallReservation, Cap, Journal, Scope};
+use crate::domain::bill::Bill;
 use crate::domain::budget::{of_day, of_pull_request};
 use crate::domain::catalogue::ModelInfo;
 use crate::domain::chat::Usage;
@@ -22,6 +24,7 @@ use crate::domain::model_id::ModelId;
 use crate::domain::receipt::{CallScope, CallStatus, Receipt, SIDE};
 use crate::domain::stop::{Stop, StopCause, StopSource};
 use crate::domain::units::MicroUsd;
+use crate::model::catalogue::{billed_as, dearer_served};
 use crate::policy::budget::{self, Billing};
 use crate::redact::Redactor;
 
@@ -69,6 +72,8 @@ pub struct Ledger {
     /// When the vendor said that the limit is over, in milliseconds since the Unix epoch.
     limited_until: Cell<Option<i64>>,
     refusal: RefCell<Option<Refusal>>,
+    /// Targets for which the vendor bills a dearer model, with that one's facts.
+    dearer: RefCell<BTreeMap<ModelId, ModelInfo>>,
 }
 
 /// Why a session makes no more calls.
@@ -111,9 +116,8 @@ pub(super) struct Order {
 pub(super) struct Outcome {
     pub(super) status: CallStatus,
     pub(super) usage: Option<Usage>,
+    pub(super) bill: Bill,
     pub(super) billed_model: Option<String>,
-    /// The service tier that was served, where it is dearer than the one that was reserved.
-    pub(super) dear_tier: Option<String>,
     pub(super) billing: Billing,
     pub(super) error: Option<String>,
 }
@@ -153,6 +157,7 @@ impl Ledger {
             limited: StopSource::new(),
             limited_until: Cell::new(None),
             refusal: RefCell::new(None),
+            dearer: RefCell::default(),
         })
     }
 
@@ -269,6 +274,12 @@ impl Ledger {
             .tightest(&self.caps)
             .map_or_else(|| (MicroUsd(u64::MAX), self.scope_of_caps()), |(left, cap)| (left, cap.scope.clone()));
         let price = price::of(&order.info, order.surcharge, order.prompt_tokens);
+        let dearer = self
+            .dearer
+            .borrow()
+            .get(&order.target)
+            .and_then(|info| price::of(info, order.surcharge, order.prompt_tokens));
+        let price = price.map(|price| dearer.map_or(price, |dearer| price.max_of(dearer)));
         let price = price.ok_or_else(|| (tightest.clone(), "the model has no price".to_owned()))?;
         let quote = budget::quote_of(price, order.prompt_tokens, order.wanted, left)
             .map_err(|error| (tightest.clone(), error.reason))?;
@@ -357,16 +368,14 @@ impl Ledger {
     fn settle(&self, call: &OpenCall, outcome: Outcome) {
         // Without the vendor's count, the bound that was reserved is all there is.
         let prompt_tokens = outcome.usage.map_or(call.order.prompt_tokens, |usage| usage.prompt());
-        let charge_at = |surcharge| {
-            let price = price::of(&call.order.info, surcharge, prompt_tokens);
-            let info = ModelInfo { price, ..call.order.info.clone() };
-            budget::settle(&info, outcome.usage.as_ref(), call.reserved, outcome.billing)
-        };
-        let mut charge = charge_at(call.order.surcharge);
-        // What a dearer tier costs is known as a bound alone.
-        if let Some(tier) = &outcome.dear_tier {
-            let most = charge_at(call.order.surcharge.in_tier(tier));
-            charge.unknown = most.total().saturating_sub(charge.known);
+        let at = |info: &ModelInfo| price::of(info, call.order.surcharge, prompt_tokens);
+        let info = ModelInfo { price: at(&call.order.info), ..call.order.info.clone() };
+        let served = dearer_served(&call.order.target, &call.order.info, outcome.billed_model.as_deref());
+        let served_price = served.as_ref().and_then(at);
+        let told = budget::Told { usage: outcome.usage.as_ref(), bill: &outcome.bill, served: served_price.as_ref() };
+        let charge = budget::settle(&info, told, call.reserved, outcome.billing);
+        if let (Some(served), Some(named)) = (served, &outcome.billed_model) {
+            self.serves_dearer(&call.order.target, served, named);
         }
         let receipt = Receipt {
             call_id: call.call_id.clone(),
@@ -389,10 +398,17 @@ impl Ledger {
         tracing::info!(target = %receipt.target, status = receipt.status.as_str(), cost = %receipt.charge(), error = receipt.error, "passed on");
         self.open.set(self.open.get().saturating_sub(1));
         // Before the others are woken: they have to find the refusal.
-        if let Some(tier) = outcome.dear_tier {
+        if let Some(tier) = outcome.bill.dear_tier {
             self.refuse_dear(&tier);
         }
         self.settled.notify_waiters();
+    }
+
+    /// Reserves at the dearer price from now on, and tells of it once.
+    fn serves_dearer(&self, target: &ModelId, served: ModelInfo, named: &str) {
+        if self.dearer.borrow_mut().insert(target.clone(), served).is_none() {
+            self.warn(&billed_as(target, named));
+        }
     }
 
     /// Makes no more calls for a vendor that serves a dearer tier than was asked for: their price cannot be reserved.
@@ -423,8 +439,8 @@ impl Drop for OpenCall {
             let outcome = Outcome {
                 status: CallStatus::Aborted,
                 usage: None,
+                bill: Bill::default(),
                 billed_model: None,
-                dear_tier: None,
                 billing: Billing::Possible,
                 error: Some("the client disconnected before the answer began".to_owned()),
             };

@@ -12,33 +12,16 @@ const LONG_INPUT: u64 = 2;
 /// Numerator and denominator of the same for the reply.
 const LONG_OUTPUT: (u64, u64) = (3, 2);
 
-/// The most that a tier of these names costs of the standard one's price, as numerator and denominator: GPT-4o mini 5/3, GPT-5.5 5/2 at
-/// openai.com/api-priority-processing (since July 2026 /api-fast-mode), Anthropic's fast mode twice for every model that has it
-/// (platform.claude.com, "Fast mode"; read 2026-11-27).
-const FAST: (&[&str], (u64, u64)) = (&["priority", "fast"], (5, 2));
-/// The same for every other one: the highest multiple that any of the vendors has published (OpenAI's `ultrafast`, and Anthropic's fast mode
-/// of models that have it no more).
-const DEAREST: (u64, u64) = (6, 1);
-
 /// Properties of a request that make it dearer than the catalogue's price.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Surcharge {
     /// Whether it writes to a cache that lasts an hour.
     pub(super) hour: bool,
-    /// The most that the tier costs which the vendor served, as a multiple of its ordinary one.
-    tier: Option<(u64, u64)>,
 }
 
 impl Surcharge {
     pub(super) const fn of_cache(hour: bool) -> Self {
-        Self { hour, tier: None }
-    }
-
-    /// The same in a tier of that name.
-    pub(super) fn in_tier(self, name: &str) -> Self {
-        let (names, factor) = FAST;
-        let tier = if names.contains(&name.to_ascii_lowercase().as_str()) { factor } else { DEAREST };
-        Self { tier: Some(tier), ..self }
+        Self { hour }
     }
 }
 
@@ -48,12 +31,6 @@ pub(super) fn of(info: &ModelInfo, surcharge: Surcharge, prompt_tokens: u64) -> 
     if surcharge.hour {
         // Never below the catalogue's own price.
         price.cache_write = price.cache_write.max(price.input.saturating_mul(HOUR_CACHE));
-    }
-    if let Some((times, over)) = surcharge.tier {
-        for part in [&mut price.input, &mut price.output, &mut price.cache_read, &mut price.cache_write] {
-            // Rounded up: nothing may be settled at more than was reserved.
-            *part = part.saturating_mul(times).div_ceil(over);
-        }
     }
     // A price of the user's own holds whatever the size: its window may not even be known.
     if prompt_tokens > info.context_window && !info.is_configured() {
@@ -82,10 +59,6 @@ mod tests {
         assert_eq!(of(&known, Surcharge::of_cache(true), 1).unwrap().cache_write, 6);
         let long = Price { input: 6, output: 23, cache_read: 2, cache_write: 8 };
         assert_eq!(of(&known, Surcharge::default(), 200_001), Some(long));
-        let dear = |name| of(&known, Surcharge::default().in_tier(name), 1);
-        let fast = Some(Price { input: 8, output: 38, cache_read: 3, cache_write: 10 });
-        assert_eq!((dear("priority"), dear("Fast")), (fast, fast));
-        assert_eq!(dear("ultrafast"), Some(Price { input: 18, output: 90, cache_read: 6, cache_write: 24 }));
         assert_eq!(of(&ModelInfo { price: None, ..known }, Surcharge::default(), 1), None);
     }
 

@@ -3,6 +3,8 @@
 //! Requests put their stable parts first (model, tools, system, messages), so that the prefix is the same bytes in every turn but for the
 //! moving cache points. Replies come as a stream or plain, and both are read by one function.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -11,9 +13,11 @@ use url::Url;
 use crate::domain::chat::{ChatRequest, Effort, Message, Opaque, Reply, StopReason, Usage};
 use crate::domain::tool::{ToolCall, ToolSpec};
 
+use super::bill::bill_of;
 use super::catalogue::{self, EffortSetting};
 use super::channel::{Broken, Channel, Fold};
 use super::endpoint::join;
+use super::failure::refuses_tier;
 use super::turn::{
     IdRule, NO_OUTPUT, NO_TEXT, Turn, arguments_object, arguments_of_text, named_model, turns, visible,
     with_unique_ids, written,
@@ -34,21 +38,35 @@ const MOVING_CACHE_POINTS: usize = 2;
 pub(super) struct Anthropic {
     channel: Channel,
     url: Url,
+    /// Whether the server knows no service tiers: it speaks like the vendor and is another's.
+    tierless: AtomicBool,
 }
 
 impl Anthropic {
     pub(super) fn new(channel: Channel, base: &Url) -> Self {
-        Self { channel, url: join(base, "v1", "messages") }
+        Self { channel, url: join(base, "v1", "messages"), tierless: AtomicBool::new(false) }
     }
 
     fn provider(&self) -> &str {
         &self.channel.blamed.provider
     }
 
+    fn encode<'a>(&self, request: &'a ChatRequest) -> Body<'a> {
+        let mut body = encode(request, self.provider());
+        // The vendor would take a dearer tier by itself, where the account has one.
+        if self.provider() == "anthropic" && !self.tierless.load(Ordering::Relaxed) {
+            body.rest.insert("service_tier".to_owned(), json!("standard_only"));
+        }
+        body
+    }
+
     async fn call(&self, request: &ChatRequest) -> Result<Reply, CallFailure> {
         match self.call_once(request).await {
             // Refused before anything was processed, so that asking again is free.
             Err(failure) if is_bound_elsewhere(&failure) => self.call_once(&without_thinking(request)).await,
+            Err(failure) if refuses_tier(&failure) && !self.tierless.swap(true, Ordering::Relaxed) => {
+                self.call_once(request).await
+            }
             result => result,
         }
     }
@@ -56,8 +74,8 @@ impl Anthropic {
     async fn call_once(&self, request: &ChatRequest) -> Result<Reply, CallFailure> {
         let mut headers: HeaderMap = self.channel.key_header("x-api-key");
         headers.insert(HeaderName::from_static("anthropic-version"), HeaderValue::from_static(VERSION));
-        let fold = Stream::new(request.max_output_tokens);
-        let body = written(&encode(request, self.provider()));
+        let fold = Stream::default();
+        let body = written(&self.encode(request));
         let message = self.channel.converse(self.url.clone(), headers, body, fold).await?;
         self.decode(&message, request)
     }
@@ -87,6 +105,7 @@ impl Anthropic {
             usage: message.get("usage").and_then(usage),
             opaque,
             billed_model: named_model(message.get("model")),
+            bill: bill_of(message, message.get("usage")),
         })
     }
 }
@@ -97,7 +116,7 @@ impl Provider for Anthropic {
     }
 
     fn request_bytes(&self, request: &ChatRequest) -> u64 {
-        written(&encode(request, self.provider())).len() as u64
+        written(&self.encode(request)).len() as u64
     }
 }
 
@@ -143,6 +162,7 @@ pub(super) fn usage(usage: &Value) -> Option<Usage> {
         cache_write: count("cache_creation_input_tokens").unwrap_or(0),
         reasoning: usage.pointer("/output_tokens_details/thinking_tokens").and_then(Value::as_u64).unwrap_or(0),
     })
+    .map(Usage::sane)
 }
 
 fn cache_point() -> Value {
@@ -301,7 +321,7 @@ fn continues_foreign_reply(messages: &[Message], provider: &str) -> bool {
 }
 
 /// The stream's events, joined into the message that a plain answer would be.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Stream {
     message: Map<String, Value>,
     blocks: Vec<Value>,
@@ -310,22 +330,9 @@ struct Stream {
     usage: Map<String, Value>,
     counted_output: bool,
     complete: bool,
-    max_output_tokens: u64,
 }
 
 impl Stream {
-    fn new(max_output_tokens: u64) -> Self {
-        Self {
-            message: Map::new(),
-            blocks: Vec::new(),
-            inputs: Vec::new(),
-            usage: Map::new(),
-            counted_output: false,
-            complete: false,
-            max_output_tokens,
-        }
-    }
-
     fn count(&mut self, usage: Option<&Value>) {
         let counts = usage.and_then(Value::as_object).into_iter().flatten().filter(|(_, value)| !value.is_null());
         self.usage.extend(counts.map(|(key, value)| (key.clone(), value.clone())));
@@ -403,15 +410,21 @@ impl Fold for Stream {
                 map.insert("input".to_owned(), arguments_of_text(input));
             }
         }
+        if !self.counted_output {
+            // The beginning counts the first few tokens of the reply, which are no count of it.
+            self.usage.remove("output_tokens");
+        }
         self.message.insert("content".to_owned(), Value::Array(self.blocks));
         self.message.insert("usage".to_owned(), Value::Object(self.usage));
         Value::Object(self.message)
     }
 
-    fn usage_bound(&self) -> Option<Usage> {
-        let told = usage(&Value::Object(self.usage.clone()))?;
-        // Until the end only the prompt is counted, and the reply may have come to its limit.
-        let output = if self.counted_output { told.output } else { self.max_output_tokens.max(told.output) };
-        Some(Usage { output, ..told })
+    fn usage_told(&self) -> Option<Usage> {
+        usage(&Value::Object(self.usage.clone()))
+    }
+
+    /// Until the end only the prompt is counted, and the first few tokens of the reply.
+    fn is_counted(&self) -> bool {
+        self.counted_output
     }
 }

@@ -22,6 +22,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::domain::bill::Bill;
 use crate::domain::catalogue::ModelInfo;
 use crate::domain::chat::{ChatRequest, Message, Reply, Usage};
 use crate::domain::line_diff::write_hunks;
@@ -125,6 +126,8 @@ struct RecordedFailure {
     retry_after_ms: Option<u64>,
     retryable: bool,
     usage: Option<Usage>,
+    #[serde(default, skip_serializing_if = "Bill::is_plain")]
+    bill: Bill,
     may_be_billed: bool,
 }
 
@@ -340,6 +343,7 @@ impl Cassette {
             retry_after_ms: None,
             retryable: false,
             usage: None,
+            bill: Bill::default(),
             may_be_billed: false,
         }
     }
@@ -359,6 +363,7 @@ impl From<RecordedFailure> for CallFailure {
             retry_after_ms: failure.retry_after_ms,
             retryable: failure.retryable,
             usage: failure.usage,
+            bill: failure.bill,
             may_be_billed: failure.may_be_billed,
         }
     }
@@ -424,6 +429,7 @@ impl Provider for Cassettes {
                 retry_after_ms: None,
                 retryable: false,
                 usage: None,
+                bill: Bill::default(),
                 may_be_billed: false,
             }),
         };

@@ -255,10 +255,36 @@ pub fn lookup(id: &ModelId) -> Option<ModelInfo> {
     Some(ModelInfo {
         context_window: entry.context_window,
         max_output_tokens: entry.max_output_tokens,
-        price: entry.price(),
+        price: entry.price().filter(|_| paid_variant(id).is_none()),
         tools: entry.tools,
         source: format!("{}, {}", vendor.source, catalogue().date),
     })
+}
+
+/// OpenRouter's word behind a model's name that makes a call dearer than its tokens: a search (`:online`), or other providers (`:nitro`).
+/// `None` for those that cost what the model does, or nothing.
+#[must_use]
+pub fn paid_variant(id: &ModelId) -> Option<&str> {
+    /// The words that never make it dearer (openrouter.ai/docs, "Model Variants", read 2026-11-29).
+    const NO_DEARER: [&str; 3] = ["free", "floor", "thinking"];
+    let (_, variant) = id.model.rsplit_once(':').filter(|_| id.provider == "openrouter")?;
+    (!NO_DEARER.contains(&variant)).then_some(variant)
+}
+
+/// The facts about the model that the vendor says it billed, where one of its prices is higher than the asked model's. `None` where it is the
+/// same or no dearer, where nobody knows its price, and where the user has given the asked model's price: that one may be an agreement.
+#[must_use]
+pub fn dearer_served(asked: &ModelId, info: &ModelInfo, billed: Option<&str>) -> Option<ModelInfo> {
+    let (billed, price) =
+        billed.zip(info.price).filter(|(billed, _)| *billed != asked.model && !info.is_configured())?;
+    let served = lookup(&ModelId { provider: asked.provider.clone(), model: billed.to_owned() })?;
+    served.price.is_some_and(|served| served.max_of(price) != price).then_some(served)
+}
+
+/// The words for a person whose vendor bills a dearer model than was asked.
+#[must_use]
+pub fn billed_as(asked: &ModelId, named: &str) -> String {
+    format!("the vendor says that it served `{named}` for {asked}: the dearer model's price is counted")
 }
 
 /// The names of the models of a vendor that the catalogue knows.

@@ -2,8 +2,8 @@
 //!
 //! Owns everything about a call that does not depend on the wire. The meaning of the bytes is the wire's affair, through [`Fold`].
 //!
-//! Invariant: after the first byte of an answer, every failure carries the most that the call can have cost, if the vendor
-//! said anything about it ([`Fold::usage_bound`]).
+//! Invariant: after the first byte of an answer, every failure carries what the vendor said of its cost, and whether that is all of it
+//! ([`Fold::usage_told`]).
 
 use std::future::Future;
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 use url::Url;
 
+use crate::domain::bill::Bill;
 use crate::domain::chat::Usage;
 use crate::domain::clock::Clock;
 use crate::domain::receipt::CallStatus;
@@ -45,9 +46,13 @@ pub(super) trait Fold: Send {
     /// The whole message.
     fn into_message(self) -> Value;
 
-    /// The most that this call can have used, as far as the vendor told: what it counted, and `max_output_tokens` where it
-    /// has not counted the reply yet.
-    fn usage_bound(&self) -> Option<Usage>;
+    /// The usage of this call as far as the vendor told it.
+    fn usage_told(&self) -> Option<Usage>;
+
+    /// Whether the vendor has counted to the end.
+    fn is_counted(&self) -> bool {
+        true
+    }
 }
 
 /// Why a stream cannot be folded on.
@@ -405,8 +410,9 @@ impl<F: Fold> Folding<'_, F> {
     }
 
     fn with_usage(&self, failure: CallFailure) -> CallFailure {
-        let usage = self.fold.usage_bound();
+        let usage = self.fold.usage_told();
+        let bill = Bill { is_open: usage.is_some() && !self.fold.is_counted(), ..Bill::default() };
         // Counts were told, so that the vendor has worked on it.
-        CallFailure { may_be_billed: failure.may_be_billed || usage.is_some(), usage, ..failure }
+        CallFailure { may_be_billed: failure.may_be_billed || usage.is_some(), usage, bill, ..failure }
     }
 }

@@ -7,6 +7,7 @@ use reqwest::header::HeaderMap;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
+use crate::domain::bill::Bill;
 use crate::domain::outcome::WAIT_AND_RUN_AGAIN;
 use crate::domain::receipt::CallStatus;
 
@@ -301,6 +302,7 @@ impl Blamed {
             retry_after_ms: wait.filter(|_| class.retryable),
             retryable: class.retryable,
             usage: None,
+            bill: Bill::default(),
             may_be_billed: class.may_be_billed,
         }
     }
@@ -335,6 +337,7 @@ impl Blamed {
             retry_after_ms: None,
             retryable: true,
             usage: None,
+            bill: Bill::default(),
             may_be_billed,
         }
     }
@@ -348,6 +351,7 @@ impl Blamed {
             retry_after_ms: None,
             retryable: true,
             usage: None,
+            bill: Bill::default(),
             may_be_billed,
         }
     }
@@ -363,9 +367,15 @@ impl Blamed {
             retry_after_ms: None,
             retryable: true,
             usage: None,
+            bill: Bill::default(),
             may_be_billed: true,
         }
     }
+}
+
+/// Whether a server refuses the service tier that we ask for: it speaks like the vendor and is none.
+pub(super) fn refuses_tier(failure: &CallFailure) -> bool {
+    matches!(failure.http_status, Some(400 | 422)) && failure.message.contains("service_tier")
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::domain::chat::{ChatRequest, Effort, Opaque, Reply, StopReason, Usage}
 use crate::domain::model_id::ModelId;
 use crate::domain::tool::ToolCall;
 
+use super::bill::bill_of;
 use super::catalogue::{self, EffortSetting};
 use super::channel::{Broken, Channel, Fold};
 use super::endpoint::join;
@@ -63,7 +64,8 @@ impl Gemini {
 
     fn decode(&self, answer: &Value, request: &ChatRequest) -> Result<Reply, CallFailure> {
         let usage = answer.get("usageMetadata").and_then(usage);
-        let with_usage = |failure: CallFailure| CallFailure { usage, ..failure };
+        let bill = bill_of(answer, answer.get("usageMetadata"));
+        let with_usage = |failure: CallFailure| CallFailure { usage, bill: bill.clone(), ..failure };
         if let Some(error) = answer.get("error").or_else(|| answer.pointer("/0/error")).filter(|error| !error.is_null())
         {
             return Err(with_usage(self.channel.error_inside(error)));
@@ -79,6 +81,7 @@ impl Gemini {
                     usage,
                     opaque: None,
                     billed_model: billed_model(answer),
+                    bill,
                 }),
                 None => Err(with_usage(self.channel.blamed.unreadable("an answer without `candidates`"))),
             };
@@ -103,6 +106,7 @@ impl Gemini {
             usage,
             opaque: keeps.then(|| Opaque { provider: self.provider().to_owned(), content: json!(parts) }),
             billed_model: billed_model(answer),
+            bill,
         })
     }
 }
@@ -156,16 +160,14 @@ fn stop_reason(word: Option<&str>, calls: &[ToolCall]) -> StopReason {
 pub(super) fn usage(usage: &Value) -> Option<Usage> {
     let count = |key: &str| usage.get(key).and_then(Value::as_u64);
     let cache_read = count("cachedContentTokenCount").unwrap_or(0);
-    // The cached part has a price of its own, and is in the sum.
-    let prompt = count("promptTokenCount")? + count("toolUsePromptTokenCount").unwrap_or(0);
+    let prompt = count("promptTokenCount")?.saturating_add(count("toolUsePromptTokenCount").unwrap_or(0));
+    // The cached part has a price of its own, and is in the sum. A larger one can only stand beside it.
+    let input = prompt.checked_sub(cache_read).unwrap_or(prompt);
     let reasoning = count("thoughtsTokenCount").unwrap_or(0);
-    Some(Usage {
-        input: prompt.saturating_sub(cache_read),
-        output: count("candidatesTokenCount").unwrap_or(0) + reasoning,
-        cache_read,
-        cache_write: 0,
-        reasoning,
-    })
+    let output = count("candidatesTokenCount").unwrap_or(0).saturating_add(reasoning);
+    // More than the sum of the others are tokens that stand nowhere else.
+    let told = count("totalTokenCount").unwrap_or(0).saturating_sub(input.saturating_add(cache_read));
+    Some(Usage { input, output: output.max(told), cache_read, cache_write: 0, reasoning }.sane())
 }
 
 fn encode(request: &ChatRequest, provider: &str) -> Value {
@@ -332,7 +334,7 @@ impl Fold for Pieces {
         Value::Object(self.answer)
     }
 
-    fn usage_bound(&self) -> Option<Usage> {
+    fn usage_told(&self) -> Option<Usage> {
         // Counts before the end are those of the part that has come.
         self.finish.as_ref().and_then(|_| self.answer.get("usageMetadata").and_then(usage))
     }

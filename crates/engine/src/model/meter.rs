@@ -4,7 +4,7 @@
 //! body where it comes as one JSON value or as an error, which has to be read whole to be understood.
 //!
 //! Invariant: the result does not depend on how the network cut the bytes. A count is believed when the vendor has counted to the end.
-//! Before that [`Metered::usage`] is a bound, so that settling by it never bills too little.
+//! Before that the bill is open ([`Metered::bill`]), and the rest of what was set aside counts as unknown.
 
 mod counts;
 mod told;
@@ -52,9 +52,9 @@ enum Form {
 }
 
 impl Meter {
-    /// A meter for an answer to a request that allowed a reply of `max_output` tokens.
+    /// A meter for an answer.
     #[must_use]
-    pub fn new(spoken: Spoken, head: Head<'_>, max_output: u64) -> Self {
+    pub fn new(spoken: Spoken, head: Head<'_>) -> Self {
         let encoding = head.encoding.trim().to_ascii_lowercase();
         let unpacker =
             matches!(encoding.as_str(), "gzip" | "x-gzip").then(|| flate2::write::MultiGzDecoder::new(Vec::new()));
@@ -67,7 +67,7 @@ impl Meter {
             (None, "" | "identity" | "gzip" | "x-gzip") => Form::Whole { body: Vec::new(), most: MOST_WHOLE },
             _ => Form::Unread,
         };
-        Self { counts: Counts::new(spoken, head.status, max_output), unpacker, form }
+        Self { counts: Counts::new(spoken, head.status), unpacker, form }
     }
 
     /// Takes the next bytes of the answer.

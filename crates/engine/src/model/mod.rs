@@ -10,6 +10,7 @@
 //! Invariant: a key leaves this module only in a request's header.
 
 mod anthropic;
+mod bill;
 pub mod cassette;
 pub mod catalogue;
 mod channel;
@@ -32,6 +33,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use crate::domain::account::Unavailability;
+use crate::domain::bill::Bill;
 use crate::domain::chat::{ChatRequest, Reply, Usage};
 use crate::domain::receipt::CallStatus;
 use crate::policy::rotation::Reach;
@@ -67,9 +69,10 @@ pub struct CallFailure {
     pub retry_after_ms: Option<u64>,
     /// Whether the same request may succeed later on the same target.
     pub retryable: bool,
-    /// The usage nevertheless, when the vendor said so: exact when the answer had been counted, else a bound (the prompt as counted, the
-    /// reply as if it had reached `max_output_tokens`), so that settling by it never bills too little.
+    /// The usage nevertheless, as far as the vendor told it.
     pub usage: Option<Usage>,
+    /// The bill beside the counts. It is open where the vendor had not counted to the end.
+    pub bill: Bill,
     /// Whether the vendor may have billed it: false only when the request surely was not processed.
     pub may_be_billed: bool,
 }

@@ -13,6 +13,7 @@ mod usage;
 use serde_json::{Map, Value, json};
 use url::Url;
 
+use crate::domain::bill::Bill;
 use crate::domain::chat::{ChatRequest, Opaque, Reply, StopReason};
 use crate::domain::tool::ToolCall;
 
@@ -76,6 +77,7 @@ impl Ollama {
             opaque: thinking
                 .map(|text| Opaque { provider: self.provider().to_owned(), content: json!({ THINKING: text }) }),
             billed_model: named_model(answer.get("model")),
+            bill: Bill::default(),
         })
     }
 }

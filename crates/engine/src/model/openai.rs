@@ -20,6 +20,7 @@ use crate::domain::chat::{ChatRequest, Opaque, Reply, StopReason};
 use crate::domain::model_id::ModelId;
 use crate::domain::tool::ToolCall;
 
+use super::bill::bill_of;
 use super::catalogue::{self, EffortSetting};
 use super::channel::Channel;
 use super::endpoint::{Endpoint, join};
@@ -228,6 +229,9 @@ impl OpenAi {
             // Without it most servers tell no counts in a stream.
             set("stream_options", json!({"include_usage": true}));
         }
+        if self.quirks.asks_tier(self.provider()) {
+            set("service_tier", json!(quirks::ORDINARY_TIER));
+        }
         let hints = catalogue::wire_hints(&request.target);
         match (request.effort, self.dialect) {
             // It hands the wish on in each vendor's own form, whatever the model.
@@ -246,7 +250,8 @@ impl OpenAi {
 
     fn decode(&self, answer: &Value, request: &ChatRequest) -> Result<Reply, CallFailure> {
         let usage = usage_of(answer);
-        let with_usage = |failure: CallFailure| CallFailure { usage, ..failure };
+        let bill = bill_of(answer, answer.get("usage"));
+        let with_usage = |failure: CallFailure| CallFailure { usage, bill: bill.clone(), ..failure };
         let error = answer.get("error").or_else(|| answer.pointer("/choices/0/error"));
         if let Some(error) = error.filter(|error| !error.is_null()) {
             return Err(with_usage(self.channel.error_inside(error)));
@@ -267,7 +272,7 @@ impl OpenAi {
         // The finish reason of a refusal is a plain `stop`.
         let stop = if refusal.is_some() { StopReason::Refusal } else { stop_reason(finish, &tool_calls) };
         let opaque = kept_fields(message, calls, self.provider());
-        Ok(Reply { text, tool_calls, stop, usage, opaque, billed_model: named_model(answer.get("model")) })
+        Ok(Reply { text, tool_calls, stop, usage, opaque, billed_model: named_model(answer.get("model")), bill })
     }
 }
 

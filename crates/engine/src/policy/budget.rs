@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::bill::{Bill, most_in_tier};
 use crate::domain::budget::{Budget, Spent};
 use crate::domain::catalogue::{ModelInfo, Price};
 use crate::domain::chat::Usage;
@@ -233,15 +234,38 @@ pub fn suffices(left: MicroUsd, caps: impl Iterator<Item = MicroUsd>) -> bool {
     caps.fold(MicroUsd::ZERO, |sum, cap| MicroUsd(sum.0.saturating_add(cap.0))) <= left
 }
 
-/// The settled cost of a call: its usage at its price. Without usage it is the whole reservation if the call may be billed, else nothing
-/// (DESIGN §4). A usage without a price counts as unknown, and so does one without a prompt, which no call has.
+/// What a vendor told of a call's cost.
+#[derive(Debug, Clone, Copy)]
+pub struct Told<'t> {
+    /// The tokens that it counted.
+    pub usage: Option<&'t Usage>,
+    /// The bill beside them.
+    pub bill: &'t Bill,
+    /// The price of the model that it says it billed, where that is another than the one that was asked.
+    pub served: Option<&'t Price>,
+}
+
+/// The settled cost of a call: its usage at its price, or at that of the model that was served in its place, or the amount that the vendor
+/// names, whichever is most. Without usage it is the whole reservation if the call may be billed, else nothing (DESIGN §4). A usage without a
+/// price counts as unknown, and so does one without a prompt, which no call has. Of an open bill the rest of the reservation is unknown, and
+/// of a dearer service tier what it costs at most beyond.
 #[must_use]
-pub fn settle(info: &ModelInfo, usage: Option<&Usage>, reserved: MicroUsd, billing: Billing) -> Charge {
+pub fn settle(info: &ModelInfo, told: Told<'_>, reserved: MicroUsd, billing: Billing) -> Charge {
+    let Told { usage, bill, served } = told;
     // No call has an empty prompt, so such a usage says nothing and is treated as if there were none.
-    match (usage.filter(|usage| usage.prompt() > 0), &info.price, billing) {
-        (Some(usage), Some(price), _) => Charge { known: price.cost(usage), ..Charge::ZERO },
+    let charge = match (usage.filter(|usage| usage.prompt() > 0), &info.price, billing) {
+        (Some(usage), Some(price), _) => {
+            let known = served.map_or(MicroUsd::ZERO, |served| served.cost(usage)).max(price.cost(usage));
+            let in_tier = bill.dear_tier.as_deref().map(|tier| most_in_tier(*price, tier).cost(usage));
+            let open = if bill.is_open { reserved } else { MicroUsd::ZERO };
+            Charge { known, unknown: open.max(in_tier.unwrap_or_default()).saturating_sub(known) }
+        }
         (Some(_), None, _) | (None, _, Billing::Possible) => Charge { unknown: reserved, ..Charge::ZERO },
         (None, _, Billing::Impossible) => Charge::ZERO,
+    };
+    match bill.amount.filter(|amount| *amount > charge.known) {
+        Some(amount) => Charge { known: amount, unknown: charge.total().saturating_sub(amount) },
+        None => charge,
     }
 }
 

@@ -144,6 +144,7 @@ pub(super) fn told_result(name: &str, subject: &str, ended: &str, content: &str)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::bill::Bill;
     use crate::domain::chat::StopReason;
     use serde_json::json;
 
@@ -160,6 +161,7 @@ mod tests {
             usage: None,
             opaque,
             billed_model: None,
+            bill: Bill::default(),
         }
     }
 

@@ -10,8 +10,9 @@ use super::conversation::Protocol;
 use super::reading::{self, Reading};
 use super::turns::{Heard, Session};
 use crate::audit::{CallReservation, Scope};
+use crate::domain::bill::{Bill, most_in_tier};
 use crate::domain::budget::{of_day, of_pull_request};
-use crate::domain::catalogue::ModelInfo;
+use crate::domain::catalogue::{ModelInfo, Price};
 use crate::domain::chat::{ChatRequest, Reply, Usage};
 use crate::domain::event::Event;
 use crate::domain::foreign::Foreign;
@@ -19,6 +20,7 @@ use crate::domain::model_id::ModelId;
 use crate::domain::receipt::{CallScope, CallStatus, Receipt};
 use crate::domain::stop::StopCause;
 use crate::domain::units::{MicroUsd, human_duration};
+use crate::model::catalogue::{billed_as, dearer_served};
 use crate::model::{CallFailure, Provider};
 use crate::policy::budget::{self, Billing, MAX_REPLY_TOKENS, Quote};
 
@@ -55,6 +57,7 @@ struct Call {
 struct Settlement<'r> {
     status: CallStatus,
     usage: Option<Usage>,
+    bill: Bill,
     billing: Billing,
     error: Option<String>,
     reply: Option<&'r Reply>,
@@ -146,12 +149,18 @@ impl Session<'_, '_> {
         // One id for all rounds: at most one of them is reserved.
         let id = uuid::Uuid::new_v4().hyphenated().to_string();
         let caps = self.caps();
+        // At the price that the vendor was seen to bill, where that is higher.
+        let dearer = self.ports.memory.dearer.get(target).copied();
+        let quoted = ModelInfo {
+            price: info.price.map(|price| dearer.map_or(price, |dearer| price.max_of(dearer))),
+            ..info.clone()
+        };
         let tightest = self.ports.journal.tightest(&caps);
         let (mut left, mut refused_by) =
             tightest.unwrap_or_else(|| (MicroUsd(u64::MAX), Scope::Day("none".to_owned())));
         // Each round another cap may refuse, and what is left only shrinks, so that few rounds are enough.
         for _ in 0..=caps.len().saturating_add(1) {
-            let quote = budget::quote(&info, bytes, left).map_err(|error| refusal(&refused_by, &error.reason))?;
+            let quote = budget::quote(&quoted, bytes, left).map_err(|error| refusal(&refused_by, &error.reason))?;
             let reservation = CallReservation {
                 call_id: id.clone(),
                 scope: scope.clone(),
@@ -194,6 +203,7 @@ impl Session<'_, '_> {
                 let settlement = Settlement {
                     status: CallStatus::Aborted,
                     usage: None,
+                    bill: Bill::default(),
                     // The vendor may bill the part of the reply that it has made.
                     billing: Billing::Possible,
                     error: Some(format!("ended by us after {} without a whole reply", human_duration(latency))),
@@ -212,6 +222,7 @@ impl Session<'_, '_> {
         let settlement = Settlement {
             status: failure.status,
             usage: failure.usage,
+            bill: failure.bill.clone(),
             billing: if failure.may_be_billed { Billing::Possible } else { Billing::Impossible },
             error: Some(failure.message.clone()),
             reply: None,
@@ -228,8 +239,8 @@ impl Session<'_, '_> {
             Reading::Usable { .. } => (CallStatus::Ok, None),
             Reading::Unusable(unusable) => (unusable.status, Some(unusable.what.clone())),
         };
-        let settlement =
-            Settlement { status, usage: reply.usage, billing: Billing::Possible, error, reply: Some(&reply) };
+        let (usage, bill) = (reply.usage, reply.bill.clone());
+        let settlement = Settlement { status, usage, bill, billing: Billing::Possible, error, reply: Some(&reply) };
         self.settle(call, &settlement, latency);
         self.measure(&call.target, &reply, bytes);
         Attempt::Heard { target: call.target.clone(), protocol, reply: Box::new(reply), reading }
@@ -249,8 +260,41 @@ impl Session<'_, '_> {
         line.chars().take(MAX_STATUS_CHARS).collect()
     }
 
+    /// Remembers that a vendor bills more than the catalogue's price, so that the next calls are reserved at that, and tells of it once.
+    fn learn_price(&mut self, call: &Call, served: Option<(Price, &str)>, tier: Option<&str>) {
+        let Some(price) = call.info.price else { return };
+        let mut learn = |dearer: Price, message: String| {
+            let known = self.ports.memory.dearer.get(&call.target).copied().unwrap_or(price);
+            let most = known.max_of(dearer);
+            if most != known {
+                self.ports.memory.dearer.insert(call.target.clone(), most);
+                let message = self.ports.redactor.redact(&message).into_owned();
+                self.ports.journal.emit(&Event::Warning { message });
+            }
+        };
+        if let Some((dearer, named)) = served {
+            learn(dearer, billed_as(&call.target, named));
+        }
+        if let Some(tier) = tier {
+            let target = &call.target;
+            let message = format!(
+                "the vendor served the service tier `{tier}` for {target}, which costs more than the catalogue says: what it may come to is counted \
+                 as unknown cost"
+            );
+            learn(most_in_tier(price, tier), message);
+        }
+    }
+
     fn settle(&mut self, call: &Call, settlement: &Settlement<'_>, latency_ms: u64) {
-        let charge = budget::settle(&call.info, settlement.usage.as_ref(), call.reserved, settlement.billing);
+        let billed = settlement.reply.and_then(|reply| reply.billed_model.as_deref());
+        let served = dearer_served(&call.target, &call.info, billed);
+        let told = budget::Told {
+            usage: settlement.usage.as_ref(),
+            bill: &settlement.bill,
+            served: served.as_ref().and_then(|info| info.price.as_ref()),
+        };
+        let charge = budget::settle(&call.info, told, call.reserved, settlement.billing);
+        self.learn_price(call, served.and_then(|info| info.price).zip(billed), settlement.bill.dear_tier.as_deref());
         let error = settlement.error.as_ref().map(|error| {
             // Redacted before it is cut: half a secret would not be known.
             let redacted = self.ports.redactor.redact(error);
@@ -320,6 +364,7 @@ fn timed_out(limit: Duration) -> CallFailure {
         retry_after_ms: None,
         retryable: true,
         usage: None,
+        bill: Bill::default(),
         // The vendor may finish the reply, and bill it, after we hung up.
         may_be_billed: true,
     }
@@ -334,6 +379,7 @@ fn unknown_provider(target: &ModelId) -> CallFailure {
         retry_after_ms: None,
         retryable: false,
         usage: None,
+        bill: Bill::default(),
         may_be_billed: false,
     }
 }

@@ -1,7 +1,7 @@
 //! A session's ports to the world.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::outside::OutsideTools;
 use crate::audit::{CallReservation, Cap, Journal, Refused, Scope, Snapshot};
 use crate::domain::account::Accounts;
-use crate::domain::catalogue::ModelFacts;
+use crate::domain::catalogue::{ModelFacts, Price};
 use crate::domain::chat::Reply;
 use crate::domain::clock::Clock;
 use crate::domain::event::Event;
@@ -158,6 +158,8 @@ pub struct Memory {
     pub waited_ms: u64,
     /// Targets about whose assumed window or missing provider a person was warned.
     pub warned: BTreeSet<ModelId>,
+    /// Targets that the vendor bills at a higher price than the catalogue's, with the most that it may be.
+    pub dearer: BTreeMap<ModelId, Price>,
 }
 
 impl Memory {
@@ -167,6 +169,10 @@ impl Memory {
         self.refused.extend(found.refused);
         self.heard.extend(found.heard);
         self.warned.extend(found.warned);
+        for (target, price) in found.dearer {
+            let known = self.dearer.entry(target).or_insert(price);
+            *known = known.max_of(price);
+        }
     }
 }
 

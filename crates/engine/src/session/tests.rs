@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::audit::{Cap, Journal, Scope, Store};
+use crate::domain::bill::Bill;
 use crate::domain::budget::Budget;
 use crate::domain::catalogue::{ModelFacts, ModelInfo, Price};
 use crate::domain::chat::{ChatRequest, Message, Reply, StopReason, Usage};
@@ -388,6 +389,7 @@ fn reply(text: &str, calls: &[(&str, Value)]) -> Reply {
         usage: Some(USAGE),
         opaque: None,
         billed_model: None,
+        bill: Bill::default(),
     }
 }
 
@@ -424,6 +426,7 @@ fn failure(status: CallStatus, retryable: bool) -> CallFailure {
         retryable,
         usage: None,
         may_be_billed: false,
+        bill: Bill::default(),
     }
 }
 

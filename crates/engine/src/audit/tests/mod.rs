@@ -17,6 +17,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::domain::attempt::{Attempt, AttemptStatus};
+use crate::domain::bill::Bill;
 use crate::domain::budget::Budget;
 use crate::domain::chat::{Reply, StopReason, Usage};
 use crate::domain::clock::Timestamp;
@@ -159,6 +160,7 @@ fn reply(text: &str) -> Reply {
         usage: None,
         opaque: None,
         billed_model: None,
+        bill: Bill::default(),
     }
 }
 

@@ -54,8 +54,8 @@ fn used(output: u64) -> Outcome {
     Outcome {
         status: CallStatus::Ok,
         usage: Some(Usage { input: 100, output, ..Usage::default() }),
+        bill: Bill::default(),
         billed_model: None,
-        dear_tier: None,
         billing: Billing::Possible,
         error: None,
     }
@@ -137,7 +137,7 @@ async fn a_session_that_is_started_again_counts_on() {
 #[tokio::test]
 async fn a_dear_tier_ends_the_session_as_what_it_is_and_costs_at_most_what_vendors_publish() {
     let ledger = ledger(10_000);
-    let served = Outcome { dear_tier: Some("ultrafast".to_owned()), ..used(10) };
+    let served = Outcome { bill: Bill { dear_tier: Some("ultrafast".to_owned()), ..Bill::default() }, ..used(10) };
     ledger.reserve(order(100)).await.unwrap().settle(served);
     let refusal = ledger.refusal().unwrap();
     assert_eq!(refusal.end, NoMoreCalls::DearTier);

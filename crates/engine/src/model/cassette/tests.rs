@@ -23,6 +23,7 @@ fn reply(text: &str, calls: Vec<ToolCall>) -> Reply {
         usage: Some(usage),
         opaque: None,
         billed_model: None,
+        bill: Bill::default(),
     }
 }
 
@@ -37,6 +38,7 @@ impl Provider for Counting {
             retryable: true,
             usage: None,
             may_be_billed: false,
+            bill: Bill::default(),
         };
         Box::pin(std::future::ready(if number == 1 {
             Err(failed)

@@ -67,6 +67,8 @@ fn dated_names_share_the_price_of_the_undated_one() {
     assert_eq!(usd("claude-sonnet-4-5-20250929"), usd("claude-sonnet-4-5"));
     assert_eq!(usd("gpt-4.1-2025-04-14"), usd("gpt-4.1"));
     assert_eq!(usd("gpt-4o-mini-2024-07-18"), (0.15, 0.6));
+    // The one snapshot that has a price of its own.
+    assert_eq!((usd("gpt-4o-2024-05-13"), usd("gpt-4o-2024-08-06")), ((5.0, 15.0), usd("gpt-4o")));
     assert_eq!(usd("claude-haiku-4-5@20251001"), usd("claude-haiku-4-5"));
     assert_eq!(usd("gemini-2.5-flash-001"), usd("gemini-2.5-flash"));
 }
@@ -79,10 +81,35 @@ fn a_sibling_or_a_successor_is_never_priced_by_its_prefix() {
 }
 
 #[test]
+fn a_dearer_model_that_was_served_is_known_by_its_price() {
+    let asked = ModelId::parse("claude-haiku-4-5").unwrap();
+    let info = lookup(&asked).unwrap();
+    let served = |billed: &str| dearer_served(&asked, &info, Some(billed)).and_then(|info| info.price);
+    assert_eq!(served("claude-opus-4-1"), known("claude-opus-4-1").unwrap().price);
+    for same in ["claude-haiku-4-5", "claude-haiku-4-5-20251001", "claude-haiku-5-5", "a-model-of-nobody"] {
+        assert_eq!(served(same), None, "{same}");
+    }
+    let own = ModelInfo { source: info.configured_source(), ..info };
+    assert_eq!(dearer_served(&asked, &own, Some("claude-opus-4-1")), None, "the user gave a price");
+}
+
+#[test]
 fn models_served_by_others_are_priced_as_their_vendors() {
     assert_eq!(usd("openrouter/anthropic/claude-sonnet-4.6"), usd("claude-sonnet-4-6"));
     assert_eq!(usd("azure/gpt-4o"), usd("gpt-4o"));
     assert_eq!(known("azure/our-deployment"), None);
+}
+
+#[test]
+fn a_variant_that_costs_more_than_its_tokens_has_no_price() {
+    let base = "openrouter/anthropic/claude-haiku-4.5";
+    for dear in ["online", "nitro", "exacto", "extended"] {
+        let info = known(&format!("{base}:{dear}")).unwrap();
+        assert_eq!((info.price, info.context_window), (None, 200_000), "{dear}");
+    }
+    for other in ["free", "floor", "thinking"] {
+        assert_eq!(usd(&format!("{base}:{other}")), (1.0, 5.0), "{other}");
+    }
 }
 
 #[test]

@@ -4,8 +4,10 @@ use memchr::memmem;
 use serde_json::{Map, Value, json};
 
 use super::told::{Metered, Spoken};
+use crate::domain::bill::Bill;
 use crate::domain::chat::Usage;
 use crate::http::sse::Event;
+use crate::model::bill::bill_of;
 use crate::model::framing::Framing;
 use crate::model::turn::named_model;
 use crate::model::{anthropic, gemini, openai};
@@ -15,7 +17,6 @@ use crate::model::{anthropic, gemini, openai};
 pub(super) struct Counts {
     spoken: Spoken,
     ok: bool,
-    max_output: u64,
     /// The vendor's counts as it wrote them. Anthropic's come in parts.
     told: Map<String, Value>,
     /// Whether the reply's own tokens are among them.
@@ -27,15 +28,11 @@ pub(super) struct Counts {
     error: Option<Vec<u8>>,
 }
 
-/// Service tiers with a higher price than the catalogue's, by their vendors' words.
-const DEAR_TIERS: [&str; 5] = ["priority", "fast", "ultrafast", "scale", "performance"];
-
 impl Counts {
-    pub(super) fn new(spoken: Spoken, status: u16, max_output: u64) -> Self {
+    pub(super) fn new(spoken: Spoken, status: u16) -> Self {
         Self {
             spoken,
             ok: status == 200,
-            max_output,
             told: Map::new(),
             counted_output: false,
             ended: false,
@@ -202,12 +199,12 @@ impl Counts {
         }
     }
 
-    /// The tier with a higher price that was served, if so. Anthropic and Gemini name it among the counts, Anthropic's fast mode as a
-    /// speed.
-    fn dear_tier(&self) -> Option<String> {
-        let among = ["service_tier", "serviceTier", "speed"].iter().filter_map(|key| self.told.get(*key)?.as_str());
-        let mut told = self.tier.as_deref().into_iter().chain(among).map(str::to_ascii_lowercase);
-        told.find(|tier| DEAR_TIERS.contains(&tier.as_str()))
+    /// The bill beside the counts.
+    fn bill(&self) -> Bill {
+        let told = Value::Object(self.told.clone());
+        let bill = bill_of(&json!({ "service_tier": self.tier }), Some(&told));
+        // Anthropic counts the prompt first. The others count once, at the end.
+        Bill { is_open: self.spoken == Spoken::Messages && !self.counted_output, ..bill }
     }
 
     fn fail(&mut self, value: &Value) {
@@ -218,16 +215,12 @@ impl Counts {
         self.ended && self.counted_output
     }
 
-    /// The usage: the vendor's count, or the most that it can come to. Anthropic counts the prompt first. The others count once, at the
-    /// end, and their earlier counts are not final.
+    /// The usage, as far as the vendor told it. Anthropic counts the prompt first. The others count once, at the end, and their earlier counts
+    /// are not final.
     fn usage(&self) -> Option<Usage> {
         let told = Value::Object(self.told.clone());
         match self.spoken {
-            Spoken::Messages => {
-                let told = anthropic::usage(&told)?;
-                let output = if self.counted_output { told.output } else { self.max_output.max(told.output) };
-                Some(Usage { output, ..told })
-            }
+            Spoken::Messages => anthropic::usage(&told),
             // The others count at the end alone: an earlier count would bill too little.
             _ if !self.ended && self.error.is_none() => None,
             Spoken::Responses => openai::responses::usage_of(&json!({ "usage": told })),
@@ -238,8 +231,10 @@ impl Counts {
 
     pub(super) fn metered(self) -> Metered {
         let usage = if self.ok { self.usage() } else { None };
-        let (complete, dear_tier) = (self.is_complete(), self.dear_tier());
-        Metered { usage, complete, billed_model: self.billed_model, dear_tier, error: self.error }
+        let (complete, mut bill) = (self.is_complete(), self.bill());
+        // Where nothing was counted all of it is unknown, and not the rest.
+        bill.is_open &= usage.is_some();
+        Metered { usage, bill, complete, billed_model: self.billed_model, error: self.error }
     }
 }
 

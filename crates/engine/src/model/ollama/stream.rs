@@ -60,7 +60,7 @@ impl Fold for Stream {
         Value::Object(answer)
     }
 
-    fn usage_bound(&self) -> Option<Usage> {
+    fn usage_told(&self) -> Option<Usage> {
         self.last.clone().and_then(|last| usage_of(&Value::Object(last)))
     }
 }

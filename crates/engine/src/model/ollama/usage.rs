@@ -18,4 +18,5 @@ pub(super) fn usage_of(answer: &Value) -> Option<Usage> {
         cache_write: 0,
         reasoning: 0,
     })
+    .map(Usage::sane)
 }

@@ -12,6 +12,9 @@ use crate::model::CallFailure;
 const REFUSALS: [&str; 7] =
     ["unsupported", "not support", "unrecognized", "unknown", "not permitted", "not allowed", "unexpected"];
 
+/// OpenAI's word for its ordinary service tier.
+pub(super) const ORDINARY_TIER: &str = "default";
+
 /// Optional fields and what is known to be refused of them.
 #[derive(Debug, Default)]
 pub(super) struct Quirks {
@@ -19,6 +22,7 @@ pub(super) struct Quirks {
     no_stream_options: AtomicBool,
     no_temperature: AtomicBool,
     no_effort: AtomicBool,
+    no_tier: AtomicBool,
 }
 
 impl Quirks {
@@ -34,6 +38,7 @@ impl Quirks {
             ("stream_options", &self.no_stream_options),
             ("reasoning_effort", &self.no_effort),
             ("reasoning.effort", &self.no_effort),
+            ("service_tier", &self.no_tier),
             ("temperature", &self.no_temperature),
             ("max_completion_tokens", &self.other_limit),
             ("max_tokens", &self.other_limit),
@@ -61,6 +66,11 @@ impl Quirks {
         !self.no_temperature.load(Ordering::Relaxed)
     }
 
+    /// Whether to ask for the ordinary service tier: the vendor would take a dearer one by itself, where the account is set so.
+    pub(super) fn asks_tier(&self, provider: &str) -> bool {
+        provider == "openai" && !self.no_tier.load(Ordering::Relaxed)
+    }
+
     pub(super) fn takes_effort(&self) -> bool {
         !self.no_effort.load(Ordering::Relaxed)
     }
@@ -69,6 +79,7 @@ impl Quirks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::bill::Bill;
 
     fn refused(message: &str) -> CallFailure {
         CallFailure {
@@ -78,6 +89,7 @@ mod tests {
             retry_after_ms: None,
             retryable: false,
             usage: None,
+            bill: Bill::default(),
             may_be_billed: false,
         }
     }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::chat::{ChatRequest, Opaque, Reply, StopReason, Usage};
 use crate::domain::tool::ToolCall;
 use crate::model::CallFailure;
+use crate::model::bill::bill_of;
 use crate::model::catalogue::{self, EffortSetting};
 use crate::model::channel::{Broken, Channel, Fold};
 use crate::model::turn::{
@@ -17,15 +18,17 @@ use crate::model::turn::{
 };
 
 use super::quirks::Quirks;
+use super::usage::Whole;
 
 /// The most items taken from one reply: an index beyond is a fault of the server.
 const MAX_ITEMS: usize = 1_024;
 /// The longest id of a call that the vendor takes, in characters.
 const CALL_IDS: IdRule = IdRule::Word;
 
-/// Whether a refusal of chat completions says that this API takes the request.
+/// Whether a refusal of chat completions says that this API takes the request. OpenAI has two: status 400 for tools that a model takes here
+/// alone, and 404 for a model that is here alone ("This model is only supported in v1/responses and not in v1/chat/completions.").
 pub(super) fn is_pointed_to(failure: &CallFailure) -> bool {
-    failure.http_status == Some(400) && failure.message.contains("/v1/responses")
+    matches!(failure.http_status, Some(400 | 404)) && failure.message.contains("v1/responses")
 }
 
 /// A request's body. The parts that are stable over a session stand first.
@@ -55,6 +58,9 @@ pub(super) fn encode(request: &ChatRequest, provider: &str, quirks: &Quirks) -> 
     // Nothing stays at the vendor, so that reasoning has to be asked for in the answer.
     set("store", json!(false));
     set("include", json!(["reasoning.encrypted_content"]));
+    if quirks.asks_tier(provider) {
+        set("service_tier", json!(super::quirks::ORDINARY_TIER));
+    }
     let hints = catalogue::wire_hints(&request.target);
     let thinks = hints.effort == EffortSetting::Named;
     if let Some(effort) = request.effort.filter(|_| thinks && quirks.takes_effort()) {
@@ -139,7 +145,8 @@ fn reply_items(text: &str, calls: &[ToolCall], opaque: Option<&Value>) -> Vec<Va
 /// An error that the vendor reports inside the response, and an answer that is no response.
 pub(super) fn decode(channel: &Channel, answer: &Value, request: &ChatRequest) -> Result<Reply, CallFailure> {
     let usage = usage_of(answer);
-    let with_usage = |failure: CallFailure| CallFailure { usage, ..failure };
+    let bill = bill_of(answer, answer.get("usage"));
+    let with_usage = |failure: CallFailure| CallFailure { usage, bill: bill.clone(), ..failure };
     if let Some(error) = answer.get("error").filter(|error| !error.is_null()) {
         return Err(with_usage(channel.error_inside(error)));
     }
@@ -170,7 +177,7 @@ pub(super) fn decode(channel: &Channel, answer: &Value, request: &ChatRequest) -
     let provider = channel.blamed.provider.clone();
     let opaque = keeps.then(|| Opaque { provider, content: Value::Array(output.clone()) });
     let text = if refusal.is_empty() { said } else { refusal };
-    Ok(Reply { text, tool_calls, stop, usage, opaque, billed_model: named_model(answer.get("model")) })
+    Ok(Reply { text, tool_calls, stop, usage, opaque, billed_model: named_model(answer.get("model")), bill })
 }
 
 fn stop_reason(answer: &Value, calls: &[ToolCall]) -> StopReason {
@@ -189,16 +196,15 @@ fn stop_reason(answer: &Value, calls: &[ToolCall]) -> StopReason {
 pub(in crate::model) fn usage_of(answer: &Value) -> Option<Usage> {
     let usage = answer.get("usage").filter(|usage| usage.is_object())?;
     let count = |pointer: &str| usage.pointer(pointer).and_then(Value::as_u64);
-    let input = count("/input_tokens")?;
-    let cache_read = count("/input_tokens_details/cached_tokens").unwrap_or(0).min(input);
-    let cache_write = count("/input_tokens_details/cache_write_tokens").unwrap_or(0).min(input - cache_read);
-    Some(Usage {
-        input: input - cache_read - cache_write,
-        output: count("/output_tokens").unwrap_or(0),
-        cache_read,
-        cache_write,
+    let counts = Whole {
+        prompt: count("/input_tokens")?,
+        cache_read: count("/input_tokens_details/cached_tokens").unwrap_or(0),
+        cache_write: count("/input_tokens_details/cache_write_tokens").unwrap_or(0),
+        completion: count("/output_tokens").unwrap_or(0),
         reasoning: count("/output_tokens_details/reasoning_tokens").unwrap_or(0),
-    })
+        total: count("/total_tokens"),
+    };
+    Some(counts.parted())
 }
 
 /// The events of a streamed response, joined into the response that a plain answer would be. An item counts as it is when it is done:
@@ -251,7 +257,7 @@ impl Fold for Stream {
         response
     }
 
-    fn usage_bound(&self) -> Option<Usage> {
+    fn usage_told(&self) -> Option<Usage> {
         usage_of(self.response.as_ref()?)
     }
 }

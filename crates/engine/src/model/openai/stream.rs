@@ -21,6 +21,8 @@ pub(super) struct Stream {
     usage: Option<Value>,
     /// The model, as the first chunk that names one does.
     model: Option<Value>,
+    /// The service tier, as the last chunk that names one does.
+    tier: Option<Value>,
 }
 
 impl Stream {
@@ -105,6 +107,9 @@ impl Fold for Stream {
         if self.model.is_none() {
             self.model = data.get("model").filter(|model| model.is_string()).cloned();
         }
+        if let Some(tier) = data.get("service_tier").filter(|tier| tier.is_string()) {
+            self.tier = Some(tier.clone());
+        }
         // The chunk with the counts has no choice.
         let Some(choice) = data.pointer("/choices/0") else { return Ok(()) };
         // Some servers send the whole message as the only chunk.
@@ -132,10 +137,10 @@ impl Fold for Stream {
             self.message.insert("reasoning_details".to_owned(), Value::Array(self.details));
         }
         let choice = json!({"index": 0, "message": self.message, "finish_reason": self.finish});
-        json!({"choices": [choice], "usage": self.usage, "model": self.model})
+        json!({"choices": [choice], "usage": self.usage, "model": self.model, "service_tier": self.tier})
     }
 
-    fn usage_bound(&self) -> Option<Usage> {
+    fn usage_told(&self) -> Option<Usage> {
         // Counts that come before the end (some servers send running ones) bound nothing.
         self.finish.as_ref().and_then(|_| usage_of(&json!({"usage": self.usage})))
     }

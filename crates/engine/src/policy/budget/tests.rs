@@ -94,6 +94,31 @@ fn a_model_with_short_replies_is_usable_at_its_own_limit() {
     assert!(quote(&model(Some(price), 512), 1, MicroUsd(511)).is_err());
 }
 
+/// The settling of a call whose counts are its whole bill.
+fn settle(info: &ModelInfo, usage: Option<&Usage>, reserved: MicroUsd, billing: Billing) -> Charge {
+    super::settle(info, Told { usage, bill: &Bill::default(), served: None }, reserved, billing)
+}
+
+#[test]
+fn an_open_bill_has_the_told_part_as_known_and_the_rest_of_the_reservation_as_unknown() {
+    let price = Price { input: 1_000_000, output: 1_000_000, ..Price::default() };
+    let info = model(Some(price), 4_000);
+    let usage = Usage { input: 10, output: 1, ..Usage::default() };
+    let settle = |bill: Bill, served: Option<&Price>| {
+        let told = Told { usage: Some(&usage), bill: &bill, served };
+        let charge = super::settle(&info, told, MicroUsd(99), Billing::Possible);
+        (charge.known.0, charge.unknown.0)
+    };
+    assert_eq!(settle(Bill { is_open: true, ..Bill::default() }, None), (11, 88));
+    let amount = |micros| Bill { amount: Some(MicroUsd(micros)), ..Bill::default() };
+    assert_eq!((settle(amount(30), None), settle(amount(5), None)), ((30, 0), (11, 0)), "the larger counts");
+    assert_eq!(settle(Bill { is_open: true, ..amount(30) }, None), (30, 69));
+    let tier = Bill { dear_tier: Some("priority".to_owned()), ..Bill::default() };
+    assert_eq!(settle(tier, None), (11, 17), "at most five halves");
+    let dearer = Price { input: 5_000_000, output: 5_000_000, ..price };
+    assert_eq!(settle(Bill::default(), Some(&dearer)), (55, 0), "another model was served");
+}
+
 #[test]
 fn unknown_usage_settles_at_the_reservation_when_it_may_be_billed() {
     let price = Price { input: 1_000_000, output: 1_000_000, ..Price::default() };

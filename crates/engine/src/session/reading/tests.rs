@@ -1,4 +1,5 @@
 use super::*;
+use crate::domain::bill::Bill;
 use crate::domain::model_id::ModelId;
 use crate::session::end::FinalReport;
 use serde_json::json;
@@ -13,7 +14,15 @@ fn reply(text: &str, calls: &[(&str, &str, Value)]) -> Reply {
         })
         .collect();
     let stop = if calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse };
-    Reply { text: text.to_owned(), tool_calls, stop, usage: None, opaque: None, billed_model: None }
+    Reply {
+        text: text.to_owned(),
+        tool_calls,
+        stop,
+        usage: None,
+        opaque: None,
+        billed_model: None,
+        bill: Bill::default(),
+    }
 }
 
 fn read_with(reply: &Reply, protocol: Protocol, final_turn: bool) -> Reading {

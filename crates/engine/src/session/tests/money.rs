@@ -40,6 +40,34 @@ async fn every_call_has_a_receipt_at_what_it_cost_or_may_have_cost() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_dearer_tier_and_an_amount_that_the_vendor_tells_are_booked_and_reserved_for() {
+    let with = |bill: Bill| Reply { bill, ..reply("", &[("read_file", json!({"path": "calc.py"}))]) };
+    let tier = with(Bill { dear_tier: Some("priority".to_owned()), ..Bill::default() });
+    let told = with(Bill { amount: Some(MicroUsd(900)), ..Bill::default() });
+    let mut bench = Bench::new(vec![read_calc(), Step::Reply(tier), Step::Reply(told), done()]);
+    assert!(is_done(&bench.run().await));
+    let receipts = bench.receipts();
+    let costs: Vec<(u64, u64)> = receipts.iter().map(|receipt| (receipt.cost.0, receipt.unknown_cost.0)).collect();
+    assert_eq!(costs, [(140, 0), (140, 210), (900, 0), (140, 0)]);
+    let ratio = receipts[2].reserved.0 * 10 / receipts[1].reserved.0;
+    assert!((24..=27).contains(&ratio), "the next call is reserved at the tier's price: {ratio}");
+    let warned = |event: &&Event| matches!(event, Event::Warning { message } if message.contains("`priority`"));
+    assert_eq!(bench.events.borrow().iter().filter(warned).count(), 1, "it is told once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_broken_stream_the_told_part_is_known_and_the_rest_unknown() {
+    let usage = Some(Usage { input: 90, output: 1, ..Usage::default() });
+    let bill = Bill { is_open: true, ..Bill::default() };
+    let broken = CallFailure { usage, bill, may_be_billed: true, ..failure(CallStatus::NetworkError, true) };
+    let mut bench = Bench::new(vec![Step::Fail(broken), done()]);
+    assert!(is_done(&bench.run().await));
+    let receipt = &bench.receipts()[0];
+    assert_eq!((receipt.cost, receipt.charge().total()), (MicroUsd(92), receipt.reserved));
+    assert_eq!(receipt.usage.map(|usage| usage.output), Some(1), "no token is made up");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_request_that_was_surely_not_processed_costs_nothing() {
     let mut bench = Bench::new(vec![fails(CallStatus::AuthError, false)]);
     assert_eq!(bench.run().await.cost.total(), MicroUsd::ZERO);

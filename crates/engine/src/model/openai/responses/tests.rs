@@ -47,11 +47,11 @@ fn items_count_as_they_are_when_done_and_the_last_event_has_the_usage() {
         json!({"type": "response.function_call_arguments.delta", "output_index": 1, "delta": "{"}),
         json!({"type": "response.output_item.done", "output_index": 1, "item": call("call_1")}),
     ]);
-    assert!(!stream.is_complete() && stream.usage_bound().is_none());
+    assert!(!stream.is_complete() && stream.usage_told().is_none());
     let mut stream = stream;
     let end = json!({"type": "response.completed", "response": {"status": "completed", "output": [early, call("call_1")], "usage": usage}});
     assert!(stream.event(end).is_ok() && stream.is_complete());
-    let used = stream.usage_bound().unwrap();
+    let used = stream.usage_told().unwrap();
     assert_eq!((used.input, used.cache_read, used.output, used.reasoning), (40, 60, 30, 20));
     assert_eq!(stream.into_message()["output"], json!([reasoning("rs_1"), call("call_1")]));
 }
