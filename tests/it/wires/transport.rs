@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use secrecy::SecretString;
 use upshift::domain::chat::Reply;
 use upshift::domain::clock::SystemClock;
 use upshift::domain::receipt::CallStatus;
@@ -14,7 +15,7 @@ use upshift::http::{Http, HttpSettings, ProxySettings, install_tls_provider};
 use upshift::model::CallFailure;
 use upshift::model::endpoint::{Endpoint, Wire};
 
-use super::{ask, user};
+use super::{WIRES, ask, provider, user};
 use crate::world::model_server::{ModelServer, Say, Scripted};
 
 async fn call(url: &str, settings: HttpSettings) -> Result<Reply, CallFailure> {
@@ -154,4 +155,41 @@ async fn an_extra_authority_is_trusted_only_where_it_was_named() {
     let settings = HttpSettings { extra_ca: Some(fixture("ca.pem")), ..HttpSettings::default() };
     assert_eq!(call(&url, settings).await.unwrap().text, "safe");
     server.join().unwrap();
+}
+
+#[tokio::test]
+async fn an_answer_that_was_packed_although_nobody_asked_is_read() {
+    let message = r#"{"type": "message", "role": "assistant", "model": "m", "content": [{"type": "text", "text": "ok"}],
+        "stop_reason": "end_turn", "usage": {"input_tokens": 90, "output_tokens": 12}}"#;
+    let events = [
+        r#"{"type": "message_start", "message": {"model": "m", "usage": {"input_tokens": 90, "output_tokens": 1}}}"#,
+        r#"{"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "ok"}}"#,
+        r#"{"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 12}}"#,
+    ];
+    let stream: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+    for (content_type, body) in [("application/json", message), ("text/event-stream", stream.as_str())] {
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        packer.write_all(body.as_bytes()).expect("memory");
+        let packed = packer.finish().expect("memory");
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\ncontent-encoding: gzip\r\ncontent-length: {}\r\n\r\n",
+            packed.len()
+        );
+        let server = ModelServer::serving([Scripted::Raw([head.as_bytes(), &packed].concat())]);
+        let request = ask(WIRES[0].1, vec![user("mend it")]);
+        let reply = provider(Wire::Anthropic, &server).ask(&request).await.expect(content_type);
+        assert_eq!((reply.text.as_str(), reply.usage.map(|usage| usage.output)), ("ok", Some(12)), "{content_type}");
+        server.finish();
+    }
+}
+
+#[test]
+fn a_key_in_quotes_is_refused_with_that_word() {
+    for key in ["\"sk-ant-0123\"", "'sk-ant-0123'\n"] {
+        let endpoint = Endpoint::new("anthropic", Wire::Anthropic, "https://api.example.test")
+            .with_key(SecretString::from(key), "TEST_API_KEY");
+        let refused = endpoint.connect(&Http::new(HttpSettings::default()), Arc::new(SystemClock::new()));
+        let refused = refused.expect_err("a key in quotes").to_string();
+        assert!(refused.contains("the key in TEST_API_KEY stands in quotes"), "{refused}");
+    }
 }

@@ -6,10 +6,12 @@
 //! ([`Fold::usage_told`]).
 
 use std::future::Future;
+use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use flate2::write::MultiGzDecoder;
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use secrecy::ExposeSecret;
 use serde_json::Value;
@@ -78,10 +80,14 @@ impl Channel {
     pub(super) fn new(endpoint: &Endpoint, http: &Http, clock: Arc<dyn Clock>) -> Result<Self, EndpointError> {
         // A key that was pasted with its line break is the commonest of its faults.
         let key = endpoint.api_key.as_ref().map(|key| key.expose_secret().trim()).filter(|key| !key.is_empty());
-        let refuse = || EndpointError::Key {
-            provider: endpoint.name.clone(),
-            from: endpoint.key_variable.as_ref().map(|name| format!(" in {name}")).unwrap_or_default(),
-        };
+        let provider = || endpoint.name.clone();
+        let from = || endpoint.key_variable.as_ref().map(|name| format!(" in {name}")).unwrap_or_default();
+        let is_quoted =
+            |key: &str| key.len() > 1 && ['"', '\''].iter().any(|q| key.starts_with(*q) && key.ends_with(*q));
+        if key.is_some_and(is_quoted) {
+            return Err(EndpointError::QuotedKey { provider: provider(), from: from() });
+        }
+        let refuse = || EndpointError::Key { provider: provider(), from: from() };
         let header = |text: &str| {
             let mut value = HeaderValue::from_str(text).ok()?;
             // So that the HTTP client never shows it where it prints headers.
@@ -138,7 +144,7 @@ impl Channel {
         let request = client.post(url).headers(headers).header(CONTENT_TYPE, "application/json").body(body);
         let response = self.sent(request, (&Method::POST, &shown), deadline).await?;
         let stream = self.streams.as_ref().map(|streams| streams.open("answer"));
-        let answer = Answer { channel: self, response, deadline, read: 0, stream };
+        let answer = Answer { stream, ..Answer::new(self, response, deadline) };
         // Nothing else is a reply. Redirects too: the key would go to another server.
         if answer.response.status() != StatusCode::OK {
             return Err(answer.refusal().await);
@@ -169,7 +175,7 @@ impl Channel {
             None => request,
         };
         let response = self.sent(request, (&asked, &shown), deadline).await?;
-        let mut answer = Answer { channel: self, response, deadline, read: 0, stream: None };
+        let mut answer = Answer::new(self, response, deadline);
         if answer.response.status() != StatusCode::OK {
             return Err(answer.refusal().await);
         }
@@ -269,9 +275,27 @@ struct Answer<'a> {
     deadline: Instant,
     read: usize,
     stream: Option<Stream>,
+    /// Unpacks an answer that came packed. Some gateways pack one although nobody asked for that.
+    unpacker: Option<MultiGzDecoder<Vec<u8>>>,
 }
 
-impl Answer<'_> {
+impl<'a> Answer<'a> {
+    fn new(channel: &'a Channel, response: Response, deadline: Instant) -> Self {
+        let packed = response.headers().get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let is_gzip = ["gzip", "x-gzip"].iter().any(|name| packed.trim().eq_ignore_ascii_case(name));
+        let unpacker = is_gzip.then(|| MultiGzDecoder::new(Vec::new()));
+        Self { channel, response, deadline, read: 0, stream: None, unpacker }
+    }
+
+    /// A piece of the body as it was before a gateway packed it.
+    fn unpacked(&mut self, chunk: Vec<u8>) -> Result<Vec<u8>, CallFailure> {
+        let Some(unpacker) = &mut self.unpacker else { return Ok(chunk) };
+        if unpacker.write_all(&chunk).is_err() || unpacker.flush().is_err() {
+            return Err(self.channel.blamed.unreadable("an answer that says it is gzip and is not"));
+        }
+        Ok(std::mem::take(unpacker.get_mut()))
+    }
+
     /// How the answer is framed, if it is a stream.
     fn framing(&self) -> Option<Framing> {
         let content_type = self.response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
@@ -292,6 +316,7 @@ impl Answer<'_> {
             }
         };
         let Some(chunk) = chunk else { return Ok(None) };
+        let chunk = self.unpacked(chunk.into())?;
         self.stream.iter_mut().for_each(|stream| stream.push(&chunk));
         // Counted as they come, since no header has to tell the truth about the length.
         self.read += chunk.len();
@@ -299,7 +324,7 @@ impl Answer<'_> {
             let what = format!("the answer is larger than {} bytes", channel.limits.answer_bytes);
             return Err(channel.blamed.unreadable(&what));
         }
-        Ok(Some(chunk.into()))
+        Ok(Some(chunk))
     }
 
     /// The failure behind a status other than 200. It reads the vendor's words about it, as far as they come.
@@ -355,7 +380,8 @@ impl Answer<'_> {
                 Err(failure) => Err(failure),
             };
             step.map_err(|failure| folding.with_usage(failure))?;
-            begun = true;
+            // A packed piece may hold nothing yet.
+            begun |= self.read > 0;
         }
     }
 }

@@ -114,6 +114,14 @@ pub enum EndpointError {
         /// ` in VARIABLE`, or nothing.
         from: String,
     },
+    /// The key stands in quotes, as a file of variables has them that no shell reads. No vendor takes them for a part of the key.
+    #[error("provider `{provider}`: the key{from} stands in quotes → Fix: store it again without them")]
+    QuotedKey {
+        /// The provider.
+        provider: String,
+        /// ` in VARIABLE`, or nothing.
+        from: String,
+    },
 }
 
 impl Endpoint {
@@ -163,7 +171,10 @@ impl Endpoint {
         }
         // It is never sent, and would stand behind each path that is joined.
         url.set_fragment(None);
-        let path = url.path().trim_end_matches('/').to_owned();
+        let path = url.path().trim_end_matches('/');
+        // Some people give the whole address of the method.
+        let is_method = self.wire == Wire::Anthropic && path.ends_with("/v1/messages");
+        let path = if is_method { path.trim_end_matches("/messages") } else { path }.to_owned();
         url.set_path(&path);
         Ok(url)
     }
@@ -213,6 +224,9 @@ mod tests {
             ("https://api.anthropic.com/v1/", "https://api.anthropic.com/v1/messages"),
             ("http://127.0.0.1:4300/proxy/x/", "http://127.0.0.1:4300/proxy/x/v1/messages"),
             ("https://host/v1beta/openai/", "https://host/v1beta/openai/messages"),
+            // Some people give the whole address of the method.
+            ("https://api.anthropic.com/v1/messages", "https://api.anthropic.com/v1/messages"),
+            ("http://127.0.0.1:4300/x/v1/messages/", "http://127.0.0.1:4300/x/v1/messages"),
         ] {
             let base = Endpoint::new("custom", Wire::Anthropic, base).parsed_base().unwrap();
             assert_eq!(join(&base, "v1", "messages").as_str(), joined);

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::autorun::leads_out;
 use super::rel_path::RelPath;
 use super::store::Entry;
 use super::{ToolError, Workspace, WorkspaceError, diff, secret};
 use crate::domain::units::TreeId;
+use crate::files::Kind;
 use crate::framework::source::adds_tests_only;
 use crate::policy::guard::Guard;
 
@@ -64,7 +66,11 @@ impl Workspace {
         if self.protection.has(Guard::SecretFiles) && secret::looks_secret(path.as_path()) {
             return Ok(Some(format!("`{path}` may hold credentials; no model changes it")));
         }
-        let there = self.root.stat(&path)?.is_some();
+        let found = self.root.stat(&path)?;
+        if found.as_ref().is_some_and(|found| found.kind == Kind::Link) && leads_out(self.root.path(), path.as_path()) {
+            return Ok(Some(format!("`{path}` is a link out of the tree")));
+        }
+        let there = found.is_some();
         let text = if there { self.text_of(&path.to_string()).ok() } else { None };
         match (there, &text) {
             // What is no text adds no test.

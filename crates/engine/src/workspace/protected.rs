@@ -109,7 +109,7 @@ impl Protection {
         }
         // In the folded spelling too, since a disk may take both for the same file.
         (self.configured.is_match(path) || self.configured.is_match(parts.join("/")))
-            .then(|| format!("`{shown}` is protected by this repository's configuration; change other files instead"))
+            .then(|| format!("`{shown}` is protected: the configuration says so, or a command that judges the change runs it; change other files instead"))
     }
 
     /// Whether a file decides what the tests run with.

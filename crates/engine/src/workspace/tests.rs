@@ -94,6 +94,18 @@ pub(super) fn git(folder: &Path, arguments: &[&str]) -> String {
 }
 
 #[tokio::test]
+async fn a_link_out_of_the_tree_is_no_part_of_a_change() {
+    let place = Place::new().await;
+    place.put("a.txt", "a");
+    place.snapshot().await;
+    symlink("../canary", place.root().join("out")).unwrap();
+    symlink("a.txt", place.root().join("in")).unwrap();
+    let objection = |path: &str| place.workspace.as_ref().unwrap().objection_to(path).unwrap();
+    assert_eq!(objection("out").as_deref(), Some("`out` is a link out of the tree"));
+    assert_eq!((objection("in"), objection("a.txt")), (None, None));
+}
+
+#[tokio::test]
 async fn a_restored_state_is_the_recorded_one_to_the_bit() {
     let place = Place::new().await;
     place.put("crlf.txt", "a\r\nb\r\n");

@@ -15,7 +15,7 @@ const NOTHING: &str = "/dev/null";
 const ENVIRONMENT: &str = "pyvenv.cfg";
 
 /// Whether the link at a path below a root (a real place) leads out of it, or into its git directory.
-pub(super) fn leads_out(root: &Path, path: &Path) -> bool {
+pub(in crate::workspace) fn leads_out(root: &Path, path: &Path) -> bool {
     let whole = root.join(path);
     // A link into the git directory would let a write through it change hooks or settings.
     let is_inside = |place: &Path| place.starts_with(root) && !place.starts_with(root.join(".git"));

@@ -23,6 +23,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+pub(super) use self::links::leads_out;
 use super::open_files::OpenFiles;
 use super::rel_path::RelPath;
 use super::store::{Digest, Store};

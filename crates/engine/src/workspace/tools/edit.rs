@@ -36,7 +36,16 @@ impl Workspace {
         if old == new {
             return Err(ToolError::ForModel("old_text and new_text are the same; nothing was changed".to_owned()));
         }
-        let places = occurrences(&content, &old);
+        let mut places = occurrences(&content, &old);
+        let (mut old, mut new) = (old, new);
+        // A line end that the file's last line lacks: the rest of the text says which line is meant.
+        if places.is_empty()
+            && let Some(bare) = old.strip_suffix('\n').filter(|bare| !bare.is_empty() && content.ends_with(bare))
+        {
+            places = vec![content.len() - bare.len()];
+            new = new.strip_suffix('\n').unwrap_or(&new).to_owned();
+            old = bare.to_owned();
+        }
         let [place] = places.as_slice() else {
             let why = match places.is_empty() {
                 // Without secrets, as the answer quotes lines of the file.

@@ -164,6 +164,14 @@ async fn an_edit_changes_one_place_and_keeps_mode_and_line_ends() {
 }
 
 #[tokio::test]
+async fn a_line_end_that_the_files_last_line_lacks_is_no_reason_to_refuse_an_edit() {
+    let place = Place::with(&[("a.sh", "one\none() { 1; }\ntwo() { 1; }")]).await;
+    place.edit("a.sh", "two() { 1; }\n", "two() { 2; }\n").unwrap();
+    assert_eq!(place.get("a.sh"), b"one\none() { 1; }\ntwo() { 2; }", "and it has none after it");
+    assert!(place.edit("a.sh", "one() { 1; }\n\n", "z\n").unwrap_err().contains("nothing was changed"));
+}
+
+#[tokio::test]
 async fn an_edit_that_fails_says_why_and_changes_nothing() {
     let content = "fn main() {\n    let total = add(1, 2);\n    println!(\"{total}\");\n}\nfn add(a: i32, b: i32) -> i32 {\n\ta - b \n}\n// it\u{2019}s\nx\nx\n";
     let place = Place::with(&[("src/main.rs", content)]).await;
