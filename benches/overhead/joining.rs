@@ -67,7 +67,7 @@ pub(crate) fn join(folder: &Path, count: usize) {
     for number in 0..count {
         let reader = Reader::open(&Location::file(&folder.join(format!("{number}.db")))).expect("a log");
         for run in reader.run_ids().expect("runs") {
-            let joined = store.join(&reader, &run, ("a job", &now())).expect("joined");
+            let joined = store.join(&reader, &run, ("a job", &now(), None)).expect("joined");
             assert!(matches!(joined, Joined::Taken(_)), "{joined:?}");
         }
     }

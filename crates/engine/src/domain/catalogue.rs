@@ -11,6 +11,14 @@ use super::units::{MICROS_PER_USD, MicroUsd};
 /// The window assumed for a model that nobody knows (S0-13). It comes with a warning.
 pub const UNKNOWN_CONTEXT_WINDOW: u64 = 8_000;
 
+/// The most that a tier of these names costs of the standard one's price, as numerator and denominator: GPT-4o mini 5/3, GPT-5.5 5/2 at
+/// openai.com/api-priority-processing (since July 2026 /api-fast-mode), Anthropic's fast mode twice for every model that has it
+/// (platform.claude.com, "Fast mode"; read 2026-11-27).
+const FAST: (&[&str], (u64, u64)) = (&["priority", "fast"], (5, 2));
+/// The same for every other one: the highest multiple that any of the vendors has published (OpenAI's `ultrafast`, and Anthropic's fast mode
+/// of models that have it no more).
+const DEAREST: (u64, u64) = (6, 1);
+
 /// Prices in micro-dollars per million tokens (equally: dollars per million tokens, in millionths).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Price {
@@ -38,6 +46,21 @@ impl Price {
         let total: u128 = per_million.iter().map(|&(tokens, price)| u128::from(tokens) * u128::from(price)).sum();
         // Upwards and once, at the end: rounded one by one the kinds would add up to more.
         MicroUsd(u64::try_from(total.div_ceil(u128::from(MICROS_PER_USD))).unwrap_or(u64::MAX))
+    }
+
+    /// The most that a service tier of that name costs.
+    #[must_use]
+    pub fn most_in_tier(self, name: &str) -> Self {
+        let (names, factor) = FAST;
+        let (times, over) = if names.iter().any(|fast| name.eq_ignore_ascii_case(fast)) { factor } else { DEAREST };
+        // Rounded up: a bound must not lie below what it bounds.
+        let raised = |part: u64| part.saturating_mul(times).div_ceil(over);
+        Self {
+            input: raised(self.input),
+            output: raised(self.output),
+            cache_read: raised(self.cache_read),
+            cache_write: raised(self.cache_write),
+        }
     }
 
     /// The dearer of two prices, kind by kind.
@@ -122,6 +145,15 @@ impl ModelFacts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tiers_price_is_known_as_a_bound() {
+        let price = Price { input: 3, output: 15, cache_read: 1, cache_write: 4 };
+        let fast = Price { input: 8, output: 38, cache_read: 3, cache_write: 10 };
+        assert_eq!((price.most_in_tier("priority"), price.most_in_tier("Fast")), (fast, fast));
+        let ultra = Price { input: 18, output: 90, cache_read: 6, cache_write: 24 };
+        assert_eq!(price.most_in_tier("ultrafast"), ultra);
+    }
 
     #[test]
     fn a_call_is_rounded_up_once_over_all_kinds_of_tokens() {

@@ -405,7 +405,7 @@ fn failed(failure: CallFailure) -> Outcome {
     Outcome {
         status: failure.status,
         usage: failure.usage,
-        bill: failure.bill,
+        bill: *failure.bill,
         billed_model: None,
         billing: if failure.may_be_billed { Billing::Possible } else { Billing::Impossible },
         error: Some(failure.message),

@@ -155,14 +155,14 @@ fn stop_reason(word: Option<&str>) -> StopReason {
 /// The vendor's counts: input here never includes what the cache served or took in.
 pub(super) fn usage(usage: &Value) -> Option<Usage> {
     let count = |key: &str| usage.get(key).and_then(Value::as_u64);
-    Some(Usage {
+    let told = Usage {
         input: count("input_tokens")?,
         output: count("output_tokens")?,
         cache_read: count("cache_read_input_tokens").unwrap_or(0),
         cache_write: count("cache_creation_input_tokens").unwrap_or(0),
         reasoning: usage.pointer("/output_tokens_details/thinking_tokens").and_then(Value::as_u64).unwrap_or(0),
-    })
-    .map(Usage::sane)
+    };
+    Some(told.sane())
 }
 
 fn cache_point() -> Value {

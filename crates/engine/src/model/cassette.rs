@@ -343,7 +343,7 @@ impl Cassette {
             retry_after_ms: None,
             retryable: false,
             usage: None,
-            bill: Bill::default(),
+            bill: Box::default(),
             may_be_billed: false,
         }
     }
@@ -363,7 +363,7 @@ impl From<RecordedFailure> for CallFailure {
             retry_after_ms: failure.retry_after_ms,
             retryable: failure.retryable,
             usage: failure.usage,
-            bill: failure.bill,
+            bill: Box::new(failure.bill),
             may_be_billed: failure.may_be_billed,
         }
     }
@@ -429,7 +429,7 @@ impl Provider for Cassettes {
                 retry_after_ms: None,
                 retryable: false,
                 usage: None,
-                bill: Bill::default(),
+                bill: Box::default(),
                 may_be_billed: false,
             }),
         };

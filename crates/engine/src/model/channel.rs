@@ -437,7 +437,7 @@ impl<F: Fold> Folding<'_, F> {
 
     fn with_usage(&self, failure: CallFailure) -> CallFailure {
         let usage = self.fold.usage_told();
-        let bill = Bill { is_open: usage.is_some() && !self.fold.is_counted(), ..Bill::default() };
+        let bill = Box::new(Bill { is_open: usage.is_some() && !self.fold.is_counted(), ..Bill::default() });
         // Counts were told, so that the vendor has worked on it.
         CallFailure { may_be_billed: failure.may_be_billed || usage.is_some(), usage, bill, ..failure }
     }

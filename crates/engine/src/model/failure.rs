@@ -7,7 +7,6 @@ use reqwest::header::HeaderMap;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
-use crate::domain::bill::Bill;
 use crate::domain::outcome::WAIT_AND_RUN_AGAIN;
 use crate::domain::receipt::CallStatus;
 
@@ -302,7 +301,7 @@ impl Blamed {
             retry_after_ms: wait.filter(|_| class.retryable),
             retryable: class.retryable,
             usage: None,
-            bill: Bill::default(),
+            bill: Box::default(),
             may_be_billed: class.may_be_billed,
         }
     }
@@ -337,7 +336,7 @@ impl Blamed {
             retry_after_ms: None,
             retryable: true,
             usage: None,
-            bill: Bill::default(),
+            bill: Box::default(),
             may_be_billed,
         }
     }
@@ -351,7 +350,7 @@ impl Blamed {
             retry_after_ms: None,
             retryable: true,
             usage: None,
-            bill: Bill::default(),
+            bill: Box::default(),
             may_be_billed,
         }
     }
@@ -367,7 +366,7 @@ impl Blamed {
             retry_after_ms: None,
             retryable: true,
             usage: None,
-            bill: Bill::default(),
+            bill: Box::default(),
             may_be_billed: true,
         }
     }

@@ -65,7 +65,7 @@ impl Gemini {
     fn decode(&self, answer: &Value, request: &ChatRequest) -> Result<Reply, CallFailure> {
         let usage = answer.get("usageMetadata").and_then(usage);
         let bill = bill_of(answer, answer.get("usageMetadata"));
-        let with_usage = |failure: CallFailure| CallFailure { usage, bill: bill.clone(), ..failure };
+        let with_usage = |failure: CallFailure| CallFailure { usage, bill: Box::new(bill.clone()), ..failure };
         if let Some(error) = answer.get("error").or_else(|| answer.pointer("/0/error")).filter(|error| !error.is_null())
         {
             return Err(with_usage(self.channel.error_inside(error)));

@@ -72,7 +72,7 @@ pub struct CallFailure {
     /// The usage nevertheless, as far as the vendor told it.
     pub usage: Option<Usage>,
     /// The bill beside the counts. It is open where the vendor had not counted to the end.
-    pub bill: Bill,
+    pub bill: Box<Bill>,
     /// Whether the vendor may have billed it: false only when the request surely was not processed.
     pub may_be_billed: bool,
 }

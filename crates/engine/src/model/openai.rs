@@ -251,7 +251,7 @@ impl OpenAi {
     fn decode(&self, answer: &Value, request: &ChatRequest) -> Result<Reply, CallFailure> {
         let usage = usage_of(answer);
         let bill = bill_of(answer, answer.get("usage"));
-        let with_usage = |failure: CallFailure| CallFailure { usage, bill: bill.clone(), ..failure };
+        let with_usage = |failure: CallFailure| CallFailure { usage, bill: Box::new(bill.clone()), ..failure };
         let error = answer.get("error").or_else(|| answer.pointer("/choices/0/error"));
         if let Some(error) = error.filter(|error| !error.is_null()) {
             return Err(with_usage(self.channel.error_inside(error)));

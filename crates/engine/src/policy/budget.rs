@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::bill::{Bill, most_in_tier};
+use crate::domain::bill::Bill;
 use crate::domain::budget::{Budget, Spent};
 use crate::domain::catalogue::{ModelInfo, Price};
 use crate::domain::chat::Usage;
@@ -256,7 +256,7 @@ pub fn settle(info: &ModelInfo, told: Told<'_>, reserved: MicroUsd, billing: Bil
     let charge = match (usage.filter(|usage| usage.prompt() > 0), &info.price, billing) {
         (Some(usage), Some(price), _) => {
             let known = served.map_or(MicroUsd::ZERO, |served| served.cost(usage)).max(price.cost(usage));
-            let in_tier = bill.dear_tier.as_deref().map(|tier| most_in_tier(*price, tier).cost(usage));
+            let in_tier = bill.dear_tier.as_deref().map(|tier| price.most_in_tier(tier).cost(usage));
             let open = if bill.is_open { reserved } else { MicroUsd::ZERO };
             Charge { known, unknown: open.max(in_tier.unwrap_or_default()).saturating_sub(known) }
         }

@@ -10,7 +10,7 @@ use super::conversation::Protocol;
 use super::reading::{self, Reading};
 use super::turns::{Heard, Session};
 use crate::audit::{CallReservation, Scope};
-use crate::domain::bill::{Bill, most_in_tier};
+use crate::domain::bill::Bill;
 use crate::domain::budget::{of_day, of_pull_request};
 use crate::domain::catalogue::{ModelInfo, Price};
 use crate::domain::chat::{ChatRequest, Reply, Usage};
@@ -222,7 +222,7 @@ impl Session<'_, '_> {
         let settlement = Settlement {
             status: failure.status,
             usage: failure.usage,
-            bill: failure.bill.clone(),
+            bill: (*failure.bill).clone(),
             billing: if failure.may_be_billed { Billing::Possible } else { Billing::Impossible },
             error: Some(failure.message.clone()),
             reply: None,
@@ -281,7 +281,7 @@ impl Session<'_, '_> {
                 "the vendor served the service tier `{tier}` for {target}, which costs more than the catalogue says: what it may come to is counted \
                  as unknown cost"
             );
-            learn(most_in_tier(price, tier), message);
+            learn(price.most_in_tier(tier), message);
         }
     }
 
@@ -364,7 +364,7 @@ fn timed_out(limit: Duration) -> CallFailure {
         retry_after_ms: None,
         retryable: true,
         usage: None,
-        bill: Bill::default(),
+        bill: Box::default(),
         // The vendor may finish the reply, and bill it, after we hung up.
         may_be_billed: true,
     }
@@ -379,7 +379,7 @@ fn unknown_provider(target: &ModelId) -> CallFailure {
         retry_after_ms: None,
         retryable: false,
         usage: None,
-        bill: Bill::default(),
+        bill: Box::default(),
         may_be_billed: false,
     }
 }

@@ -105,7 +105,7 @@ impl Tape {
             retry_after_ms: failure.retry_after_ms,
             retryable: failure.retryable,
             usage: failure.usage,
-            bill: failure.bill.clone(),
+            bill: (*failure.bill).clone(),
             may_be_billed: failure.may_be_billed,
         });
         let print = RequestPrint::of(request, redact);

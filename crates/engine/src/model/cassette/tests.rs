@@ -38,7 +38,7 @@ impl Provider for Counting {
             retryable: true,
             usage: None,
             may_be_billed: false,
-            bill: Bill::default(),
+            bill: Box::default(),
         };
         Box::pin(std::future::ready(if number == 1 {
             Err(failed)

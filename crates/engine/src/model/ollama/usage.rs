@@ -11,12 +11,12 @@ pub(super) fn usage_of(answer: &Value) -> Option<Usage> {
     let prompt = count("prompt_eval_count")?;
     // Never more than the prompt, or the rest would be negative.
     let cache_read = count("prompt_eval_cached_count").unwrap_or(0).min(prompt);
-    Some(Usage {
+    let told = Usage {
         input: prompt - cache_read,
         output: count("eval_count").unwrap_or(0),
         cache_read,
         cache_write: 0,
         reasoning: 0,
-    })
-    .map(Usage::sane)
+    };
+    Some(told.sane())
 }

@@ -79,7 +79,6 @@ impl Quirks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::bill::Bill;
 
     fn refused(message: &str) -> CallFailure {
         CallFailure {
@@ -89,7 +88,7 @@ mod tests {
             retry_after_ms: None,
             retryable: false,
             usage: None,
-            bill: Bill::default(),
+            bill: Box::default(),
             may_be_billed: false,
         }
     }

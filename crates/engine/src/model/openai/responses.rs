@@ -146,7 +146,7 @@ fn reply_items(text: &str, calls: &[ToolCall], opaque: Option<&Value>) -> Vec<Va
 pub(super) fn decode(channel: &Channel, answer: &Value, request: &ChatRequest) -> Result<Reply, CallFailure> {
     let usage = usage_of(answer);
     let bill = bill_of(answer, answer.get("usage"));
-    let with_usage = |failure: CallFailure| CallFailure { usage, bill: bill.clone(), ..failure };
+    let with_usage = |failure: CallFailure| CallFailure { usage, bill: Box::new(bill.clone()), ..failure };
     if let Some(error) = answer.get("error").filter(|error| !error.is_null()) {
         return Err(with_usage(channel.error_inside(error)));
     }

@@ -58,7 +58,7 @@ async fn a_dearer_tier_and_an_amount_that_the_vendor_tells_are_booked_and_reserv
 #[tokio::test(start_paused = true)]
 async fn of_a_broken_stream_the_told_part_is_known_and_the_rest_unknown() {
     let usage = Some(Usage { input: 90, output: 1, ..Usage::default() });
-    let bill = Bill { is_open: true, ..Bill::default() };
+    let bill = Box::new(Bill { is_open: true, ..Bill::default() });
     let broken = CallFailure { usage, bill, may_be_billed: true, ..failure(CallStatus::NetworkError, true) };
     let mut bench = Bench::new(vec![Step::Fail(broken), done()]);
     assert!(is_done(&bench.run().await));
