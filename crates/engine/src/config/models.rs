@@ -398,9 +398,14 @@ impl<'d> Registry<'d> {
             if let Some((base, variant)) =
                 id.model.rsplit_once(':').filter(|_| window_known && id.provider == "openrouter")
             {
-                let why =
-                    format!("`{id}` has no known price: at OpenRouter `:{variant}` costs more than the model itself");
-                faults.add(path, why, format!("Name the model without it: `{}/{base}`.", id.provider));
+                let why = format!(
+                    "`{id}` has no known price: at OpenRouter `:{variant}` may cost more than the model itself"
+                );
+                faults.add(
+                    path,
+                    why,
+                    format!("Name the model without it, `{}/{base}`, or give its prices under `models`.", id.provider),
+                );
                 self.facts.0.insert(id.clone(), info);
                 return;
             }

@@ -265,7 +265,7 @@ pub fn lookup(id: &ModelId) -> Option<ModelInfo> {
 /// `None` for those that cost what the model does, or nothing.
 #[must_use]
 pub fn paid_variant(id: &ModelId) -> Option<&str> {
-    /// The words that never make it dearer (openrouter.ai/docs, "Model Variants", read 2026-11-29).
+    /// The words that never make it dearer. Any other is taken for one that does, since a cap holds only at a price that is known.
     const NO_DEARER: [&str; 3] = ["free", "floor", "thinking"];
     let (_, variant) = id.model.rsplit_once(':').filter(|_| id.provider == "openrouter")?;
     (!NO_DEARER.contains(&variant)).then_some(variant)
