@@ -8,7 +8,6 @@ use super::super::form::Form;
 use super::super::plan::{self, TestFlags};
 use super::super::setup;
 use super::super::{Failure, print, print_set, say};
-use super::book;
 use super::entry::Entry;
 use super::matrix::{self, MatrixArgs};
 use super::named::source;
@@ -125,12 +124,7 @@ fn read(look: Look, environment: &Environment) -> anyhow::Result<Vec<Task>> {
     let source = source(&look.tasks)?;
     let resolved = plan::resolve_to_judge(look.tests, &quiet, None)?;
     let mut tasks = setup::block_on(load::tasks(&source, &resolved, (&quiet, environment)))?;
-    let checkout = &resolved.checkout;
-    let log = if source.says_what_is_done() { None } else { orders::open(&look.place, checkout, environment)? };
-    if let Some(store) = log {
-        let from = (load::name_of(&source, checkout), checkout.display().to_string());
-        book::mark_done(&store, (&from.0, &from.1), &mut tasks)?;
-    }
+    orders::mark_done(&source, &look.place, (&resolved.checkout, environment), &mut tasks)?;
     Ok(tasks)
 }
 

@@ -7,9 +7,9 @@ use super::super::environment::Environment;
 use super::super::output::{print, say};
 use super::super::plan::{self, TestFlags};
 use super::super::{Failure, setup};
+use super::load;
 use super::named::source;
 use super::orders::{self, OrderArgs};
-use super::{book, load};
 use crate::domain::units::MicroUsd;
 use crate::tracker::{Matrix, matrix};
 
@@ -41,12 +41,7 @@ pub(super) fn run(args: MatrixArgs, environment: &Environment) -> anyhow::Result
     let source = source(&args.tasks)?;
     let resolved = plan::resolve_to_part(args.tests, args.max_cost_usd, &quiet)?;
     let mut tasks = setup::block_on(load::tasks(&source, &resolved, (&quiet, environment)))?;
-    let checkout = &resolved.checkout;
-    let log = if source.says_what_is_done() { None } else { orders::open(&args.place, checkout, environment)? };
-    if let Some(store) = log {
-        let from = (load::name_of(&source, checkout), checkout.display().to_string());
-        book::mark_done(&store, (&from.0, &from.1), &mut tasks)?;
-    }
+    orders::mark_done(&source, &args.place, (&resolved.checkout, environment), &mut tasks)?;
     let max_cost = resolved.plan.budget.max_cost;
     let found = matrix(&tasks, max_cost, usize::from(args.max_jobs));
     // Said before any job starts, which would otherwise each end for want of money.

@@ -20,6 +20,7 @@ use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
 use crate::domain::shell::quote_path;
 use crate::policy::course::Status;
 use crate::redact::Redactor;
+use crate::tracker::{Source, Task};
 
 /// How often it is looked for the answer of the process, which itself looks four times a second.
 const PATIENCE: u32 = 100;
@@ -96,6 +97,20 @@ pub(super) fn open(args: &OrderArgs, checkout: &Path, environment: &Environment)
     }
     let redactor = Redactor::new(&environment.secrets());
     Store::open(&location, Arc::new(redactor)).map(Some).map_err(|error| setup::audit_failure(&error))
+}
+
+/// Marks the tasks of a source that the log says are done, where there is a log and the source does not say so itself.
+pub(super) fn mark_done(
+    source: &Source,
+    args: &OrderArgs,
+    (checkout, environment): (&Path, &Environment),
+    tasks: &mut [Task],
+) -> anyhow::Result<()> {
+    if source.says_what_is_done() {
+        return Ok(());
+    }
+    let Some(store) = open(args, checkout, environment)? else { return Ok(()) };
+    book::mark_done(&store, (&load::name_of(source, checkout), &checkout.display().to_string()), tasks)
 }
 
 /// Writes a list that a task was added to, also while a process works on it.
