@@ -85,3 +85,35 @@ fn lines_of_a_person_while_a_backlog_is_interrupted_are_in_no_commit_of_a_task()
     assert!(project.read("shop/names.py").ends_with("# mine\n"));
     server.finish();
 }
+
+#[test]
+fn a_fix_that_a_filter_keeps_from_its_commit_is_undone_and_the_others_go_on() {
+    let (project, server) = (with_list(2), ModelServer::start(mends));
+    git(&project, &["config", "filter.up.clean", "cat"]);
+    project.write(".gitattributes", "shop/names.py filter=up\n");
+    git(&project, &["add", "--all"]);
+    git(&project, &["commit", "--quiet", "--message=filter"]);
+    let before = project.read("shop/names.py");
+    let said = work_off(&program(&server), &project, &["--tasks", "tasks.yml"]);
+    assert!(said.code == 1 && said.out.contains("1 of 2 tasks completed"), "{}", said.all());
+    assert!(said.out.contains("passes git's filter") && said.out.contains("--last-patch` prints it"), "{}", said.all());
+    assert_eq!((project.read("shop/names.py"), git(&project, &["status", "--porcelain"])), (before, String::new()));
+    server.finish();
+}
+
+#[test]
+fn a_task_that_its_list_calls_completed_is_not_said_to_be_reset() {
+    let (project, server) = (project(), ModelServer::start(mends));
+    listed(
+        &project,
+        "  - {id: a, title: A, command: 'false', status: completed}\n  - {id: b, title: B, command: 'false'}\n",
+    );
+    let said = program(&server).run(project.path(), &["tasks", "reset", "--tasks", "tasks.yml"]);
+    assert_eq!((said.code, said.out.as_str()), (0, "reset 1 of 2 tasks\n"), "{}", said.all());
+    assert!(
+        said.err.contains("a stays completed") && said.err.contains("Fix: take its `status` out"),
+        "{}",
+        said.all()
+    );
+    server.finish();
+}
