@@ -32,6 +32,11 @@ const SETUP_KEEP: usize = 16 * 1024;
 /// The most time the setup command may take: it may download and build dependencies.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
+/// How often it is looked whether a tree in use is given up.
+const LOOKS: u32 = 10;
+/// The time between two looks.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
 /// The resources of a run beside its state, made before the run is recorded, so that they fail before it.
 #[derive(Debug)]
 pub(super) struct Prepared {
@@ -129,7 +134,7 @@ impl Setup<'_> {
             ..judges::rules(self.checkout, plan, test_command, red_ci)
         };
         let trees = trees_folder(self.checkout, self.environment);
-        match Workspace::open(self.checkout, &trees, rules).await {
+        match opened(self.checkout, &trees, &rules).await {
             Ok(workspace) => {
                 let workspace = workspace.hiding(Arc::clone(&self.redactor));
                 // The list of tasks may lie in the checkout, and the backlog writes it while this run is at work.
@@ -230,4 +235,15 @@ impl Setup<'_> {
         let wanted = guards(self.environment).has(Guard::ResultFiles) && !state.no_result_files;
         if wanted { ResultFiles::Wanted } else { ResultFiles::Unwanted }
     }
+}
+
+/// The opened tree. A process that was killed a moment ago still has it, until the system has ended the last of its children.
+async fn opened(checkout: &Path, trees: &Path, rules: &PathRules) -> Result<Workspace, WorkspaceError> {
+    for _ in 0..LOOKS {
+        match Workspace::open(checkout, trees, rules.clone()).await {
+            Err(WorkspaceError::InUse { .. }) => tokio::time::sleep(BETWEEN_LOOKS).await,
+            other => return other,
+        }
+    }
+    Workspace::open(checkout, trees, rules.clone()).await
 }

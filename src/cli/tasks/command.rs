@@ -98,7 +98,13 @@ pub(crate) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
             // Nothing stands aside here: what the log knows of earlier tries is not asked.
             match next(&tasks, &std::collections::BTreeSet::new()) {
                 Some(task) => show(std::slice::from_ref(task), form, environment),
-                None => Err(Failure::with_code(crate::domain::outcome::EXIT_NOT_FIXED, "no task is ready")),
+                None => {
+                    // A program reads a document, whatever the answer.
+                    if form == Form::Json {
+                        show(&[], form, environment)?;
+                    }
+                    Err(Failure::with_code(crate::domain::outcome::EXIT_NOT_FIXED, "no task is ready"))
+                }
             }
         }
         Verb::Matrix(args) => matrix::run(args, environment),

@@ -454,8 +454,8 @@ fn words_for_the_failure_of_a_tool_that_there_cannot_be_are_refused() {
 fn a_specialist_and_a_text_say_what_is_wrong_with_them() {
     for (agents, place, message) in [
         ("router: {a: {}}", "agent.router.a.when", "is required"),
-        ("router: {a: {when: x, roles: [critic]}}", "agent.router.a.roles", "hands nothing over"),
-        ("router: {a: {when: x, roles: []}}", "agent.router.a.roles", "hands nothing over"),
+        ("router: {a: {when: x, roles: [critic]}}", "agent.router.a.roles", "librarian, artisan"),
+        ("router: {a: {when: x, roles: []}}", "agent.router.a.roles", "names no role that hands over"),
         ("router: {a: {when: x, models: cli/codex}}", "agent.router.a.models", "names a coding agent"),
         ("router: {'a/b': {when: x}}", "agent.router.a/b", "is not a valid name of a specialist"),
         ("handoff: {note: {}}", "agent.handoff.note.instructions", "is required"),

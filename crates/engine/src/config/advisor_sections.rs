@@ -2,7 +2,7 @@
 
 use super::numbers::{Dollars, Whole};
 use super::read::object;
-use super::values::{RoleWord, Targets};
+use super::values::{CallerWord, Targets};
 
 object! {
     /// An advisor; it reads the tree and changes nothing, and its failure changes no verdict.
@@ -32,7 +32,7 @@ object! {
         /// Additional instructions for it, in at most 4,000 characters.
         "instructions" instructions: String = "none";
         /// The roles that may hand over to it.
-        "roles" roles: Vec<RoleWord> = "librarian";
+        "roles" roles: Vec<CallerWord> = "librarian";
         /// Its models, in order of preference; no coding agents.
         "models" models: Targets = "those of the role";
         /// Cap on the cost of all its sessions in a run, in dollars.

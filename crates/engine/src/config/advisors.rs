@@ -11,7 +11,7 @@ use super::models::Registry;
 use super::numbers::Dollars;
 use super::pick::Picker;
 use super::plan::{AdvisorPlan, HandoffPlan, Origin, PULL_REQUEST, SpecialistPlan};
-use super::values::{RoleWord, Targets};
+use super::values::{CallerWord, Targets};
 use crate::backend::Backend;
 use crate::domain::ladder::Role;
 use crate::domain::model_id::ModelId;
@@ -165,11 +165,11 @@ pub(super) fn specialists(picker: &Picker<'_>, registry: &mut Registry<'_>) -> V
         let Some(when) = words(faults, &format!("{path}.when"), section.when.clone()) else { continue };
         let place = format!("{path}.instructions");
         let instructions = words(faults, &place, section.instructions.clone()).unwrap_or_default();
-        let roles = section.roles.clone().unwrap_or_else(|| vec![RoleWord(Role::Librarian)]);
-        let roles: Vec<Role> = roles.into_iter().map(|RoleWord(role)| role).collect();
-        if roles.is_empty() || roles.iter().any(|role| matches!(role, Role::Critic | Role::Advisor)) {
+        let roles = section.roles.clone().unwrap_or_else(|| vec![CallerWord(Role::Librarian)]);
+        let roles: Vec<Role> = roles.into_iter().map(|CallerWord(role)| role).collect();
+        if roles.is_empty() {
             let fix = "Use librarian and artisan: no other role hands over tasks.";
-            faults.add(&format!("{path}.roles"), "names a role that hands nothing over", fix);
+            faults.add(&format!("{path}.roles"), "names no role that hands over", fix);
             continue;
         }
         specialists.push(SpecialistPlan {

@@ -413,5 +413,6 @@ domain_words! {
     OnEntropy OnEntropyWord { Escalate "escalate", Continue "continue", Halt "halt" }
     Effort EffortWord { Low "low", Medium "medium", High "high" }
     Role RoleWord { Librarian "librarian", Artisan "artisan", Critic "critic", Advisor "advisor" }
+    Role CallerWord { Librarian "librarian", Artisan "artisan" }
     Role ReporterWord { Librarian "librarian", Artisan "artisan", Critic "critic" }
 }

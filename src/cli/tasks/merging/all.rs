@@ -24,7 +24,7 @@ pub(in crate::cli::tasks) async fn all(
     let reader = reader.map_err(|error| setup::audit_failure(&error))?;
     let (waiting, rows) = logs::candidates(&joined, &reader, wish)?;
     let court = Court::new(setup, resolved, revisions, wish);
-    let mut report = Report::of(joined, rows);
+    let mut report = Report::of(joined, rows, wish.source);
     match looked_through(&court, waiting, (&reader, stop), &mut report).await {
         Ok(()) => {}
         // What was merged until then is told.

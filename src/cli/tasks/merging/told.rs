@@ -7,9 +7,11 @@ use serde_json::{Value, json};
 use super::super::super::output;
 use super::super::super::setup::Setup;
 use super::rows::{Done, Logs, Row, Standing, SumStanding};
+use crate::domain::shell::quote_path;
 use crate::domain::units::{Charge, CommitSha, MicroUsd, RunId};
 use crate::report::markdown::{in_cell, quoted};
 use crate::report::plain;
+use crate::tracker::Source;
 
 /// The form of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -34,14 +36,15 @@ pub(in crate::cli::tasks) struct Report {
     /// Tasks of the backlog that no run of a log is for, each with the reason.
     #[serde(default)]
     not_worked_on: Vec<(String, String)>,
+    /// The source of the tasks, as a person names it.
+    #[serde(default)]
+    source: Option<String>,
     is_stopped: bool,
 }
 
 impl Report {
-    pub(super) fn of(logs: Logs, rows: Vec<Row>) -> Self {
-        let (done, pull_requests) = (Vec::new(), Vec::new());
-        let not_worked_on = Vec::new();
-        Self { logs, rows, done, sum: SumStanding::NotLooked, pull_requests, not_worked_on, is_stopped: false }
+    pub(super) fn of(logs: Logs, rows: Vec<Row>, source: Option<&Source>) -> Self {
+        Self { logs, rows, source: source.map(ToString::to_string), ..Self::default() }
     }
 
     /// Tells of a task that should be done by now, unless a run for it is told of.
@@ -165,11 +168,13 @@ fn text(report: &Report) -> String {
 }
 
 /// The steps of a person that are left.
-fn next_steps(report: &Report) -> Vec<&'static str> {
-    let requeued = !report.requeued().is_empty();
-    let again = "To try again, on top of what is merged: `upshift run --tasks SOURCE --task ID`";
-    let stopped = "Stopped; the same command continues.";
-    [requeued.then_some(again), report.is_stopped.then_some(stopped)].into_iter().flatten().collect()
+fn next_steps(report: &Report) -> Vec<String> {
+    let requeued = report.requeued();
+    let ids: String = requeued.iter().map(|id| format!(" --task {}", quote_path(id))).collect();
+    let source = report.source.as_deref().map_or_else(|| "SOURCE".to_owned(), quote_path);
+    let again = format!("To try again, on top of what is merged: `upshift run --tasks {source}{ids}`");
+    let stopped = "Stopped; the same command continues.".to_owned();
+    [(!requeued.is_empty()).then_some(again), report.is_stopped.then_some(stopped)].into_iter().flatten().collect()
 }
 
 /// One line that neither a terminal nor a runner takes for more than text.
