@@ -141,8 +141,8 @@ impl Arrival<'_> {
         let today = self.today(flags)?;
         // This machine's own refusals count first, whatever the log says.
         plan::refuse(&today)?;
-        let saved = state.plan.clone();
-        state.plan = config::elsewhere(saved.clone(), today, trust);
+        let saved: Plan = (*state.plan).clone();
+        state.plan = config::elsewhere(saved.clone(), today, trust).into();
         if state.plan.budget != saved.budget {
             super::say(&format!(
                 "⚠ run {run} gets the lower of its own caps and this machine's: a log from elsewhere raises none"

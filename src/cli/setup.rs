@@ -77,6 +77,13 @@ pub(super) fn working_directory(checkout: &Path, plan: &Plan) -> anyhow::Result<
     if !real.is_dir() {
         return Err(refuse("it is not a folder"));
     }
+    // Rules of confinement and results of tests name it as text.
+    if real.to_str().is_none() {
+        return Err(Failure::usage(format!(
+            "the path {} is no UTF-8\n→ Fix: rename the folder, or work in a checkout whose path is",
+            real.display()
+        )));
+    }
     if real.starts_with(root) { Ok(real) } else { Err(refuse("it is outside the checkout")) }
 }
 
@@ -237,7 +244,7 @@ pub(super) fn folder_name(checkout: &Path) -> String {
     let path = files::real_place(checkout).unwrap_or_else(|_gone| checkout.to_owned());
     let hash = Sha256::digest(path.as_os_str().as_encoded_bytes());
     // Sixteen digits are enough to tell the checkouts of one machine apart.
-    let hash: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let hash = hex::encode(hash.get(..8).unwrap_or(&hash));
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     // The name is only for people, so that whatever a file system dislikes can be left out.
     let name: String = name.chars().filter(char::is_ascii_alphanumeric).take(24).collect();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::state::{RunState, rules};
+use crate::config::Plan;
 use crate::domain::budget::Budget;
 use crate::policy::budget::Warnings;
 use crate::policy::command::Rank;
@@ -29,9 +30,14 @@ impl Allowance {
     /// Puts it into the saved form.
     pub(super) fn save(&self, state: &mut RunState) {
         // Saved within the plan, so that a resumed run begins with what comments have allowed.
-        state.plan.budget = self.budget.clone();
-        for (tier, cap) in state.plan.tiers.iter_mut().zip(&self.rules.tier_caps) {
-            tier.max_iterations = *cap;
+        let caps = state.plan.tiers.iter().map(|tier| tier.max_iterations);
+        // Only where they did, since a plan that changes is written anew.
+        if state.plan.budget != self.budget || !caps.eq(self.rules.tier_caps.iter().copied()) {
+            let plan: &mut Plan = &mut state.plan;
+            plan.budget = self.budget.clone();
+            for (tier, cap) in plan.tiers.iter_mut().zip(&self.rules.tier_caps) {
+                tier.max_iterations = *cap;
+            }
         }
         state.warned = self.warned.clone();
     }

@@ -99,7 +99,7 @@ fn key(table: &Table<'_, '_, '_>, question: &Question<'_>) -> Option<String> {
         hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
         hash.update(part.as_bytes());
     }
-    Some(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Some(hex::encode(hash.finalize()))
 }
 
 /// An address as it is from job to job: a port of this machine is often another one.

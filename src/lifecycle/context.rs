@@ -11,7 +11,7 @@ use super::outside::Outside;
 use super::state::{Hearing, PullRequestRuns, RunState};
 use crate::agent::Beside;
 use crate::audit::AuditError;
-use crate::config::Plan;
+use crate::config::SharedPlan;
 use crate::domain::budget::Beneficiary;
 use crate::domain::ci::RedCi;
 use crate::domain::clock::{Clock, Steady};
@@ -116,7 +116,7 @@ pub(super) struct Charter {
     /// The run.
     pub(super) run_id: RunId,
     /// The plan as it was when this process took the run up. More that comments allow is in [`super::climb::Allowance`].
-    pub(super) plan: Plan,
+    pub(super) plan: SharedPlan,
     /// The test command.
     pub(super) test_command: String,
     /// The framework, if it was configured or detected.

@@ -60,6 +60,6 @@ fn key(failure: &[String], destination: &Destination) -> String {
     // Runners that work in parallel name the same failures in another order each time.
     failure.sort();
     let text = format!("{}\n{}", destination.branch, failure.join("\n"));
-    let hex: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = hex::encode(Sha256::digest(text.as_bytes()));
     hex.chars().take(KEY_DIGITS).collect()
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::agent::{Beside, LastIteration, PastIteration};
-use crate::config::Plan;
+use crate::config::{Plan, SharedPlan};
 use crate::domain::account::Limited;
 use crate::domain::attempt::{Attempt, TierResult};
 use crate::domain::blocker::Blocker;
@@ -197,8 +197,7 @@ pub struct RunState {
     /// The run.
     pub run_id: RunId,
     /// The plan it was started with. A resume uses this one, not the files of the day.
-    #[serde(with = "crate::config::saved")]
-    pub plan: Plan,
+    pub plan: SharedPlan,
     /// The test command in use.
     pub test_command: String,
     /// The framework, if it was configured or detected.
@@ -315,7 +314,8 @@ impl RunState {
 
     /// The state of a run that has not begun.
     #[must_use]
-    pub fn new(run_id: RunId, plan: Plan, test_command: String, framework: Option<String>) -> Self {
+    pub fn new(run_id: RunId, plan: impl Into<SharedPlan>, test_command: String, framework: Option<String>) -> Self {
+        let plan = plan.into();
         let position = Position::at(0, &rules(&plan));
         Self {
             version: STATE_VERSION,

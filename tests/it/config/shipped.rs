@@ -83,5 +83,5 @@ fn a_plan_survives_being_stored() {
     let plan = plan(&keys());
     let state = RunState::new(RunId::random(), plan.clone(), String::new(), None);
     let text = serde_json::to_string(&state).unwrap();
-    assert_eq!(serde_json::from_str::<RunState>(&text).unwrap().plan, plan);
+    assert_eq!(serde_json::from_str::<RunState>(&text).unwrap().plan, plan.into());
 }

@@ -126,10 +126,5 @@ pub(super) fn link_hash(previous: &str, run_id: &RunId, seq: u64, body: &str, at
 
 /// SHA-256 in lower-case hexadecimal.
 pub(super) fn digest(text: &str) -> String {
-    use std::fmt::Write as _;
-    Sha256::digest(text.as_bytes()).iter().fold(String::with_capacity(64), |mut hex, byte| {
-        // Writing to a String cannot fail.
-        let _infallible = write!(hex, "{byte:02x}");
-        hex
-    })
+    hex::encode(Sha256::digest(text.as_bytes()))
 }

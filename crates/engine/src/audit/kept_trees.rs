@@ -92,7 +92,7 @@ fn content(db: &Connection, run: &RunId, name: &str) -> Result<Option<Vec<u8>>, 
     let mut bytes = Vec::new();
     // One byte more than is allowed: a bomb is cut there, and its digest is wrong then.
     let read = ZlibDecoder::new(packed.as_slice()).take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
-    let found: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    let found = hex::encode(Sha256::digest(&bytes));
     if read.is_err() || found != name {
         return Err(QueryError::Unreadable(format!("content {name}")));
     }

@@ -155,7 +155,8 @@ struct MessagePrint {
 
 fn digest(text: &str) -> String {
     // A part of it, which tells two texts apart and proves nothing to anybody.
-    Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    let digest = Sha256::digest(text.as_bytes());
+    hex::encode(digest.get(..8).unwrap_or(&digest))
 }
 
 /// A message's role and its text as it is compared: what was said, called and answered, but no ids and no vendor blocks.

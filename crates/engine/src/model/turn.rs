@@ -101,7 +101,7 @@ impl IdRule {
         }
         // From the id alone, so that a call and its result get the same without a table.
         let digest = Sha256::digest(id.as_bytes());
-        let hex: String = digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
+        let hex = hex::encode(digest.get(..12).unwrap_or(&digest));
         match self {
             Self::Nine => hex.chars().take(9).collect(),
             Self::Word | Self::Forty => format!("call_{hex}"),

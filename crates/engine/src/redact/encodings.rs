@@ -1,7 +1,5 @@
 //! How a secret may be spelled: as it is, backwards, JSON, URL, hexadecimal (also in pairs parted by colons), base64.
 
-use std::fmt::Write as _;
-
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -58,11 +56,7 @@ fn encode(secret: &str, into: &mut Vec<Vec<u8>>) {
         into.push(escaped.into_bytes());
     }
     into.push(utf8_percent_encode(secret, FORM).to_string().replace("%20", "+").into_bytes());
-    let hex = secret.bytes().fold(String::new(), |mut hex, byte| {
-        // Writing to a String cannot fail.
-        let _infallible = write!(hex, "{byte:02x}");
-        hex
-    });
+    let hex = hex::encode(secret);
     let pairs: Vec<&str> = hex.as_bytes().chunks(2).filter_map(|pair| std::str::from_utf8(pair).ok()).collect();
     for hex in [pairs.join(":"), hex] {
         into.push(hex.to_ascii_uppercase().into_bytes());

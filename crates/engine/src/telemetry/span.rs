@@ -65,7 +65,7 @@ impl Identity {
 
     fn hash(&self, salt: &str, bytes: usize) -> String {
         let hash = Sha256::digest(format!("{} {salt}", self.run_id));
-        hash.iter().take(bytes).map(|byte| format!("{byte:02x}")).collect()
+        hex::encode(hash.get(..bytes).unwrap_or(&hash))
     }
 
     /// The span of an operation that has ended.

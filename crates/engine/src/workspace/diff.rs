@@ -151,5 +151,5 @@ pub fn patch_hash(diff: &Diff) -> String {
             hasher.update("\n");
         }
     }
-    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(hasher.finalize())
 }

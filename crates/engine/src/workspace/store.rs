@@ -37,17 +37,12 @@ impl Digest {
     }
 
     pub(super) fn hex(&self) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+        hex::encode(self.0)
     }
 
     pub(super) fn from_hex(text: &str) -> Option<Self> {
         let mut bytes = [0; 32];
-        if text.len() != 64 {
-            return None;
-        }
-        for (index, byte) in bytes.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(text.get(index * 2..index * 2 + 2)?, 16).ok()?;
-        }
+        hex::decode_to_slice(text, &mut bytes).ok()?;
         Some(Self(bytes))
     }
 }

@@ -149,7 +149,7 @@ fn branch_of(done: &[Done], report: &Report) -> String {
     // Names of runs, not of commits: a commit's hash changes when it is made once more.
     let runs: Vec<&str> =
         done.iter().filter_map(|done| report.rows.get(done.row)).map(|row| row.run.0.as_str()).collect();
-    let hex: String = Sha256::digest(runs.join("\n").as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = hex::encode(Sha256::digest(runs.join("\n").as_bytes()));
     format!("{BRANCH_PREFIX}{}", hex.chars().take(DIGITS).collect::<String>())
 }
 

@@ -76,9 +76,12 @@ fn of_shell(text: &str) -> Vec<Choice> {
         }
     };
     let (bytes, settled) = (text.as_bytes(), [("true", Way::Holds), ("false", Way::Fails)]);
-    let commands =
-        TESTS_OF_SHELL.captures_iter(bytes).filter_map(|found| found.name("command").or_else(|| found.get(0)));
-    let mut all: Vec<Choice> = commands.map(|found| choice(found.range(), &settled)).collect();
+    let mut all = Vec::new();
+    if ["[ ", "if "].iter().any(|begins| text.contains(begins)) {
+        let tests = TESTS_OF_SHELL.captures_iter(bytes);
+        let commands = tests.filter_map(|found| found.name("command").or_else(|| found.get(0)));
+        all.extend(commands.map(|found| choice(found.range(), &settled)));
+    }
     if text.contains("esac") {
         let arms = ARMS_OF_SHELL.captures_iter(bytes).filter_map(|found| found.name("pattern"));
         // An arm's pattern is no condition: one that takes all holds, one that no word equals does not.

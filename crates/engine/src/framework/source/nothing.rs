@@ -82,8 +82,11 @@ pub(super) fn of_shell(text: &str) -> Vec<Choice> {
             for range in substitutions(line) {
                 add(range, "0", Way::Nothing);
             }
-            for set in WHERE_SET.find_iter(line.as_bytes()) {
-                add(set.range(), "", Way::LeftOut);
+            // Most scripts have none, and the pattern takes longer to make than a script to read.
+            if line.contains("${") {
+                for set in WHERE_SET.find_iter(line.as_bytes()) {
+                    add(set.range(), "", Way::LeftOut);
+                }
             }
         }
         start += line.len();

@@ -19,7 +19,7 @@ impl Held {
     /// Letters, digits and dots.
     pub(super) fn encoded(&self) -> String {
         let entry = |blocker: &Blocker| {
-            let hex = || blocker.reference.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
+            let hex = || hex::encode(&blocker.reference);
             match blocker.kind {
                 BlockerKind::PullRequest => Some(format!("p{}", blocker.reference)),
                 BlockerKind::Issue => Some(format!("i{}", blocker.reference)),
