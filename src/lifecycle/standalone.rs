@@ -232,7 +232,7 @@ fn unreached(before: &Baseline, head: &TestReport, finding: &Finding) -> Option<
     let and_more = if more > 0 { format!(" and {more} more") } else { String::new() };
     (!names.is_empty()).then(|| {
         format!(
-            "without the change there is no result of {first}{and_more}: another test ended the process before, or the code makes their names"
+            "without the change there is no result of {first}{and_more}: the command ended before them (a panic, or a runner that stops at the first failure), or the code makes their names"
         )
     })
 }

@@ -98,7 +98,7 @@ fn tests_without_a_result_over_the_base_are_named() {
     let (finding, _) = repository.finding(&["--test-command", "sh tests/run.sh"]);
     let notes = finding["notes"].to_string();
     assert!(
-        notes.contains("without the change there is no result of none: another test ended the process"),
+        notes.contains("without the change there is no result of none: the command ended before them"),
         "{finding}"
     );
 }

@@ -42,7 +42,8 @@ fn of_one(part: &str) -> Option<&'static Framework> {
 }
 
 /// The last part of a path.
-fn base(word: &str) -> &str {
+#[must_use]
+pub fn base(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 

@@ -22,6 +22,19 @@ pub struct Framework {
     pub starts_through: Option<(&'static str, &'static str)>,
     /// The option that has it run each test twice in one process.
     pub runs_twice: Option<&'static str>,
+    /// How it is told to run all tests, where it stops at a failure otherwise.
+    pub goes_on: Option<GoesOn>,
+}
+
+/// How a framework that stops at the first program or module with a failure is told to go on.
+#[derive(Debug, PartialEq, Eq)]
+pub struct GoesOn {
+    /// The words of a command that the option stands behind.
+    pub behind: &'static [&'static [&'static str]],
+    /// The option.
+    pub option: &'static str,
+    /// Options by which a command says itself when to stop, or that it runs nothing.
+    pub unless: &'static [&'static str],
 }
 
 impl Framework {
@@ -36,6 +49,7 @@ impl Framework {
         direct: None,
         starts_through: None,
         runs_twice: None,
+        goes_on: None,
     };
 }
 

@@ -9,6 +9,7 @@ mod filter;
 mod junit_files;
 mod results;
 mod run;
+mod to_the_end;
 mod under_way;
 mod uninstalled;
 mod unstarted;

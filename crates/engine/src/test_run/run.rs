@@ -6,6 +6,7 @@ use testlog::Parser;
 
 use super::command::{TestCommand, TestRun};
 use super::junit_files::Files;
+use super::to_the_end::to_the_end;
 use super::under_way::{self, UnderWay};
 use super::{filter, results, uninstalled, unstarted};
 use crate::domain::stop::Stop;
@@ -20,7 +21,8 @@ const KEPT_OUTPUT: usize = 128 * 1024;
 pub(super) async fn run(command: &TestCommand, wanted: Option<&str>, stop: &Stop) -> Result<TestRun, ProcessError> {
     let framework = command.framework.as_deref();
     let line = wanted.and_then(|wanted| filter::with_filter(&command.command, framework, wanted));
-    let told = results::tell(command, line.unwrap_or_else(|| command.command.clone()));
+    let line = to_the_end(line.unwrap_or_else(|| command.command.clone()), framework);
+    let told = results::tell(command, line);
     let spec = command.spec(told.line.clone(), &command.cwd, told.env.clone(), KEPT_OUTPUT);
     let junit = command.junit.clone().or_else(|| results::always_written(command));
     // Before the run, or an old file would be taken for one of this run.

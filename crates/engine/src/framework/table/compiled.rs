@@ -1,6 +1,6 @@
 //! Frameworks of languages that are compiled: Rust, Go, Java, C#, C and C++.
 
-use super::{Call, Framework, Results, Select, Tell, Written};
+use super::{Call, Framework, GoesOn, Results, Select, Tell, Written};
 
 /// See [`super::ALL`].
 pub(super) const TABLE: &[Framework] = &[
@@ -15,12 +15,22 @@ pub(super) const TABLE: &[Framework] = &[
         }),
         own_ways: &["--tool-config-file", "--no-run"],
         selects: Some(Select::Arguments),
+        goes_on: Some(GoesOn {
+            behind: &[&["cargo", "nextest", "run"]],
+            option: "--no-fail-fast",
+            unless: &["--fail-fast", "--ff", "--nff", "--max-fail", "--no-run"],
+        }),
         ..Framework::UNKNOWN
     },
     Framework {
         name: "cargo-test",
         calls: &[Call::Words(&["cargo", "test"]), Call::Words(&["cargo", "t"])],
         selects: Some(Select::BehindDashes),
+        goes_on: Some(GoesOn {
+            behind: &[&["cargo", "test"], &["cargo", "t"]],
+            option: "--no-fail-fast",
+            unless: &["--no-run"],
+        }),
         ..Framework::UNKNOWN
     },
     Framework {
@@ -147,6 +157,11 @@ pub(super) const TABLE: &[Framework] = &[
             " -DfailIfNoTests=false -Dsurefire.failIfNoSpecifiedTests=false",
             "-Dtest=",
         )),
+        goes_on: Some(GoesOn {
+            behind: &[&["mvn"], &["mvnw"]],
+            option: "--fail-at-end",
+            unless: &["-fae", "-ff", "-fn", "--fail-fast", "--fail-never"],
+        }),
         ..Framework::UNKNOWN
     },
     Framework {
@@ -157,6 +172,11 @@ pub(super) const TABLE: &[Framework] = &[
             Call::Build("gradlew", &["test", "check", "build"]),
         ],
         selects: Some(Select::EachMethod("--tests")),
+        goes_on: Some(GoesOn {
+            behind: &[&["gradle"], &["gradlew"]],
+            option: "--continue",
+            unless: &["--no-continue"],
+        }),
         ..Framework::UNKNOWN
     },
     Framework {

@@ -44,6 +44,7 @@ pub(super) const TABLE: &[Framework] = &[
         direct: Some(Direct::Node),
         starts_through: None,
         runs_twice: None,
+        goes_on: None,
     },
     Framework {
         name: "mocha",
@@ -60,6 +61,7 @@ pub(super) const TABLE: &[Framework] = &[
         direct: Some(Direct::Node),
         starts_through: None,
         runs_twice: None,
+        goes_on: None,
     },
     Framework {
         name: "playwright",

@@ -13,7 +13,7 @@ mod javascript;
 mod python;
 mod scripting;
 
-use super::facts::{Call, Direct, Framework, Results, Select, Tell, Written};
+use super::facts::{Call, Direct, Framework, GoesOn, Results, Select, Tell, Written};
 
 /// All frameworks, those that are called by longer words first.
 const TABLES: [&[Framework]; 4] = [compiled::TABLE, python::TABLE, scripting::TABLE, javascript::TABLE];

@@ -18,6 +18,7 @@ pub(super) const TABLE: &[Framework] = &[
         direct: Some(Direct::Python(" -m pytest", &["pytest", "py.test"])),
         starts_through: None,
         runs_twice: None,
+        goes_on: None,
     },
     Framework {
         name: "unittest",
