@@ -13,12 +13,14 @@ use crate::domain::verdict::{Exit, Verdict, over_memory};
 
 mod counts;
 mod filed;
+mod names;
 mod parts;
 
 use counts::{more_skipped, names_with, passed_without_failed_parts};
 use parts::{parts_of_failing, stands_for_a_file};
 
 pub use filed::{confirm, learn, name_in_file};
+use names::{clockless, stable_name, whole_of_part};
 
 /// The shell's exit codes for a command that cannot be executed or is not found (POSIX).
 const EXIT_NOT_EXECUTABLE: i32 = 126;
@@ -428,28 +430,30 @@ impl<'a> Seen<'a> {
     /// Tests that passed at the baseline and are neither passing, failing nor skipped now.
     fn gone<'b>(&'b self, baseline: &'b Baseline) -> impl Iterator<Item = &'b str> {
         let judged = self.named && self.complete;
+        let mut renamed = if judged { self.renamed_by_the_clock(baseline) } else { BTreeMap::new() };
         baseline.passing.iter().filter_map(move |(name, &times)| {
             let elsewhere = self.failing.iter().chain(&self.skipped).any(|other| stable_name(other) == *name);
             let now = self.passing.get(name).copied().unwrap_or(0);
             // A run that broke off, or that does not name all, loses names without a test being gone.
-            (judged && now < times && !elsewhere).then_some(name.as_str())
+            let is_gone = judged && now < times && !elsewhere;
+            let mut is_renamed = || {
+                let left = clockless(name).and_then(|form| renamed.get_mut(&form)).filter(|left| **left > 0);
+                left.map(|left| *left -= 1).is_some()
+            };
+            (is_gone && !is_renamed()).then_some(name.as_str())
         })
     }
-}
 
-/// A test's name without what an edit elsewhere may change: a doctest's line number.
-fn stable_name(name: &str) -> String {
-    match name.rsplit_once(" (line ") {
-        Some((item, line)) if line.trim_end_matches(')').bytes().all(|byte| byte.is_ascii_digit()) => item.to_owned(),
-        Some(_) | None => name.to_owned(),
+    /// Tests that pass under names that were not there before and hold a time, by the form of their names: how many of each.
+    fn renamed_by_the_clock(&self, baseline: &Baseline) -> BTreeMap<String, usize> {
+        let mut forms = BTreeMap::new();
+        for name in self.passing.keys().filter(|name| !baseline.passing.contains_key(*name)) {
+            if let Some(form) = clockless(name) {
+                *forms.entry(form).or_default() += 1;
+            }
+        }
+        forms
     }
-}
-
-/// The test that a part belongs to, by unittest's names: `test_a (m.C.test_a) (row=1)`, `test_a (m.C.test_a) [message]`.
-fn whole_of_part(name: &str) -> Option<&str> {
-    let end = name.find(") (").or_else(|| name.find(") ["))?;
-    let whole = name.get(..=end)?;
-    whole.contains(" (").then_some(whole)
 }
 
 fn unique(names: impl Iterator<Item = String>) -> Vec<String> {

@@ -262,3 +262,14 @@ fn a_file_that_ended_its_process_is_no_test_that_could_be_gone() {
     let baseline = Baseline::from_report(&before, Vec::new(), true);
     assert_eq!(word(&baseline, OK, &report(RunKind::Tests, &["a", "c", "d"], &[])), "tampered");
 }
+
+#[test]
+fn a_test_that_is_called_by_the_time_is_found_under_its_new_name_and_no_fewer_of_them_count() {
+    let before = report(RunKind::Tests, &["a", "t[11-29-2026 20:45:03]", "t[11-29-2026 20:45:04]", "n[1]"], &["c"]);
+    let baseline = Baseline::from_report(&before, Vec::new(), true);
+    let later = ["a", "c", "n[1]", "t[11-29-2026 20:46:10]", "t[11-29-2026 20:46:11]"];
+    assert_eq!(word(&baseline, OK, &report(RunKind::Tests, &later, &[])), "green");
+    assert_eq!(word(&baseline, OK, &report(RunKind::Tests, &[&later[..4], &["d"]].concat(), &[])), "tampered");
+    let other = ["a", "c", "n[2]", later[3], later[4]];
+    assert_eq!(word(&baseline, OK, &report(RunKind::Tests, &other, &[])), "tampered", "a number is no time");
+}

@@ -63,8 +63,10 @@ fn around_fails(run: &TestRun, source: &Source, body: &TestBody) -> bool {
 pub(super) fn tells_of(run: &TestRun, bodies: &[(&Source, TestBody)]) -> bool {
     let mut ran = run.report.tests.iter().filter(|test| test.status != TestStatus::Skipped).peekable();
     if ran.peek().is_none() {
-        // A runner that counts none, and is content, has selected none.
-        return run.report.total != Some(0) || !run.exit.is_success();
+        // A runner that counts none, or all as skipped, and is content, has selected none.
+        let skipped = run.report.skipped.or_else(|| u64::try_from(run.report.tests.len()).ok());
+        let none_ran = run.report.total.is_some_and(|total| total == 0 || Some(total) == skipped);
+        return !(none_ran && run.exit.is_success());
     }
     ran.any(|test| bodies.iter().any(|(source, body)| source.is_called(body, &test.name)))
 }
