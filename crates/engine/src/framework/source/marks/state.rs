@@ -8,6 +8,19 @@ use super::super::Language;
 use super::super::nodes::{children, descendants, lines_of, text_of};
 use super::sides::{Mark, Shape, Side, Sides, names_once};
 
+/// The kinds of nodes that may store something.
+const WRITING: [&str; 9] = [
+    "assignment",
+    "augmented_assignment",
+    "assignment_expression",
+    "augmented_assignment_expression",
+    "update_expression",
+    "subscript",
+    "subscript_expression",
+    "call_expression",
+    "call",
+];
+
 /// The first value that functions store something in, and did not before.
 pub(super) fn mark(sides: &Sides<'_>) -> Option<Mark> {
     let is_meant = matches!(sides.language, Language::Python | Language::JavaScript);
@@ -20,18 +33,21 @@ pub(super) fn mark(sides: &Sides<'_>) -> Option<Mark> {
 /// The names that functions store something in, with the line where each is made.
 fn stored((root, text): Side<'_>) -> Vec<(u32, String)> {
     let mut found = Vec::new();
+    // Once for all names: a module may bind hundreds.
+    let writing: Vec<Node<'_>> = descendants(root).filter(|node| WRITING.contains(&node.kind())).collect();
     for (name, made, value) in bindings(root, text) {
         let is_empty = value.is_none_or(|value| is_empty(value, text));
         // An encoder of the language's own is asked for answers; a store is told something, and its answer is nobody's.
         let is_tool = value.is_some_and(|value| is_tool(value, root, text));
         let tells = |node: Node<'_>| !is_tool || node.kind().starts_with("subscript") || is_unused(node);
         let writes = |node: Node<'_>| {
-            // A module that fills its own table while it is loaded stores nothing of a caller's.
-            is_inside_function(node)
+            (is_set(node, &name, text) || is_empty && is_filled(node, &name, text) && tells(node))
+                // A module that fills its own table while it is loaded stores nothing of a caller's.
+                && is_inside_function(node)
+                // Last, since all of the functions around it are read for that.
                 && !hides(node, &name, text)
-                && (is_set(node, &name, text) || is_empty && is_filled(node, &name, text) && tells(node))
         };
-        if descendants(root).any(writes) {
+        if writing.iter().copied().any(writes) {
             found.push((lines_of(made).0, name));
         }
     }
