@@ -4,6 +4,8 @@
 
 mod json;
 
+use serde::Serialize;
+
 use crate::config::{Network, Origin, Plan, Sandbox};
 use crate::domain::catalogue::{ModelInfo, Price};
 use crate::domain::ladder::{Mode, Tier};
@@ -57,20 +59,62 @@ pub fn render_without_ladder(plan: &Plan, detected: Option<&Detected>) -> String
     out.trim_start().to_owned() + "\n"
 }
 
-/// Renders a plan. `tools` are the sources of tools from outside. `agents` are the agents that were looked for: where the ladder names none, those that are there. `detected` stands in for a test command
-/// that is not configured, or holds the facts known of a given one.
+/// The facts about a checkout that a plan does not hold.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Found<'f> {
+    /// The test command that stands in for one that is not configured, or the facts known of a given one.
+    pub tests: Option<&'f Detected>,
+    /// The agents that were looked for: where the ladder names none, those that are there.
+    pub agents: &'f [AgentThere],
+    /// The sources of tools from outside.
+    pub tools: &'f [ToolsThere],
+    /// What a run would stop at in this checkout.
+    pub obstacles: &'f [Obstacle],
+}
+
+/// A thing that a run would stop at in a checkout.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Obstacle {
+    /// The subject, in a word or two.
+    pub about: &'static str,
+    /// The facts.
+    pub said: String,
+    /// The way out.
+    pub fix: String,
+}
+
+impl Found<'_> {
+    /// What a run would stop at, whatever the version.
+    #[must_use]
+    pub fn stop(&self, plan: &Plan) -> Vec<Obstacle> {
+        let no_tests = plan.test.command.is_none() && self.tests.is_none();
+        let no_tests = no_tests.then(|| Obstacle {
+            about: "test command",
+            said: "no test command is set, and none was detected here".to_owned(),
+            fix: "name it with --test-command".to_owned(),
+        });
+        self.obstacles.iter().cloned().chain(no_tests).collect()
+    }
+}
+
+/// Renders a plan.
 #[must_use]
-pub fn render(plan: &Plan, detected: Option<&Detected>, agents: &[AgentThere], tools: &[ToolsThere]) -> String {
+pub fn render(plan: &Plan, found: &Found<'_>) -> String {
+    let Found { tests: detected, agents, tools, obstacles: _ } = *found;
     let mut out = String::new();
-    let has_tests = plan.test.command.is_some() || detected.is_some();
+    let stop = found.stop(plan);
     // Valid and refused is not the same: a refused plan is read to its end, so that all of it is shown.
-    out.push_str(match (plan.refusals.is_empty(), has_tests) {
+    out.push_str(match (plan.refusals.is_empty(), stop.is_empty()) {
         (true, true) => "✔ The configuration is valid.\n",
-        (true, false) => "! The configuration is valid, but a run would stop immediately: no test command is set, and none was detected here.\n",
+        (true, false) => "! The configuration is valid, but a run would stop immediately here.\n",
         (false, _) => "✖ The configuration is valid, but this version refuses to run with it.\n",
     });
     for refusal in &plan.refusals {
         line(&mut out, &format!("  ✖ {refusal}"));
+    }
+    for Obstacle { about: _, said, fix } in stop {
+        line(&mut out, &format!("  ✖ {said}"));
+        line(&mut out, &format!("    → Fix: {fix}"));
     }
     ladder(&mut out, plan);
     budget(&mut out, plan);

@@ -22,9 +22,10 @@ use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
 use super::form::Form;
+use super::obstacles::obstacles;
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
-use super::{Failure, left_behind, left_judging, place, retirement, work, workflow_files};
+use super::{Failure, left_judging, place, retirement, work, workflow_files};
 use crate::config::{NO_MODEL, Plan, Sandbox};
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
 use finding::Finding;
@@ -88,7 +89,8 @@ async fn examine(resolved: &Resolved, environment: &Environment) -> anyhow::Resu
     let Resolved { plan, checkout, context, .. } = resolved;
     let mut findings = Vec::new();
     findings.extend(plan.refusals.iter().map(|refusal| Finding::told("configuration", refusal)));
-    findings.extend(left_behind::notice(checkout, environment).map(|left| Finding::killed(&left)));
+    let obstacles = obstacles(plan, checkout, environment).await;
+    findings.extend(obstacles.into_iter().map(|one| Finding::problem(one.about, one.said, one.fix)));
     let judging = left_judging::notice(checkout, environment);
     findings.extend(judging.map(|(found, fix)| Finding::problem("killed judgement", found, fix)));
     findings.extend(place::no_undo(checkout).map(|said| Finding::open("git", said)));

@@ -39,6 +39,7 @@ mod lines;
 mod logging;
 mod models;
 mod named;
+mod obstacles;
 mod output;
 mod outside_tools;
 mod parked;
@@ -307,17 +308,18 @@ fn check_plan(flags: plan::Flags, environment: &Environment) -> anyhow::Result<u
     let ends = retirement::notices(&plan, environment, retirement::NOTICE_DAYS);
     // These are no faults of the configuration, and still the first thing a person should read.
     plan.warnings.extend(ends);
-    plan.warnings.extend(left_behind::notice(&checkout, environment).map(|notice| notice.line()));
     plan.warnings.extend(left_judging::notice(&checkout, environment).map(|(found, fix)| format!("{found}: {fix}")));
     let form = Form::of(plan.format, "upshift check")?;
     let known = tests_of(&plan, &checkout)?;
     let agents = hosting::there(&plan, &checkout, environment)?;
     let tools = outside_tools::there(&plan, &checkout, environment);
+    let obstacles = setup::block_on(async { Ok(obstacles::obstacles(&plan, &checkout, environment).await) })?;
+    let found = check::Found { tests: known.as_ref(), agents: &agents, tools: &tools, obstacles: &obstacles };
     let code = match form {
-        Form::Text => print_set(&check::render(&plan, known.as_ref(), &agents, &tools), environment.console()),
-        Form::Json => print(&check::render_json(&plan, known.as_ref(), &agents, &tools)),
+        Form::Text => print_set(&check::render(&plan, &found), environment.console()),
+        Form::Json => print(&check::render_json(&plan, &found)),
     }?;
-    // As `run` would end: whoever checks a configuration in CI asks whether a run would begin.
+    // As `run` would end: whoever checks a configuration in CI asks whether a run would begin. An obstacle is one of the checkout's.
     Ok(if plan.refusals.is_empty() { code } else { EXIT_REFUSED })
 }
 

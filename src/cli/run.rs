@@ -11,7 +11,8 @@ use super::reentry::{self, Claim, Entry, Visit};
 use super::setup::{self, Setup};
 use super::work::{beneficiary, test_command};
 use super::{
-    attempt_limit, commenting, delivery, guidance, models, red_ci, resume, retirement, tasks, trigger, waiting,
+    attempt_limit, commenting, delivery, guidance, models, obstacles, red_ci, resume, retirement, tasks, trigger,
+    waiting,
 };
 use crate::audit::Journal;
 use crate::config::Plan;
@@ -25,6 +26,7 @@ use crate::lifecycle::state::RunState;
 use crate::policy::attempts::Wish;
 use crate::report::markdown;
 use crate::session::Replay;
+use crate::workspace::Workspace;
 use crate::workspace::publish::checked_out;
 
 /// The folder in the state home that fetched logs are put into. The step that keeps the log looks there.
@@ -90,8 +92,7 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
     let red_ci = red_ci::look(context.as_ref(), environment).await;
     let workspace = setup.open_workspace(&plan, &test_command, red_ci.as_ref()).await?;
     // Before the log is opened for a new run, which would hide the killed one from `resume`.
-    left_judging::put_back(&workspace, &setup).await?;
-    left_behind::settle(&workspace, &setup, discard).await?;
+    in_order(&workspace, &setup, discard).await?;
     let mut store = setup.open_store(plan.audit.as_deref())?;
     if let Some(runs) = &mut runs
         && runs.last.as_ref().is_some_and(|last| store.is_ours(last) && store.find_run(&last.0).is_ok())
@@ -134,6 +135,13 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
         journal.emit(&event);
     }
     setup.carry(prepared, journal, state, Replay::none()).await
+}
+
+/// Sees to it that a run begins with a tree that is as a person left it.
+async fn in_order(workspace: &Workspace, setup: &Setup<'_>, discard: Discard) -> anyhow::Result<()> {
+    left_judging::put_back(workspace, setup).await?;
+    left_behind::settle(workspace, setup, discard).await?;
+    obstacles::without_conflicts(setup.checkout, setup.environment).await
 }
 
 /// The result of a job at the gate.

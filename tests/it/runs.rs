@@ -6,6 +6,7 @@ mod guards;
 mod hangs;
 mod meta;
 mod needs;
+mod obstacles;
 mod only;
 mod open_files;
 mod past;

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use super::{AgentThere, Detected, ToolsThere};
+use super::{Found, Obstacle};
 use crate::config::{Network, Origin, Plan, Sandbox};
 use crate::domain::ladder::Tier;
 use crate::domain::units::MicroUsd;
@@ -17,9 +17,11 @@ const VERSION: u32 = 1;
 #[derive(Debug, Serialize)]
 struct Document<'a> {
     version: u32,
-    /// Whether `run` would begin with it. False where there are `refusals`.
+    /// Whether `run` would begin with it here. False where there are `refusals` or `obstacles`.
     runs: bool,
     refusals: &'a [String],
+    /// What a run would stop at in this checkout, each with the way out.
+    obstacles: Vec<Obstacle>,
     warnings: &'a [String],
     objective: &'a str,
     /// Where the ladder came from: a path, `(inline)`, `(shorthand)`, `(built-in)` or `(none)`.
@@ -129,21 +131,19 @@ struct ValueDocument<'a> {
 
 /// Renders a plan for programs.
 #[must_use]
-pub fn render_json(plan: &Plan, detected: Option<&Detected>, agents: &[AgentThere], tools: &[ToolsThere]) -> String {
-    json::pretty(&document(plan, detected, agents, tools))
+pub fn render_json(plan: &Plan, found: &Found<'_>) -> String {
+    json::pretty(&document(plan, found))
 }
 
-fn document<'a>(
-    plan: &'a Plan,
-    detected: Option<&'a Detected>,
-    agents: &'a [AgentThere],
-    tools: &'a [ToolsThere],
-) -> Document<'a> {
+fn document<'a>(plan: &'a Plan, found: &'a Found<'a>) -> Document<'a> {
+    let Found { tests: detected, agents, tools, obstacles: _ } = *found;
+    let stop = found.stop(plan);
     let money = |amount: Option<MicroUsd>| amount.map(Money::from);
     Document {
         version: VERSION,
-        runs: plan.refusals.is_empty(),
+        runs: plan.refusals.is_empty() && stop.is_empty(),
         refusals: &plan.refusals,
+        obstacles: stop,
         warnings: &plan.warnings,
         objective: &plan.objective,
         tier_config_path: &plan.tier_config_path,

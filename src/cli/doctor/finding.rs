@@ -1,6 +1,5 @@
 //! A line of the doctor's: what was found out about one thing.
 
-use crate::cli::left_behind::Notice;
 use crate::config::CLOSING;
 use crate::report::plain;
 
@@ -29,11 +28,6 @@ impl Finding {
     /// Something that could not be looked at here, and is no fault.
     pub(super) fn open(about: &'static str, said: impl Into<String>) -> Self {
         Self { is_open: true, ..Self::ok(about, said) }
-    }
-
-    /// A killed run, which keeps a new one from beginning.
-    pub(super) fn killed(left: &Notice) -> Self {
-        Self::problem("killed run", left.found(), left.fix.clone())
     }
 
     /// A problem whose message says how to mend it, as all of ours do.

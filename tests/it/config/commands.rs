@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use upshift::cli::check::{Detected, render};
+use upshift::cli::check::{Detected, Found, render};
 use upshift::cli::init::{self, Options, Overwrite, Schedule};
 use upshift::config::{Setting, Sources};
 
@@ -22,20 +22,20 @@ fn check_shows_the_ladder_its_prices_the_worst_case_and_every_origin() {
     let mut sources = configured(include_str!("../../../examples/local-mid-strong.yml"));
     sources.flags = sources.flags.with(Setting::MaxDurationMinutes, "30");
     sources.env.insert("UPSHIFT_OBJECTIVE".to_owned(), "Fix the parser.".to_owned());
-    insta::assert_snapshot!(render(&plan(&sources), Some(&detected()), &[], &[]));
+    insta::assert_snapshot!(render(&plan(&sources), &Found { tests: Some(&detected()), ..Found::default() }));
 }
 
 #[test]
 fn check_of_nothing_but_a_key_shows_the_built_in_ladder() {
     let mut sources = Sources::default();
     sources.env.insert("OPENAI_API_KEY".to_owned(), "k".to_owned());
-    insta::assert_snapshot!(render(&plan(&sources), None, &[], &[]));
+    insta::assert_snapshot!(render(&plan(&sources), &Found::default()));
 }
 
 #[test]
 fn check_says_what_would_be_refused_and_what_has_no_effect() {
     let text = "tiers: ollama/unheard-of x2\nsafety: {sandbox: required}\ngithub: {waitFor: merge}\nglobal: {auditDbPath: null}\n";
-    let shown = render(&plan(&configured(text)), Some(&detected()), &[], &[]);
+    let shown = render(&plan(&configured(text)), &Found { tests: Some(&detected()), ..Found::default() });
     for part in [
         "refuses to run",
         "sandbox is `required`",
@@ -53,18 +53,18 @@ fn check_says_what_would_be_refused_and_what_has_no_effect() {
 fn check_says_that_a_command_was_given_and_which_framework_it_runs() {
     let given = plan(&flagged(Setting::TestCommand, "pytest -q"));
     let known = Detected { command: "pytest -q".into(), framework: "pytest".into(), why: "the command".into() };
-    let shown = render(&given, Some(&known), &[], &[]);
+    let shown = render(&given, &Found { tests: Some(&known), ..Found::default() });
     assert!(
         shown.contains("pytest -q  (given, from ") && shown.contains("framework: pytest, by the command)"),
         "{shown}"
     );
-    let unknown = render(&given, None, &[], &[]);
+    let unknown = render(&given, &Found::default());
     assert!(unknown.contains("framework: recognised from its output)"), "{unknown}");
 }
 
 #[test]
 fn check_shows_control_characters_and_does_not_send_them() {
-    let shown = render(&plan(&flagged(Setting::Objective, "a\u{1b}[2Jb\u{7}")), None, &[], &[]);
+    let shown = render(&plan(&flagged(Setting::Objective, "a\u{1b}[2Jb\u{7}")), &Found::default());
     assert!(!shown.contains('\u{1b}') && !shown.contains('\u{7}'), "{shown:?}");
 }
 

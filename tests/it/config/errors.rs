@@ -63,6 +63,7 @@ fn unknown_keys_are_refused_with_what_was_meant() {
             "Did you mean `global.maxTotalCostUsd`, the cap of a run, or `tiers[].maxCostUsd`, that of a tier?",
         ),
         ("tiers: [{name: a, model: x}]\n", "Did you mean `models: {artisan: …}`?"),
+        ("model: x\n", "Did you mean `models: {artisan: …}` of a tier below `tiers`, or the flag --model?"),
         (
             "test: {colour: red}\n",
             "use one of: command, commands, setupCommand, only, framework, timeoutSeconds, memoryMb, proofMinutes, junit",

@@ -186,7 +186,12 @@ fn b8_what_a_killed_run_left_is_said_before_anything_is_paid() {
     let line = format!("run {run} was killed here and left 1 file changed (shop/cart.py)");
     let check = killed.look("check");
     assert_eq!(check.code, 0, "{}", check.all());
-    assert!(check.out.contains(&format!("\n  ! {line}: {ways}\n")), "{}", check.all());
+    assert!(
+        check.out.starts_with("! The configuration is valid, but a run would stop immediately here.\n"),
+        "{}",
+        check.all()
+    );
+    assert!(check.out.contains(&format!("\n  ✖ {line}\n    → Fix: {ways}\n")), "{}", check.all());
     let doctor = killed.look("doctor");
     assert_eq!(doctor.code, 1, "{}", doctor.all());
     assert!(doctor.out.contains(&format!("✖ killed run: {line} → Fix: {ways}\n")), "{}", doctor.all());

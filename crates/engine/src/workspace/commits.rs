@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::publish::Author;
+use super::publish::{Author, HEADS};
 use super::revision_error::RevisionError;
 use super::revisions::Revisions;
 use crate::domain::stop::{Stop, StopSource};
@@ -48,7 +48,7 @@ impl Revisions<'_> {
     /// # Errors
     /// When git cannot be asked.
     pub async fn under_way(&self) -> Result<Option<&'static str>, RevisionError> {
-        for head in ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD"] {
+        for head in HEADS {
             match self.commit(head).await {
                 Ok(_) => return Ok(Some(head)),
                 Err(RevisionError::Unknown { .. }) => {}
@@ -56,6 +56,16 @@ impl Revisions<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Files in which an operation of git's has left both sides, from the top.
+    ///
+    /// # Errors
+    /// When git cannot be asked.
+    pub async fn unmerged(&self) -> Result<Vec<String>, RevisionError> {
+        let out = self.ask(&["diff", "--name-only", "--diff-filter=U", "-z"]).await?;
+        let names = out.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
     }
 
     /// Files that git does not know and does not ignore.

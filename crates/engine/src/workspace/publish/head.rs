@@ -21,6 +21,16 @@ pub struct CheckedOut {
     pub origin: Option<String>,
 }
 
+/// The heads that git keeps while an operation is under way.
+pub(in crate::workspace) const HEADS: [&str; 4] = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD"];
+
+/// The operation under way in the repository that holds a folder, in git's word for its head. Found without git, by the head's file.
+#[must_use]
+pub fn operation_under_way(folder: &Path) -> Option<&'static str> {
+    let git = git_folder_above(folder)?;
+    HEADS.into_iter().find(|head| git.join(head).exists())
+}
+
 /// Reads the commit and branch that are checked out in a folder. Empty where it is no checkout.
 #[must_use]
 pub fn checked_out(folder: &Path) -> CheckedOut {

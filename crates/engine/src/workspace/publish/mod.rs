@@ -18,7 +18,8 @@ use super::Workspace;
 use crate::domain::units::CommitSha;
 
 pub use credential::{Left, left_by_checkout};
-pub use head::{CheckedOut, checked_out, repository_at};
+pub(super) use head::HEADS;
+pub use head::{CheckedOut, checked_out, operation_under_way, repository_at};
 pub use order::{Access, Author, Composed, ComposedFile, Onto, Order, PublishError, Published, Remote, Surroundings};
 
 pub use rebase::Rebased;
