@@ -46,8 +46,20 @@ impl<'a> Asked<'a> {
         (!lacking.is_empty()).then(|| lacking.join("; "))
     }
 
-    /// Whether a name means a test. Where a test has that very name, its parts in quotes mean no other.
+    /// Whether a name means a test: in the runner's words, or else in those of another form of the same name.
     fn is(&self, name: &str, test: &str) -> bool {
+        let by_form = || is_same(name, test) || self.is_last_word(name, test);
+        self.is_in_its_words(name, test)
+            || (by_form() && !self.report.tests.iter().any(|one| self.is_in_its_words(name, &one.name)))
+    }
+
+    /// Whether a name is the last word of a test's, and of no other one's.
+    fn is_last_word(&self, name: &str, test: &str) -> bool {
+        ends_in(test, name) && self.report.tests.iter().filter(|one| ends_in(&one.name, name)).count() == 1
+    }
+
+    /// The same in the runner's words. Where a test has that very name, its parts in quotes mean no other.
+    fn is_in_its_words(&self, name: &str, test: &str) -> bool {
         if test == name {
             return true;
         }
@@ -65,7 +77,10 @@ impl<'a> Asked<'a> {
         };
         let ran = |test: &TestCase| test.status != TestStatus::Skipped;
         // A name of the file's own is believed of a test that passes alone: by it none could be told to be mended.
-        let filed = || filed.into_iter().flat_map(TestReport::passing_names).any(|one| is_same(name, one));
+        let filed = || {
+            let passing = || filed.into_iter().flat_map(TestReport::passing_names);
+            passing().any(|one| is_same(name, one)) || passing().filter(|one| ends_in(one, name)).count() == 1
+        };
         if seen(ran) || filed() {
             return None;
         }
@@ -121,6 +136,11 @@ fn is_same(one: &str, other: &str) -> bool {
     let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
     // One word (`test_a`) is the end of too many names to tell a test by.
     short == long || (short.len() >= 2 && long.ends_with(&short))
+}
+
+/// Whether a name ends in one word.
+fn ends_in(name: &str, word: &str) -> bool {
+    matches!(words(word).as_slice(), [word] if words(name).last() == Some(word))
 }
 
 /// The words of a name, without what is the form of one runner's: `test_a (tests.test_cart.CartTest.test_a)` is the part in brackets.
@@ -185,8 +205,36 @@ mod tests {
         let unproven = |filed: &TestReport| Asked::new(&asked, &quiet).unproven(Some(filed)).is_some();
         assert!(!unproven(&filed("tests.test_a.ATest.test_a", Passed)));
         assert!(unproven(&filed("tests.test_a.ATest.test_a", Failed)), "it fails, and is not told to be mended");
-        assert!(unproven(&filed("tests.test_a.ATest.test_ab", Passed)) && unproven(&filed("test_a", Passed)));
+        assert!(unproven(&filed("tests.test_a.ATest.test_ab", Passed)));
         assert!(is_same("test_a (tests.test_a.ATest.test_a)", "tests.test_a.ATest.test_a"));
+    }
+
+    #[test]
+    fn another_form_of_a_name_means_the_test_where_it_means_no_other() {
+        let report = report(
+            &[
+                ("test_a (tests.test_a.ATest.test_a)", Failed),
+                ("test_b (tests.A.test_b)", Failed),
+                ("test_b (tests.B.test_b)", Failed),
+            ],
+            Some(2),
+        );
+        for (name, means) in [
+            ("tests.test_a.ATest.test_a", Some(0)),
+            ("ATest.test_a", Some(0)),
+            ("test_a", Some(0)),
+            ("tests.B.test_b", Some(2)),
+            ("test_b", None),
+            ("test_c", None),
+        ] {
+            let asked = names(&[name]);
+            let asked = Asked::new(&asked, &report);
+            let found: Vec<usize> = (0..3).filter(|at| asked.means(&report.tests[*at].name)).collect();
+            assert_eq!(found, means.into_iter().collect::<Vec<_>>(), "{name}");
+        }
+        let filed = |name| self::report(&[(name, Passed)], Some(1));
+        let asked = names(&["test_c"]);
+        assert_eq!(Asked::new(&asked, &report).unproven(Some(&filed("tests.C.test_c"))), None);
     }
 
     #[test]
