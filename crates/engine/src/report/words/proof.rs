@@ -50,7 +50,11 @@ pub fn evidence(one: &Evidence) -> Sentence {
     match one.status {
         EvidenceStatus::Held => Sentence::plain(format!("{claim} ({} of {tried})", one.noticed)),
         EvidenceStatus::NotPossible | EvidenceStatus::LeftOut if one.noticed > 0 => {
-            let part = format!("shown in part ({} of {tried}): ", one.noticed);
+            let part = match (one.noticed == one.tried, one.tried) {
+                (true, 1) => format!("shown for the {tried} that was tried: "),
+                (true, _) => format!("shown for the {tried} that were tried: "),
+                (false, _) => format!("shown in part ({} of {tried}): ", one.noticed),
+            };
             Sentence::plain(part).ours(claim).ours(": ").speech(why)
         }
         EvidenceStatus::Failed => Sentence::plain("does not hold: ").ours(claim).ours(": ").speech(why),

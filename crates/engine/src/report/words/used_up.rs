@@ -16,6 +16,10 @@ pub(super) fn exhausted(view: &RunView) -> Sentence {
     }
     let last = attempts(view).last();
     let (first, then) = match last {
+        // Not every refusal comes from the proof: a test that is gone is seen before it.
+        Some(row) if row.is_refused() && view.proof.is_empty() => {
+            ("Read in the notes why the green was refused, then add a stronger tier", "")
+        }
         Some(row) if row.is_refused() => ("Read under Proof why the green was refused, then add a stronger tier", ""),
         _ if view.recent_errors.is_empty() => ("Add a stronger tier", ", raise a tier's maxIterations"),
         _ => ("Read the most recent errors, then add a stronger tier", ", raise a tier's maxIterations"),

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::bench::TrialError;
-use super::court::Court;
+use super::court::{Court, before_ms};
 use super::outcome;
 use super::tally::Tally;
 use crate::domain::line_diff::{Side, changed_lines};
@@ -177,12 +177,11 @@ impl Court<'_> {
 
     /// Places for which no time was left: nobody knows what hangs on them. A change that has the tests take long takes that time, too.
     fn untried(&mut self, green: &TestRun, place: &At<'_>, others: usize) {
-        let before = self.runs.bench.baseline_ms;
-        let slower = if green.duration_ms > before * SLOWER + SLACK_MS {
-            format!(": the tests take {} s, {} s before", green.duration_ms / 1_000, before / 1_000)
-        } else {
-            String::new()
-        };
+        let before = before_ms(self.runs.bench, self.baseline, green);
+        let slower =
+            before.filter(|before| green.duration_ms > before * SLOWER + SLACK_MS).map_or_else(String::new, |before| {
+                format!(": the tests take {} s, {} s before", green.duration_ms / 1_000, before / 1_000)
+            });
         let (more, was) = if others > 0 { (format!(" and {others} more"), "were") } else { (String::new(), "was") };
         let why = format!("{TIME_UP} before `{}`{more} {was} tried{slower}", short(&place.choice.spelled));
         self.left_out(place.path, Some(place.choice.lines.0), &why);

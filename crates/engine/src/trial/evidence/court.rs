@@ -52,6 +52,13 @@ fn allowed_ms((before, now): (u64, u64), most: Duration) -> u64 {
     now.saturating_mul(suites).max(unnoticed).min(most)
 }
 
+/// The time that the suite took before the change, in milliseconds. `None` where it ended early at the start, as Cargo does behind the first
+/// program of tests that fails: it took less time for that.
+pub(super) fn before_ms(bench: &Bench<'_>, baseline: &Baseline, green: &TestRun) -> Option<u64> {
+    let ran_as_many = baseline.total.zip(green.report.total).is_some_and(|(before, now)| before >= now);
+    ran_as_many.then_some(bench.baseline_ms)
+}
+
 /// Asks of a green whether its tests could still say no. Refuses it in place where they could not. The files on disk are afterwards those
 /// of its tree.
 ///
@@ -71,9 +78,7 @@ pub async fn prove(bench: &Bench<'_>, judged: &mut Judged, demand: Demand) -> Re
         let judges = bodies::files_of_tests(bench, start)?.into_iter().map(|(_, text)| text).collect::<Vec<_>>();
         judged.remarks.extend(overfit::remarks_by_text(&changes, &judges));
     }
-    // A suite that ended early at the start took less time for that.
-    let ran_as_many = baseline.total.zip(judged.run.report.total).is_some_and(|(before, now)| before >= now);
-    let before = if ran_as_many { bench.baseline_ms } else { u64::MAX };
+    let before = before_ms(bench, baseline, &judged.run).unwrap_or(u64::MAX);
     let allowed = allowed_ms((before, judged.run.duration_ms), demand.most);
     let mut court = Court {
         start,
