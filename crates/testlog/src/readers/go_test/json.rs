@@ -203,8 +203,11 @@ impl Json {
     }
 
     fn output(&mut self, event: &Event<'_>) {
-        // The frame of a test's own output says nothing.
-        if event.output.starts_with("=== RUN ") || self.kept >= MOST_OUTPUT {
+        // The frame of a test's own output says nothing. Before a panic's words stands the result.
+        let own =
+            |test: &str| event.output.trim_start().strip_prefix("--- FAIL: ").and_then(|rest| rest.strip_prefix(test));
+        let is_result = event.test.as_deref().and_then(own).is_some_and(|rest| rest.starts_with(" ("));
+        if event.output.starts_with("=== RUN ") || is_result || self.kept >= MOST_OUTPUT {
             return;
         }
         self.key(&event.package, event.test.as_deref());
