@@ -117,7 +117,7 @@ async fn judge(
     let ends = ends(&workspace, &revisions, &mine, named, context.as_ref()).await?;
     if ends.base.0 == ends.head.0 {
         super::say(&format!(
-            "⚠ there is no change between {} and the {}: only whether the tests pass is seen\n→ Fix: name the commit before the change: \
+            "⚠ there is no change between {} and {}: only whether the tests pass is seen\n→ Fix: name the commit before the change: \
              `upshift judge --base HEAD~1`",
             ends.base.1, ends.head.1
         ));

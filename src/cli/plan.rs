@@ -35,7 +35,7 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "MODEL", help_heading = "Models")]
     model: Option<String>,
     /// Command that runs the tests [default: detected]
-    #[arg(long, value_name = "CMD", help_heading = "Tests")]
+    #[arg(long, value_name = "CMD", help_heading = "Tests", value_parser = said)]
     test_command: Option<String>,
     /// Second command that has to succeed beside the tests, such as a linter
     #[arg(long, value_name = "CMD", help_heading = "Tests")]
@@ -97,7 +97,7 @@ pub(crate) struct TestFlags {
     #[arg(long, value_name = "FILE")]
     config: Option<String>,
     /// Command that runs the tests [default: detected]
-    #[arg(long, value_name = "CMD")]
+    #[arg(long, value_name = "CMD", value_parser = said)]
     test_command: Option<String>,
     /// Command to run once before the tests, with network and without keys
     #[arg(long, value_name = "CMD")]
@@ -117,6 +117,14 @@ pub(crate) struct TestFlags {
     /// Network for child processes: auto, off, loopback or on
     #[arg(long, value_name = "HOW")]
     network: Option<String>,
+}
+
+/// A command on the command line. An empty one is a slip, such as a variable that is not set, and not a wish to have it detected.
+fn said(command: &str) -> Result<String, String> {
+    if command.trim().is_empty() {
+        return Err("it is empty; leave the flag out to have the command detected".to_owned());
+    }
+    Ok(command.to_owned())
 }
 
 impl From<TestFlags> for Flags {

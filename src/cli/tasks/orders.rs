@@ -15,7 +15,7 @@ use super::entry::Entry;
 use super::ready::{deaf, who};
 use super::told::{lines, of_task};
 use super::{load, trusted};
-use crate::audit::{Holder, Store};
+use crate::audit::{Holder, Reader, Store};
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
 use crate::domain::shell::quote_path;
 use crate::policy::course::Status;
@@ -93,6 +93,10 @@ pub(super) fn open(args: &OrderArgs, checkout: &Path, environment: &Environment)
     let location = setup::locate(&path, checkout, environment);
     // Opening would make a log where somebody only asks.
     if !location.live.exists() {
+        // A log that somebody names should be there, and be one.
+        if args.audit_db.is_some() {
+            Reader::open(&location).map_err(|error| setup::audit_failure(&error))?;
+        }
         return Ok(None);
     }
     let redactor = Redactor::new(&environment.secrets());

@@ -60,8 +60,14 @@ impl Template {
             Failure::usage(format!("--task-template {path}: {why}\n→ Fix: its variables are {}", VARIABLES.join(", ")))
         };
         let Some(text) = text else {
-            return Err(wrong("no such file of text is in the commit that is checked out".to_owned()));
+            return Err(Failure::usage(format!(
+                "--task-template {path}: no such file of text is in the commit that is checked out\n→ Fix: commit it, or name another one from \
+                 the top of the repository"
+            )));
         };
+        if text.trim().is_empty() {
+            return Err(wrong("it is empty, so that each task would have no objective".to_owned()));
+        }
         if text.len() > MOST_BYTES {
             return Err(wrong(format!("it has more than {MOST_BYTES} bytes")));
         }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::super::Failure;
 use super::super::environment::Environment;
 use super::super::output::{print, say};
 use super::agents::{SeedsLines, Turn};
@@ -90,15 +91,26 @@ pub(super) fn words(command: &str, settings: &Settings) -> Vec<String> {
     words
 }
 
+/// The very program that runs here, and not another version that lies in `PATH`.
+fn own_program() -> anyhow::Result<PathBuf> {
+    let program = std::env::current_exe()?;
+    if program.exists() {
+        return Ok(program);
+    }
+    // An update has put another file in its place. That one may keep its log and its tasks in another form.
+    Err(Failure::usage(
+        "upshift itself was replaced while it worked on this backlog\n→ Fix: start the same command again; the new version continues it",
+    ))
+}
+
 /// Starts it and waits for its end.
 ///
 /// # Errors
-/// When no pipe can be had. A program that cannot be started is told as this task's end.
+/// When no pipe can be had, or upshift itself was replaced. A program that cannot be started is told as this task's end.
 pub(super) async fn work(order: Order<'_>, environment: &Environment, stop: &Stop) -> anyhow::Result<Came> {
     let (reader, writer) = io::pipe()?;
     let (words, errors) = if order.keeps_words { Some(io::pipe()?).unzip() } else { (None, None) };
-    // The very program that runs here, and not another version that lies in `PATH`.
-    let mut command = vec![std::env::current_exe()?.into_os_string()];
+    let mut command = vec![own_program()?.into_os_string()];
     command.extend(order.words.iter().map(OsString::from));
     if environment.console().is_quiet() {
         command.push("--quiet".into());

@@ -353,7 +353,7 @@ object! {
         /// What to do with a fix.
         "push" push: Push = "commit on a pull request, else pr; none outside of Actions";
         /// What to wait for after a push.
-        "waitFor" wait_for: WaitFor = "ci";
+        "waitFor" wait_for: WaitFor = "event in the Action with a token for pushes, else ci";
         /// Cap on pushes of one run, where CI decides.
         "maxPushes" max_pushes: Whole<1, 100> = "3";
         /// Cap on waiting for CI, in minutes.

@@ -25,7 +25,7 @@ impl Registry<'_> {
         let id = ModelId::parse(text).filter(|_| !text.contains(char::is_whitespace));
         let backend = id.as_ref().and_then(Backend::of);
         let (Some(id), Some(backend)) = (id, backend) else {
-            let names = || Backend::ALL.into_iter().map(Backend::as_str);
+            let names = || Backend::ALL.into_iter().chain([Backend::Acp]).map(Backend::as_str);
             let named = text.trim_start_matches(AGENTS).split(':').next().unwrap_or_default();
             let fix = match nearest(named, names()) {
                 Some(near) => format!("Did you mean `cli/{near}`?"),
@@ -97,8 +97,9 @@ pub(super) fn programs(picker: &Picker<'_>) -> BTreeMap<String, AgentProgram> {
         for (name, section) in document.file.agents.iter().flatten() {
             let path = format!("agents.{name}");
             if Backend::named(name).is_none() {
-                let names = Backend::ALL.map(Backend::as_str).join(", ");
-                document.faults.add(&path, "is not an agent that upshift knows", format!("Use one of {names}."));
+                let names: Vec<&str> = Backend::ALL.into_iter().chain([Backend::Acp]).map(Backend::as_str).collect();
+                let fix = format!("Use one of {}.", names.join(", "));
+                document.faults.add(&path, "is not an agent that upshift knows", fix);
                 continue;
             }
             let command = section.command.clone().unwrap_or_default();

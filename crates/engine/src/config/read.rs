@@ -114,8 +114,9 @@ fn repeated(entries: &[(String, Node)]) -> Vec<&str> {
 }
 
 /// Words that people write, the key that is known beside them (if one must be), and the key that they mean.
-const MEANT: [(&str, &str, &str); 2] = [
-    ("model", "models", "`models: {artisan: …}`"),
+const MEANT: [(&str, &str, &str); 3] = [
+    ("model", "maxIterations", "`models: {artisan: …}`"),
+    ("model", "tiers", "`models: {artisan: …}` of a tier below `tiers`, or the flag --model"),
     ("maxcostusd", "", "`global.maxTotalCostUsd`, the cap of a run, or `tiers[].maxCostUsd`, that of a tier"),
 ];
 

@@ -110,11 +110,13 @@ impl Readable for Name {
 
     fn read(at: &Place<'_>) -> Option<Self> {
         let text = text_here(at, "a name")?.trim();
-        if text.chars().any(char::is_control) || text.chars().count() > MAX_NAME_CHARS {
-            return at.fault(
-                "must be one line without control characters",
-                format!("Use a short name of at most {MAX_NAME_CHARS} characters, such as `cheap`."),
-            );
+        let long = text.chars().count();
+        let fix = || format!("Use a short name of at most {MAX_NAME_CHARS} characters, such as `cheap`.");
+        if long > MAX_NAME_CHARS {
+            return at.fault(format!("has {long} characters"), fix());
+        }
+        if text.chars().any(char::is_control) {
+            return at.fault("must be one line without control characters", fix());
         }
         Some(Self(text.to_owned()))
     }
