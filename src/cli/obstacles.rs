@@ -5,7 +5,7 @@ use std::path::Path;
 use super::check::Obstacle;
 use super::environment::Environment;
 use super::{Failure, left_behind, setup};
-use crate::audit::{AuditError, Reader};
+use crate::audit::Reader;
 use crate::config::Plan;
 use crate::domain::stop::Stop;
 use crate::workspace::Revisions;
@@ -63,11 +63,7 @@ async fn conflicts(checkout: &Path, environment: &Environment) -> Option<Obstacl
 /// A log that cannot be gone on with.
 fn log(plan: &Plan, checkout: &Path, environment: &Environment) -> Option<Obstacle> {
     let location = setup::locate(plan.audit.as_deref()?, checkout, environment);
-    match Reader::open(&location) {
-        // The first run makes it.
-        Ok(_) | Err(AuditError::Missing { .. }) => None,
-        Err(error) => Some(told("audit log", &error.to_string())),
-    }
+    Reader::look(&location).err().map(|error| told("audit log", &error.to_string()))
 }
 
 /// An obstacle by the message with which a run would end.

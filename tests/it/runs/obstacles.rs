@@ -46,3 +46,21 @@ fn both_sides_of_a_conflict_are_for_a_person_and_no_model_is_asked() {
     let green = program.run(root, &[&["run"][..], &flags].concat());
     assert_eq!(green.code, 0, "{}", green.all());
 }
+
+#[test]
+fn a_log_that_is_none_is_told_before_a_run_meets_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("notes.txt"), "no database, whatever it is called").expect("written");
+    let program = Program::with_anthropic("http://127.0.0.1:9");
+    let flags = ["--test-command", "false", "--audit-db", "notes.txt"];
+    let said = "notes.txt is not a SQLite database";
+    let check = program.run(folder.path(), &[&["check"][..], &flags].concat());
+    assert!(check.code == 0 && check.out.starts_with("! ") && check.out.contains(said), "{}", check.all());
+    let doctor = program.run(folder.path(), &[&["doctor"][..], &flags].concat());
+    assert!(doctor.code == 1 && doctor.out.contains(said), "{}", doctor.all());
+    let run = program.run(folder.path(), &[&["run"][..], &flags].concat());
+    assert!(run.code == 2 && run.err.contains(said), "{}", run.all());
+    let status = program.run(folder.path(), &["tasks", "status", "--audit-db", "notes.txt"]);
+    assert!(status.code == 2 && status.err.contains(said), "{}", status.all());
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing was made beside it");
+}

@@ -42,10 +42,7 @@ impl Reader {
     /// [`AuditError::Missing`], [`AuditError::NotADatabase`], [`AuditError::Newer`], [`AuditError::Damaged`] ….
     pub fn open(location: &Location) -> Result<Self, AuditError> {
         let spool = Spool::of(location);
-        let path = match &location.published {
-            Some(place) if !location.live.exists() => place.path(),
-            _ => location.live.clone(),
-        };
+        let path = place_of(location);
         if !path.exists() {
             return Err(AuditError::Missing { path: location.shown.clone() });
         }
@@ -73,6 +70,20 @@ impl Reader {
             db = memory;
         }
         Ok(Self { db, path: location.live.clone(), _copy: copy })
+    }
+
+    /// Whether a run could write its log there, as far as a look tells. Nothing is made, taken in or brought up to date.
+    ///
+    /// # Errors
+    /// [`AuditError::NotADatabase`], [`AuditError::Foreign`], [`AuditError::Newer`], [`AuditError::Unwritable`] ….
+    pub fn look(location: &Location) -> Result<(), AuditError> {
+        let path = place_of(location);
+        if !path.exists() {
+            // The first run makes it.
+            return Ok(());
+        }
+        let db = attempt(&path).map_err(|error| explain(&path, &error))?;
+        schema::check_owner(&db, &path)
     }
 
     /// Everything the log holds of one run.
@@ -310,19 +321,29 @@ fn drain(location: &Location, spool: &Spool) -> Result<(), AuditError> {
     }
 }
 
+/// The live log, or the published copy where there is no live one.
+fn place_of(location: &Location) -> PathBuf {
+    match &location.published {
+        Some(place) if !location.live.exists() => place.path(),
+        _ => location.live.clone(),
+    }
+}
+
+/// Opens a log to be asked.
+fn attempt(path: &Path) -> rusqlite::Result<Connection> {
+    let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    db.busy_timeout(BUSY_TIMEOUT)?;
+    schema::harden(&db)?;
+    // Opened for writing all the same, as WAL needs it even to read.
+    db.pragma_update(None, "query_only", "ON")?;
+    // SQLite opens the file only when it is asked for something.
+    db.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    Ok(db)
+}
+
 /// Opens a database that is there already. One in WAL mode needs to write beside itself even to be read. Where that is not allowed, a
 /// private copy is read.
 fn connect(path: &Path) -> Result<(Connection, Option<TempDir>), AuditError> {
-    let attempt = |path: &Path| {
-        let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        db.busy_timeout(BUSY_TIMEOUT)?;
-        schema::harden(&db)?;
-        // Opened for writing all the same, as WAL needs it even to read.
-        db.pragma_update(None, "query_only", "ON")?;
-        // SQLite opens the file only when it is asked for something.
-        db.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-        Ok(db)
-    };
     let error = match attempt(path) {
         Ok(db) => return Ok((db, None)),
         Err(error) => explain(path, &error),
