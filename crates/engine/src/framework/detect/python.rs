@@ -118,6 +118,11 @@ pub(super) fn plain_unittest(folder: &Folder) -> Option<Detected> {
 
 /// The command through the project's own tool or environment.
 fn with_runner(folder: &Folder, command: &str) -> (String, String) {
+    // One that holds the program already is the one that its tool would use, and the tool may be missing here.
+    let holds = |environment: &Folder| environment.sub("bin").is_some_and(|programs| programs.has(command));
+    if let Some(found) = in_environment(folder, command, holds) {
+        return found;
+    }
     for (lock, prefix) in RUNNERS {
         if folder.has(lock) {
             return (format!("{prefix}{command}"), format!("; {lock} is there"));
@@ -126,15 +131,13 @@ fn with_runner(folder: &Folder, command: &str) -> (String, String) {
     if folder.read("pyproject.toml").is_some_and(|text| text.lines().any(|line| line.starts_with("[tool.poetry"))) {
         return (format!("poetry run {command}"), "; pyproject.toml is poetry's".to_owned());
     }
-    for environment in [".venv", "venv"] {
-        if folder.sub(environment).is_some_and(|sub| sub.has("pyvenv.cfg")) {
-            // By the environment's own interpreter, since its `bin` need not be in the search path.
-            let command = command.strip_prefix("python3 ").map_or_else(|| format!("-m {command}"), str::to_owned);
-            return (
-                format!("{environment}/bin/python {command}"),
-                format!("; {environment} is a virtual environment"),
-            );
-        }
-    }
-    (command.to_owned(), String::new())
+    in_environment(folder, command, |_any| true).unwrap_or_else(|| (command.to_owned(), String::new()))
+}
+
+/// The command by the interpreter of the project's own virtual environment, since its `bin` need not be in the search path.
+fn in_environment(folder: &Folder, command: &str, is_meant: impl Fn(&Folder) -> bool) -> Option<(String, String)> {
+    let is_one = |name: &&str| folder.sub(name).is_some_and(|sub| sub.has("pyvenv.cfg") && is_meant(&sub));
+    let environment = [".venv", "venv"].into_iter().find(is_one)?;
+    let command = command.strip_prefix("python3 ").map_or_else(|| format!("-m {command}"), str::to_owned);
+    Some((format!("{environment}/bin/python {command}"), format!("; {environment} is a virtual environment")))
 }

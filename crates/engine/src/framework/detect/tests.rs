@@ -210,6 +210,12 @@ detects! {
         ["package.json" = r#"{"workspaces":["a"]}"#, "bun.lock" = ""] => "bun run --filter '*' test", "generic", "workspaces";
     tox_is_told_by_its_table:
         ["pyproject.toml" = "[tool.tox]\nenv_list = [\"py3\"]\n"] => "tox", "generic", "pyproject.toml configures tox";
+    an_environment_that_holds_the_program_needs_no_tool:
+        ["pyproject.toml" = "[tool.poetry.group.dev.dependencies]\npytest = \"*\"\n", "poetry.lock" = "", ".venv/pyvenv.cfg" = "", ".venv/bin/pytest" = ""]
+        => ".venv/bin/python -m pytest", "pytest", ".venv is a virtual environment";
+    an_environment_without_the_program_is_left_to_its_tool:
+        ["pyproject.toml" = "[tool.pytest.ini_options]\n", "uv.lock" = "", ".venv/pyvenv.cfg" = ""]
+        => "uv run pytest", "pytest", "uv.lock";
     poetry_is_told_by_its_table:
         ["pyproject.toml" = "[tool.poetry.group.dev.dependencies]\npytest = \"*\"\n"]
         => "poetry run pytest", "pytest", "pyproject.toml is poetry's";
