@@ -400,6 +400,9 @@ impl<'a> Seen<'a> {
         if name.split_once(": ").is_some_and(|(whole, _)| self.passing.contains_key(whole) && is_new(whole)) {
             return true;
         }
+        if clockless(name).is_some_and(|form| self.passes_by_form(baseline, &form)) {
+            return true;
+        }
         let counts_prove = self.complete && self.more_pass_than(baseline);
         if baseline.errored.iter().any(|errored| errored == name) {
             // A file or module that could not be loaded has no name of its own once its tests run.
@@ -442,17 +445,6 @@ impl<'a> Seen<'a> {
             };
             (is_gone && !is_renamed()).then_some(name.as_str())
         })
-    }
-
-    /// Tests that pass under names that were not there before and hold a time, by the form of their names: how many of each.
-    fn renamed_by_the_clock(&self, baseline: &Baseline) -> BTreeMap<String, usize> {
-        let mut forms = BTreeMap::new();
-        for name in self.passing.keys().filter(|name| !baseline.passing.contains_key(*name)) {
-            if let Some(form) = clockless(name) {
-                *forms.entry(form).or_default() += 1;
-            }
-        }
-        forms
     }
 }
 

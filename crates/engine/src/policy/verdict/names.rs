@@ -1,5 +1,31 @@
 //! Names of tests that are written otherwise from run to run.
 
+use std::collections::BTreeMap;
+
+use super::{Baseline, Seen};
+
+impl Seen<'_> {
+    /// Whether all tests of a form that failed, or are gone under their old names, pass under new ones, and none fails.
+    pub(super) fn passes_by_form(&self, baseline: &Baseline, form: &str) -> bool {
+        let is_of_form = |name: &str| clockless(name).as_deref() == Some(form);
+        let failed = baseline.failing.iter().filter(|name| is_of_form(name)).count();
+        let gone = baseline.passing.keys().filter(|name| !self.passing.contains_key(*name) && is_of_form(name)).count();
+        let passing = self.renamed_by_the_clock(baseline).get(form).copied().unwrap_or(0);
+        !self.failing.iter().any(|name| is_of_form(name)) && passing >= failed + gone
+    }
+
+    /// Tests that pass under names that were not there before and hold a time, by the form of their names: how many of each.
+    pub(super) fn renamed_by_the_clock(&self, baseline: &Baseline) -> BTreeMap<String, usize> {
+        let mut forms = BTreeMap::new();
+        for name in self.passing.keys().filter(|name| !baseline.passing.contains_key(*name)) {
+            if let Some(form) = clockless(name) {
+                *forms.entry(form).or_default() += 1;
+            }
+        }
+        forms
+    }
+}
+
 /// The form of a name that holds a time (`test_parse[11-29-2026 20:45:03]`), which differs from run to run: each number is one sign. `None` for
 /// a name with fewer digits than a time has.
 pub(super) fn clockless(name: &str) -> Option<String> {

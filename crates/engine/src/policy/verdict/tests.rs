@@ -273,3 +273,19 @@ fn a_test_that_is_called_by_the_time_is_found_under_its_new_name_and_no_fewer_of
     let other = ["a", "c", "n[2]", later[3], later[4]];
     assert_eq!(word(&baseline, OK, &report(RunKind::Tests, &other, &[])), "tampered", "a number is no time");
 }
+
+#[test]
+fn a_failing_test_that_is_called_by_the_time_is_seen_passing_under_its_new_name() {
+    let old = ["t[11-29-2026 20:45:03]", "t[11-29-2026 20:45:04]"];
+    let new = ["t[11-29-2026 20:46:10]", "t[11-29-2026 20:46:11]"];
+    let before = report(RunKind::Tests, &["a"], &old);
+    let baseline = Baseline::from_report(&before, Vec::new(), true);
+    assert_eq!(word(&baseline, OK, &report(RunKind::Tests, &["a", new[0], new[1]], &[])), "green");
+    let red = Exit::Code { code: 1 };
+    assert_eq!(word(&baseline, red, &report(RunKind::Tests, &["a", new[0]], &new[1..])), "red");
+    assert_ne!(word(&baseline, OK, &report(RunKind::Tests, &["a", new[0], "b"], &[])), "green", "one of them is gone");
+    let both = report(RunKind::Tests, &["a", old[0]], &old[1..]);
+    let both = Baseline::from_report(&both, Vec::new(), true);
+    assert_ne!(word(&both, OK, &report(RunKind::Tests, &["a", new[0], "b"], &[])), "green", "it cannot stand for both");
+    assert_eq!(word(&both, OK, &report(RunKind::Tests, &["a", new[0], new[1]], &[])), "green");
+}
