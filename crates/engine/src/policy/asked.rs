@@ -48,7 +48,7 @@ impl<'a> Asked<'a> {
 
     /// Whether a name means a test: in the runner's words, or else in those of another form of the same name.
     fn is(&self, name: &str, test: &str) -> bool {
-        let by_form = || is_same(name, test) || self.is_last_word(name, test);
+        let by_form = || is_end_of(name, test) || self.is_last_word(name, test);
         self.is_in_its_words(name, test)
             || (by_form() && !self.report.tests.iter().any(|one| self.is_in_its_words(name, &one.name)))
     }
@@ -136,6 +136,13 @@ fn is_same(one: &str, other: &str) -> bool {
     let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
     // One word (`test_a`) is the end of too many names to tell a test by.
     short == long || (short.len() >= 2 && long.ends_with(&short))
+}
+
+/// Whether a name is the end of a test's, word by word. A name with more words than a test has slipped somewhere.
+fn is_end_of(name: &str, test: &str) -> bool {
+    // One word is the end of too many names.
+    let name = words(name);
+    name.len() >= 2 && words(test).ends_with(&name)
 }
 
 /// Whether a name ends in one word.
@@ -227,6 +234,7 @@ mod tests {
             // A name with parts behind it means all of them.
             ("test_b", &[1, 2]),
             ("test_c", &[]),
+            ("test_x (tests.test_a.ATest.test_a)", &[]),
         ] {
             let asked = names(&[name]);
             let asked = Asked::new(&asked, &report);
