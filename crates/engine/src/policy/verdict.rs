@@ -20,7 +20,7 @@ use counts::{more_skipped, names_with, passed_without_failed_parts};
 use parts::{parts_of_failing, stands_for_a_file};
 
 pub use filed::{confirm, learn, name_in_file};
-use names::{clockless, stable_name, whole_of_part};
+use names::{clockless, forms, stable_name, whole_of_part};
 
 /// The shell's exit codes for a command that cannot be executed or is not found (POSIX).
 const EXIT_NOT_EXECUTABLE: i32 = 126;
@@ -428,6 +428,20 @@ impl<'a> Seen<'a> {
         // can be asked.
         let needed = if baseline.errored.is_empty() { missing } else { missing.min(1) };
         passed >= baseline.passed.unwrap_or(0) + needed && baseline.total.is_none_or(whole)
+    }
+
+    /// Tests that pass under names that were not there before and hold a time, by the form of their names: how many of each.
+    fn renamed_by_the_clock(&self, baseline: &Baseline) -> BTreeMap<String, usize> {
+        forms(self.passing.keys().filter(|name| !baseline.passing.contains_key(*name)))
+    }
+
+    /// Whether all tests of a form that failed, or are gone under their old names, pass under new ones, and none fails.
+    fn passes_by_form(&self, baseline: &Baseline, form: &str) -> bool {
+        let is_of_form = |name: &str| clockless(name).as_deref() == Some(form);
+        let failed = baseline.failing.iter().filter(|name| is_of_form(name)).count();
+        let gone = baseline.passing.keys().filter(|name| !self.passing.contains_key(*name) && is_of_form(name)).count();
+        let passing = self.renamed_by_the_clock(baseline).get(form).copied().unwrap_or(0);
+        !self.failing.iter().any(|name| is_of_form(name)) && passing >= failed + gone
     }
 
     /// Tests that passed at the baseline and are neither passing, failing nor skipped now.

@@ -2,28 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{Baseline, Seen};
-
-impl Seen<'_> {
-    /// Whether all tests of a form that failed, or are gone under their old names, pass under new ones, and none fails.
-    pub(super) fn passes_by_form(&self, baseline: &Baseline, form: &str) -> bool {
-        let is_of_form = |name: &str| clockless(name).as_deref() == Some(form);
-        let failed = baseline.failing.iter().filter(|name| is_of_form(name)).count();
-        let gone = baseline.passing.keys().filter(|name| !self.passing.contains_key(*name) && is_of_form(name)).count();
-        let passing = self.renamed_by_the_clock(baseline).get(form).copied().unwrap_or(0);
-        !self.failing.iter().any(|name| is_of_form(name)) && passing >= failed + gone
+/// The forms of names that hold a time, each with how many names have it.
+pub(super) fn forms<'n>(names: impl Iterator<Item = &'n String>) -> BTreeMap<String, usize> {
+    let mut forms = BTreeMap::new();
+    for form in names.filter_map(|name| clockless(name)) {
+        *forms.entry(form).or_default() += 1;
     }
-
-    /// Tests that pass under names that were not there before and hold a time, by the form of their names: how many of each.
-    pub(super) fn renamed_by_the_clock(&self, baseline: &Baseline) -> BTreeMap<String, usize> {
-        let mut forms = BTreeMap::new();
-        for name in self.passing.keys().filter(|name| !baseline.passing.contains_key(*name)) {
-            if let Some(form) = clockless(name) {
-                *forms.entry(form).or_default() += 1;
-            }
-        }
-        forms
-    }
+    forms
 }
 
 /// The form of a name that holds a time (`test_parse[11-29-2026 20:45:03]`), which differs from run to run: each number is one sign. `None` for
