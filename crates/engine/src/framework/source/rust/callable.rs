@@ -1,6 +1,6 @@
 //! Tests that a program may call: without a test's attribute, seen from the whole crate.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use tree_sitter::Node;
 
@@ -11,26 +11,12 @@ use crate::framework::source::{Edit, TestBody};
 
 /// Attributes beside `#[test]` that change nothing about a call.
 const HARMLESS: [&str; 6] = ["allow", "expect", "warn", "doc", "inline", "must_use"];
-/// Items that tests may need beside themselves. An `impl` has no name to be needed by.
-const HELPERS: [&str; 9] = [
-    "const_item",
-    "static_item",
-    "function_item",
-    "struct_item",
-    "enum_item",
-    "type_item",
-    "trait_item",
-    "macro_definition",
-    "use_declaration",
-];
-
 /// The edits that put tests behind the condition `word` instead of `test`, and make them and the modules around them visible in the crate.
-/// With them comes what stands beside them for tests alone and what they name. `None` where a test is more than a plain function, or is
-/// there under a condition that is not understood.
+/// `None` where a test is more than a plain function, or is there under a condition that is not understood. What stands beside them for tests
+/// alone stays away: a product that is another one for its tests is to be seen by that.
 pub(in super::super) fn callable(root: Node<'_>, text: &str, tests: &[&TestBody], word: &str) -> Option<Vec<Edit>> {
     // By place: two tests share their modules.
     let mut edits = BTreeMap::new();
-    let mut said = Vec::new();
     for test in tests {
         let function = function_of(root, test)?;
         let attributes = Attributes::of(function, text);
@@ -41,7 +27,6 @@ pub(in super::super) fn callable(root: Node<'_>, text: &str, tests: &[&TestBody]
         // `#[tokio::test]` starts a runtime around the body, which a plain call would lack.
         let own = attribute_items(function).find(|item| spelling(*item, text) == "#[test]")?;
         edits.insert(own.start_byte(), Edit { range: own.byte_range(), text: format!("#[cfg({word})]") });
-        said.push(text_of(function, text));
         for item in std::iter::successors(Some(function), Node::parent) {
             if item == function || item.kind() == "mod_item" {
                 for (place, edit) in on_word(item, text, word)? {
@@ -51,7 +36,6 @@ pub(in super::super) fn callable(root: Node<'_>, text: &str, tests: &[&TestBody]
             }
         }
     }
-    edits.extend(helpers(root, text, said, word));
     Some(edits.into_values().collect())
 }
 
@@ -69,34 +53,6 @@ fn on_word(item: Node<'_>, text: &str, word: &str) -> Option<Vec<(usize, Edit)>>
         Some((condition.start_byte(), Edit { range: condition.byte_range(), text: names.collect() }))
     });
     changed.collect()
-}
-
-/// The edits for the items of a file that are there for tests alone and that the tests name, or what they name in turn.
-fn helpers<'t>(root: Node<'_>, text: &'t str, mut said: Vec<&'t str>, word: &str) -> Vec<(usize, Edit)> {
-    let is_for_tests = |item: &Node<'_>| {
-        HELPERS.contains(&item.kind()) && attribute_items(*item).any(|one| spelling(one, text) == "#[cfg(test)]")
-    };
-    let mut left: Vec<Node<'_>> = children(root).into_iter().filter(is_for_tests).collect();
-    let mut edits = Vec::new();
-    while let Some(spoken) = said.pop() {
-        let spoken: BTreeSet<&str> = words(spoken).into_iter().collect();
-        let (named, others): (Vec<Node<'_>>, Vec<Node<'_>>) =
-            left.into_iter().partition(|item| names_of(*item, text).iter().any(|name| spoken.contains(name)));
-        for item in named {
-            edits.extend(on_word(item, text, word).into_iter().flatten());
-            said.push(text_of(item, text));
-        }
-        left = others;
-    }
-    edits
-}
-
-/// The names that an item brings: its own, or all words of a `use`.
-fn names_of<'t>(item: Node<'_>, text: &'t str) -> Vec<&'t str> {
-    match item.child_by_field_name("name") {
-        Some(name) => vec![text_of(name, text)],
-        None => words(text_of(item, text)),
-    }
 }
 
 /// The words of a text and what stands between them, in their order.
@@ -152,15 +108,6 @@ mod tests {
         let source = Source::read("src/lib.rs", text).unwrap();
         let body = source.tests().iter().find(|test| test.names == name).unwrap();
         source.edited(&source.callable(&[body], "w")?)
-    }
-
-    #[test]
-    fn a_test_is_called_with_what_stands_there_for_tests_and_is_named_by_it() {
-        let text = "#[cfg(test)]\nuse std::iter::once;\n#[cfg(test)]\nconst ROWS: &[u8] = FIRST;\n#[cfg(test)]\nconst FIRST: &[u8] = b\"1\";\n\
-                    #[cfg(test)]\nfn other() {}\n#[test]\nfn a() {\n    assert_eq!(ROWS.len(), once(1).count());\n}\n";
-        let wanted = "#[cfg(w)]\nuse std::iter::once;\n#[cfg(w)]\nconst ROWS: &[u8] = FIRST;\n#[cfg(w)]\nconst FIRST: &[u8] = b\"1\";\n\
-                      #[cfg(test)]\nfn other() {}\n#[cfg(w)]\npub(crate) fn a() {\n    assert_eq!(ROWS.len(), once(1).count());\n}\n";
-        assert_eq!(called(text, &["a"]).as_deref(), Some(wanted));
     }
 
     #[test]
