@@ -159,7 +159,7 @@ fn pull_request(context: &CiContext, facts: &Facts, skip_label: &str, stage: Sta
     if labels.iter().chain(now).any(|label| label.eq_ignore_ascii_case(skip_label)) {
         return Some(Refusal::SkipLabel { label: skip_label.to_owned() });
     }
-    let pull = facts.pull.as_ref()?;
+    let Some(pull) = facts.pull.as_ref() else { return none_open(context, stage) };
     // An event that names the pull request only by its number could not be refused for this before.
     if let Some(why) = foreign_head(pull.head.repository.as_ref(), &context.repository) {
         return Some(why);
@@ -175,6 +175,13 @@ fn pull_request(context: &CiContext, facts: &Facts, skip_label: &str, stage: Sta
     }
     let pinned = context.head_sha.as_ref()?;
     (*pinned != pull.head.sha).then(|| Refusal::HeadMoved { from: pinned.clone(), to: pull.head.sha.clone() })
+}
+
+/// A pull request's CI whose pull request is gone. Its branch may be any, the default one, too, and nobody asked for a push onto that.
+fn none_open(context: &CiContext, stage: Stage<'_>) -> Option<Refusal> {
+    let upstream = context.upstream.as_ref().filter(|upstream| upstream.event.starts_with("pull_request"))?;
+    let is_gone = context.pull_request == PullRequestRef::Head && stage == Stage::Begins;
+    is_gone.then(|| Refusal::NoneOpen { branch: upstream.head_branch.clone().unwrap_or_default() })
 }
 
 /// A push of our own must not trigger us again (with a personal token it would). A person may ask for more on top of it.

@@ -76,7 +76,7 @@ pub(super) async fn run(context: &Context<'_>, mut climb: Climb, fix: Fix) -> Ne
             let commit = fix.onto.clone().unwrap_or_else(|| destination.head.clone());
             Ok(Published { commit, files: Vec::new(), found: true })
         }
-        // Somebody pushed the same fix meanwhile: on top of that it changes nothing, and the tests were seen green there.
+        // On top of what somebody pushed meanwhile it changes nothing, and the tests were seen green there.
         Err(PublishError::Empty) if fix.rebased > 0 => return conclude_there(charter, climb, &fix),
         // Somebody works on that pull request. Their branch is left alone, and the fix gets one of its own.
         Err(PublishError::Conflict { .. } | PublishError::Moved { .. }) if is_shared(&fix) => {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::climb::Climb;
 use super::context::{Context, LifecycleError, paths};
 use super::judge::{self, Author};
-use super::leaving::stuck;
+use super::leaving::{conclude_there, interrupt, stuck};
 use super::measured::{Measured, Origin};
 use super::outside::Outside;
 use super::publish;
@@ -18,6 +18,7 @@ use super::recorder::Recorder;
 use super::stage::{Leg, Next};
 use super::state::Fix;
 use crate::domain::event::Event;
+use crate::domain::stop::StopCause;
 use crate::domain::units::{CommitSha, TreeId};
 use crate::domain::verdict::Verdict;
 use crate::trial::Judged;
@@ -35,16 +36,36 @@ pub(super) async fn run(
     };
     let branch = fix.branch.clone().unwrap_or_else(|| destination.branch.clone());
     let parent = fix.onto.clone().unwrap_or_else(|| climb.delivered.parent(destination));
-    let (head, rebased) = match moved(context, outside, (&climb, &fix), (&branch, &parent)).await {
-        Ok(found) => found,
+    let (head, Rebased { start, fix: tree, files }) =
+        match moved(context, outside, (&climb, &fix), (&branch, &parent)).await {
+            Ok(found) => found,
+            Err(error) => return Ok(publish::failed(context, climb, fix, &error)),
+        };
+    let short = head.short().to_owned();
+    let begun = format!(
+        "somebody pushed {short} to {branch} meanwhile: the tests run on that alone, then with the fix on top of it"
+    );
+    recorder.warn(context.redact(&begun));
+    // Their push alone first: where the tests pass with it nothing of ours is needed, whether or not it fits.
+    let theirs = judged(context, recorder, (&mut climb, &fix), (&start, &start, Author::Another), &files).await?;
+    if theirs.judgement.verdict == Verdict::Green {
+        return Ok(conclude_there(&context.charter, climb, &fix));
+    }
+    if let Some(StopCause::Signal(signal)) = context.signals() {
+        return Ok(interrupt(climb, Leg::Rebase(fix), signal));
+    }
+    let tree = match tree {
+        Ok(tree) => tree,
+        Err(PublishError::Conflict { path, why }) => {
+            return Ok(stuck(&context.charter, climb, context.redact(&no_fit(&head, &branch, (&path, &why)))));
+        }
         Err(error) => return Ok(publish::failed(context, climb, fix, &error)),
     };
-    let [start, tree] = rebased.trees.as_slice() else {
-        return Err(LifecycleError::State("a tree is missing that the fix was put on".to_owned()));
-    };
-    let judged = judged(context, recorder, (&mut climb, &fix), (start, tree), &rebased.files).await?;
-    let short = head.short().to_owned();
+    let judged = judged(context, recorder, (&mut climb, &fix), (&start, &tree, Author::Model), &files).await?;
     if judged.judgement.verdict != Verdict::Green {
+        if let Some(StopCause::Signal(signal)) = context.signals() {
+            return Ok(interrupt(climb, Leg::Rebase(fix), signal));
+        }
         let verdict = &judged.judgement.verdict;
         let why = verdict.reason().map(|reason| format!(" ({reason})")).unwrap_or_default();
         let reason = format!(
@@ -53,12 +74,19 @@ pub(super) async fn run(
         );
         return Ok(stuck(&context.charter, climb, context.redact(&reason)));
     }
-    let message = format!(
-        "somebody pushed {short} to {branch} meanwhile: the fix was put on top of it, and tests and proof hold there"
-    );
+    let message = format!("the fix was put on top of {short}: tests and proof hold there");
     let started = Event::PublishStarted { branch, parent: head.clone() };
     let fix = Fix { onto: Some(head), rebased: fix.rebased + 1, ..fix };
     Ok(Next::deliver(climb, Leg::Publish(fix), vec![Event::Warning { message: context.redact(&message) }, started]))
+}
+
+/// Why a fix is not pushed that changes what somebody else changed, and what helps.
+fn no_fit(head: &CommitSha, branch: &str, (path, why): (&str, &str)) -> String {
+    format!(
+        "somebody pushed {} to {branch} meanwhile, and the fix does not fit on top of that: {path} ({why}); nothing was pushed \
+         → Fix: start upshift again, on what is there now",
+        head.short()
+    )
 }
 
 /// The branch's head, and the start and the fix with what was pushed since.
@@ -76,17 +104,16 @@ async fn moved(
         found: "nowhere".to_owned(),
     };
     let head = workspace.remote_head(&outside.remote, branch, around).await?.ok_or_else(gone)?;
-    let trees = [climb.start(), &fix.tree];
-    let rebased = workspace.rebased(&outside.remote, (parent, &head), &trees, around).await?;
+    let rebased = workspace.rebased(&outside.remote, (parent, &head), (climb.start(), &fix.tree), around).await?;
     Ok((head, rebased))
 }
 
-/// Has the fix judged over another start. The files are as before when this returns.
+/// Has a state judged over another start. The files are as before when this returns.
 async fn judged(
     context: &Context<'_>,
     recorder: &mut Recorder<'_>,
     (climb, fix): (&mut Climb, &Fix),
-    (start, tree): (&TreeId, &TreeId),
+    (start, tree, author): (&TreeId, &TreeId, Author),
     pushed: &[PathBuf],
 ) -> Result<Judged, LifecycleError> {
     let workspace = &context.world.workspace;
@@ -97,7 +124,7 @@ async fn judged(
     let measured = Arc::clone(&climb.measured);
     let origin = Origin { tree: start.clone(), ..measured.origin.clone() };
     climb.measured = Arc::new(Measured { origin, ..(*measured).clone() });
-    let judged = judge::run(context, recorder, climb, tree.clone(), Author::Model).await;
+    let judged = judge::run(context, recorder, climb, tree.clone(), author).await;
     // Before an error of the judge is passed on: the climb and the files are as before in every case.
     climb.measured = measured;
     workspace.restore_paths(&fix.tree, &files).await?;

@@ -73,6 +73,11 @@ pub enum Refusal {
         /// Its number.
         number: u64,
     },
+    /// CI ran for a pull request, and its head has no open one.
+    NoneOpen {
+        /// The branch of the head, which is foreign text.
+        branch: String,
+    },
     /// The head of the pull request is another commit than the event's.
     HeadMoved {
         /// The event's commit.
@@ -123,6 +128,7 @@ impl Refusal {
             | Self::BotElsewhere { .. }
             | Self::SkipLabel { .. }
             | Self::NotOpen { .. }
+            | Self::NoneOpen { .. }
             | Self::HeadMoved { .. }
             | Self::OwnCommit
             | Self::WakesOnly { .. }
@@ -204,6 +210,11 @@ impl fmt::Display for Refusal {
                     "pull request {number} is no longer open\n→ Fix: reopen it, if there is more to do"
                 )
             }
+            Self::NoneOpen { branch } => write!(
+                f,
+                "CI ran for a pull request from `{branch}`, and there is no open one\n→ Fix: reopen it, if there is more to do; a branch \
+                 without a pull request is mended after CI of a push"
+            ),
             Self::HeadMoved { from, to } => write!(
                 f,
                 "the head of the pull request moved since this was triggered, from {from} to {to}\n→ Fix: nothing; the newer commit \

@@ -320,12 +320,31 @@ fn a_fix_of_ours_that_was_merged_by_rebasing_keeps_nobody_from_mending_what_fail
     let ended = |conclusion: &str| {
         let upstream =
             after(Some("acme/shop")).upstream.map(|run| UpstreamRun { conclusion: Some(conclusion.to_owned()), ..run });
+        let upstream = upstream.map(|run| UpstreamRun { event: "push".to_owned(), ..run });
         judge(&CiContext { upstream, ..red("main") }, &own, RULES, Stage::Begins)
     };
     assert_eq!([ended("failure"), ended("timed_out")], [None, None]);
     assert_eq!([ended("success"), ended("cancelled")], [Some(Refusal::OwnCommit), Some(Refusal::OwnCommit)]);
     let onto_branch = Rules { pushes_onto_branch: true, ..RULES };
     assert_eq!(at("main", onto_branch), Some(Refusal::OwnCommit));
+}
+
+#[test]
+fn the_ci_of_a_pull_request_that_is_gone_starts_no_run_on_its_branch() {
+    let context = after(Some("acme/shop"));
+    let gone = Facts { pull: None, ..facts(&[]) };
+    let why = super::pull_request(&context, &gone, "upshift:skip", Stage::Begins);
+    assert_eq!(why, Some(Refusal::NoneOpen { branch: "topic".to_owned() }));
+    let delivered = sha();
+    let goes_on = Stage::GoesOn { delivered: Some(&delivered) };
+    assert_eq!(
+        super::pull_request(&context, &gone, "upshift:skip", goes_on),
+        None,
+        "its breakpoint says what that means"
+    );
+    let upstream = context.upstream.clone().map(|run| UpstreamRun { event: "push".to_owned(), ..run });
+    let of_push = CiContext { upstream, pull_request: PullRequestRef::None, ..context };
+    assert_eq!(super::pull_request(&of_push, &gone, "upshift:skip", Stage::Begins), None);
 }
 
 #[test]
@@ -357,6 +376,7 @@ fn what_asks_nobody_to_do_anything_is_harmless_and_what_a_stranger_tries_is_not(
         Refusal::Bot { login: login() },
         Refusal::SkipLabel { label: login() },
         Refusal::NotOpen { number: 7 },
+        Refusal::NoneOpen { branch: login() },
         Refusal::HeadMoved { from: sha(), to: sha() },
         Refusal::OwnCommit,
         Refusal::WakesOnly { event: login() },

@@ -86,6 +86,6 @@ fn the_same_fix_that_somebody_pushed_meanwhile_leaves_nothing_to_do() {
         server.somebody_pushes("topic");
     });
     assert_eq!((said.code, stage.job_files().outputs()["outcome"].as_str()), (0, "fixed"), "{}", said.all());
-    assert!(said.out.contains("Nothing to do: somebody pushed the same fix meanwhile."), "{}", said.all());
+    assert!(said.out.contains("Nothing to do: somebody pushed a fix meanwhile"), "{}", said.all());
     let _world = stage.finish();
 }

@@ -76,7 +76,8 @@ fn a_fix_is_put_on_top_of_what_somebody_pushed_meanwhile_and_judged_there_once_m
     assert!(said.out.contains("tests and proof hold there"), "{}", said.all());
     let log = Log::open(&site.database());
     assert_eq!(log.number("SELECT COUNT(*) FROM events WHERE kind = 'evidence_gathered'"), 2, "the court judged twice");
-    assert_eq!(log.number("SELECT COUNT(*) FROM events WHERE kind = 'tests_finished'"), 2);
+    // The fix, what somebody pushed alone, and both together.
+    assert_eq!(log.number("SELECT COUNT(*) FROM events WHERE kind = 'tests_finished'"), 3);
     assert_eq!(site.models.requests().len(), 2, "nobody was asked for it");
     let root = site.root();
     assert!(!root.join("shop/rates.py").exists() && !root.join("other.txt").exists(), "the checkout has the fix alone");
@@ -142,6 +143,7 @@ fn what_does_not_fit_or_is_not_green_on_top_of_a_newer_commit_is_not_pushed_and_
         assert_eq!(said.code, 1, "{name}: {}", said.all());
         assert_eq!(site.server.head("main"), theirs, "{name}");
         assert!(said.out.contains(words) && said.out.contains("best.patch"), "{name}: {}", said.all());
+        assert!(said.out.contains("somebody pushed "), "{name}: {}", said.all());
         let left = std::fs::read_to_string(site.root().join("shop/cart.py")).expect("text");
         assert!(left.contains("- 1"), "the start is restored: {left}");
         site.models.finish();
@@ -150,19 +152,22 @@ fn what_does_not_fit_or_is_not_green_on_top_of_a_newer_commit_is_not_pushed_and_
 
 #[test]
 #[ignore = "slow: `.ci/run` runs it"]
-fn the_same_fix_by_somebody_else_is_pushed_no_second_time_and_is_a_fix() {
-    let site = Site::new().with("UPSHIFT_WAIT_FOR", "none");
-    let theirs = somebody_changes(&site, "shop/cart.py", "def total(prices):\n    return sum(prices)\n");
-    let said = site.run("commit");
-    assert_eq!(said.code, 0, "{}", said.all());
-    assert_eq!(site.server.head("main"), theirs);
-    assert!(said.out.contains("somebody pushed the same fix meanwhile"), "{}", said.all());
-    site.models.finish();
+fn a_fix_by_somebody_else_is_enough_and_nothing_is_pushed_on_top_of_it() {
+    // The very same, and another one in the same line, which ours would conflict with.
+    for theirs in ["    return sum(prices)\n", "    return sum(list(prices))\n"] {
+        let site = Site::new().with_court().with("UPSHIFT_WAIT_FOR", "none");
+        let theirs = somebody_changes(&site, "shop/cart.py", &format!("def total(prices):\n{theirs}"));
+        let said = site.run("commit");
+        assert_eq!(said.code, 0, "{}", said.all());
+        assert_eq!(site.server.head("main"), theirs);
+        assert!(said.out.contains("somebody pushed a fix meanwhile"), "{}", said.all());
+        site.models.finish();
+    }
 }
 
 #[test]
 fn killed_while_a_fix_is_put_on_a_newer_commit_a_run_pushes_once() {
-    for crash in sampled(["tests_finished:2", "evidence_gathered:2", "publish_started:2", "pushed:1"]) {
+    for crash in sampled(["tests_finished:3", "evidence_gathered:2", "publish_started:2", "pushed:1"]) {
         let site = Site::new().with("UPSHIFT_WAIT_FOR", "none").with("UPSHIFT_CRASH_AFTER", crash);
         let theirs = somebody_changes(&site, "other.txt", "x\n");
         let killed = site.run("commit");

@@ -66,8 +66,8 @@ pub enum Outcome {
 /// The beginning of the reason of a run whose fix the outside did not take. What follows may be the outside's own words.
 pub const NOT_PUSHED: &str = "the fix could not be pushed: ";
 
-/// The reason of a run whose fix somebody else has pushed meanwhile, so that nothing was left to push.
-pub const ALREADY_THERE: &str = "the tests pass, and somebody has pushed the same fix meanwhile";
+/// The reason of a run where somebody else has pushed a fix meanwhile, so that nothing was left to push.
+pub const ALREADY_THERE: &str = "the tests pass, and on the branch, too: somebody has pushed a fix meanwhile";
 
 /// The beginning of the reason of a run that is asked for tests which nobody saw. What follows names them, in foreign words.
 pub const NOT_SEEN: &str = "not seen, so that nothing would prove it: ";

@@ -16,7 +16,7 @@ pub(super) fn review(view: &RunView) -> Sentence {
             .ours(".");
     }
     if view.stop_reason() == ALREADY_THERE {
-        return Sentence::plain("Nothing to do: somebody pushed the same fix meanwhile.");
+        return Sentence::plain("Nothing to do: somebody pushed a fix meanwhile, and the tests pass there.");
     }
     let Some(push) = view.delivery.pushes.last() else {
         return Sentence::plain(format!("Review the change before you commit it: {VOUCHED}"));

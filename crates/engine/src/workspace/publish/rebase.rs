@@ -22,10 +22,12 @@ const NONE: &str = "000000";
 const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
 /// Recorded states with what was pushed meanwhile.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Rebased {
-    /// The states, in the order in which they were given.
-    pub trees: Vec<TreeId>,
+    /// The start.
+    pub start: TreeId,
+    /// The fix, or why it does not go together with what was pushed.
+    pub fix: Result<TreeId, PublishError>,
     /// The files that the push changed, below the workspace.
     pub files: Vec<PathBuf>,
 }
@@ -50,15 +52,15 @@ impl Pushed {
 }
 
 impl Workspace {
-    /// Puts what a push changed, from one commit to another, under recorded states.
+    /// Puts what a push changed, from one commit to another, under the start and the fix.
     ///
     /// # Errors
-    /// [`PublishError::Conflict`] where both sides changed the same lines, or a file that cannot be merged.
+    /// [`PublishError::Conflict`] where the checkout's own start has other lines than both commits, or a file that cannot be merged.
     pub async fn rebased(
         &self,
         remote: &Remote,
         (from, to): (&CommitSha, &CommitSha),
-        trees: &[&TreeId],
+        (start, fix): (&TreeId, &TreeId),
         around: Surroundings<'_>,
     ) -> Result<Rebased, PublishError> {
         let scratch = Scratch::in_folder(self.states.store().folder())?;
@@ -67,17 +69,20 @@ impl Workspace {
         git.fetch(from).await?;
         git.fetch(to).await?;
         let pushed = pushed(&git, from, to, &head::folder_in_repository(self.root())).await?;
-        let store = self.states.store();
-        let mut rebased = Vec::new();
-        for tree in trees {
-            let mut manifest = (*store.load(tree)?).clone();
-            for file in &pushed {
-                self.put(&git, &mut manifest, file).await?;
-            }
-            rebased.push(store.save(&manifest)?);
-        }
+        let start = self.put_all(&git, start, &pushed).await?;
+        let fix = self.put_all(&git, fix, &pushed).await;
         let files = pushed.into_iter().map(|file| file.path.as_path().to_owned()).collect();
-        Ok(Rebased { trees: rebased, files })
+        Ok(Rebased { start, fix, files })
+    }
+
+    /// Each file of the push in one state, which is recorded.
+    async fn put_all(&self, git: &Git<'_>, tree: &TreeId, pushed: &[Pushed]) -> Result<TreeId, PublishError> {
+        let store = self.states.store();
+        let mut manifest = (*store.load(tree)?).clone();
+        for file in pushed {
+            self.put(git, &mut manifest, file).await?;
+        }
+        Ok(store.save(&manifest)?)
     }
 
     /// One file of the push in one state.
