@@ -32,7 +32,7 @@ impl Foresight {
     pub async fn objection(&self) -> Result<Option<String>, TrialError> {
         let changed = self.workspace.changed_since(&self.start).await?;
         let changed: BTreeSet<String> = changed.into_iter().filter(|path| !self.by_products.contains(path)).collect();
-        let tree = self.workspace.snapshot_paths(&self.start, &changed).await?;
+        let tree = self.workspace.glance(&self.start, &changed).await?;
         // Files to which tests are only added are set aside before a run that judges, so nothing in them is to be objected to.
         let judged = |change: &Change| {
             let after = change.after.as_deref().unwrap_or_default();

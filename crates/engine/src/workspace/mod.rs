@@ -443,6 +443,14 @@ impl Workspace {
         self.states.record_paths(&self.root, base, paths)
     }
 
+    /// Records as [`Self::snapshot_paths`] without taking anything for the run's own: a person may be at work on these files.
+    ///
+    /// # Errors
+    /// As [`Self::snapshot_paths`].
+    pub async fn glance(&self, base: &TreeId, paths: &BTreeSet<String>) -> Result<TreeId, WorkspaceError> {
+        self.states.store().save(&self.states.look_at(&self.root, base, paths)?)
+    }
+
     /// The paths that are there now and were not, are gone, or are different. Sorted. Names that are no UTF-8 are shown as well as can be.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ use super::open_files::OpenFiles;
 use super::rel_path::{RelPath, is_private};
 use super::store::{Digest, Entry, Form, MAX_CONTENT, Manifest, Store};
 use super::theirs::Theirs;
-use super::walk::{files_below, walker};
+use super::walk::{files_below, find_nested, walker};
 use super::written::Written;
 use crate::domain::clock::{Clock, SystemClock};
 use crate::domain::units::TreeId;
@@ -144,23 +144,42 @@ impl States {
         self.store.save(&manifest)
     }
 
-    /// Records the tree as it is.
-    pub(super) fn record(&self, root: &Beneath) -> Result<TreeId, WorkspaceError> {
-        let manifest = self.look(root)?;
+    /// The files of a state belong to the run from now on, whatever ignore rules say.
+    fn keep_all(&self, manifest: &Manifest) {
         let mut memory = self.memory();
         memory.kept.extend(manifest.keys().cloned());
         memory.recorded = true;
-        drop(memory);
+    }
+
+    /// Records the tree as it is.
+    pub(super) fn record(&self, root: &Beneath) -> Result<TreeId, WorkspaceError> {
+        let manifest = self.look(root)?;
+        self.keep_all(&manifest);
         self.store.save(&manifest)
     }
 
-    /// Records `base` with single files as they are now. A folder stands for all that is in it.
+    /// Records `base` with single files as they are now, as a run's change. A folder stands for all that is in it.
     pub(super) fn record_paths(
         &self,
         root: &Beneath,
         base: &TreeId,
         paths: &BTreeSet<String>,
     ) -> Result<TreeId, WorkspaceError> {
+        let manifest = self.look_at(root, base, paths)?;
+        // What a tool wrote is noted, and what a program wrote has its time.
+        paths.iter().for_each(|path| self.theirs.name(root, Path::new(path), &self.written));
+        self.note_all(&manifest, paths);
+        self.memory().kept.extend(manifest.keys().cloned());
+        self.store.save(&manifest)
+    }
+
+    /// Reads single files over `base`. Nothing is noted of who made them what they are.
+    pub(super) fn look_at(
+        &self,
+        root: &Beneath,
+        base: &TreeId,
+        paths: &BTreeSet<String>,
+    ) -> Result<Manifest, WorkspaceError> {
         let mut manifest = Arc::unwrap_or_clone(self.store.load(base)?);
         for path in paths {
             let path = RelPath::from_path(Path::new(path))
@@ -177,11 +196,7 @@ impl States {
                 self.add_current(root, file, &mut manifest)?;
             }
         }
-        // What a tool wrote is noted, and what a program wrote has its time.
-        paths.iter().for_each(|path| self.theirs.name(root, Path::new(path), &self.written));
-        self.note_all(&manifest, paths);
-        self.memory().kept.extend(manifest.keys().cloned());
-        self.store.save(&manifest)
+        Ok(manifest)
     }
 
     /// Notes that a run has made files what they are in a state. A folder stands for all that is in it.
@@ -258,10 +273,7 @@ impl States {
     /// Puts single files back. Files that the state does not have are removed. A folder stands for all that is in it.
     pub(super) fn restore_paths(&self, root: &Beneath, tree: &TreeId, paths: &[PathBuf]) -> Result<(), WorkspaceError> {
         let target = self.store.load(tree)?;
-        let mut memory = self.memory();
-        memory.kept.extend(target.keys().cloned());
-        memory.recorded = true;
-        drop(memory);
+        self.keep_all(&target);
         let current = self.look(root)?;
         let wanted = |path: &RelPath| paths.iter().any(|wanted| path.as_path().starts_with(wanted));
         for path in paths {
@@ -320,10 +332,7 @@ impl States {
     }
 
     fn remove(&self, root: &Beneath, path: &RelPath) -> Result<(), WorkspaceError> {
-        if self.open.holds(root.path(), path) {
-            return Ok(());
-        }
-        if self.frozen.is(path) {
+        if self.open.holds(root.path(), path) || self.frozen.is(path) {
             return Ok(());
         }
         self.keep_theirs(root, path);
@@ -455,25 +464,6 @@ impl Mark {
     const fn of(stat: &Found) -> Self {
         Self { modified: stat.modified, changed: stat.changed, size: stat.size, inode: stat.inode }
     }
-}
-
-/// The folders below the root that are repositories of their own.
-fn find_nested(root: &Path) -> BTreeSet<PathBuf> {
-    let (sender, receiver) = std::sync::mpsc::channel();
-    let top = root.to_owned();
-    let walker = walker(root)
-        .filter_entry(move |entry| {
-            let is_nested = entry.depth() > 0
-                && entry.file_type().is_some_and(|form| form.is_dir())
-                && std::fs::symlink_metadata(entry.path().join(".git")).is_ok();
-            if let (true, Ok(path)) = (is_nested, entry.path().strip_prefix(&top)) {
-                drop(sender.send(path.to_owned()));
-            }
-            !is_nested && !is_private(entry.file_name())
-        })
-        .build();
-    walker.for_each(drop);
-    receiver.try_iter().collect()
 }
 
 /// Nanoseconds since the epoch, as files' times are.

@@ -296,6 +296,23 @@ async fn a_persons_files_are_kept_whatever_their_size_and_number() {
 }
 
 #[tokio::test]
+async fn a_look_at_a_persons_files_makes_them_nobody_elses() {
+    let place = Place::new().await;
+    place.put("a", "1");
+    let start = place.snapshot().await;
+    place.ws().states.theirs().take_all();
+    place.put("a", "mine");
+    place.put("new", "mine, too");
+    let changed = place.ws().changed_since(&start).await.unwrap();
+    let seen = place.ws().glance(&start, &changed.into_iter().collect()).await.unwrap();
+    assert_eq!(place.ws().text_at(&seen, "a").unwrap().as_deref(), Some("mine"));
+    place.restore(&start).await;
+    let taken = place.ws().states.theirs().take_judged();
+    assert_eq!(taken.put_back.keys().collect::<Vec<_>>(), ["a", "new"]);
+    assert!(taken.in_change.is_empty(), "{:?}", taken.in_change);
+}
+
+#[tokio::test]
 async fn a_file_that_is_too_large_to_be_kept_is_moved_back_and_told() {
     let place = Place::new().await;
     let of_size = |path: &str| {

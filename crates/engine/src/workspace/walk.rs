@@ -3,6 +3,7 @@
 //! Invariant: the rules are those inside the tree and in its `.git/info/exclude`. The user's and the machine's own do not count, so that
 //! the same tree is seen the same everywhere. No link is followed.
 
+use std::collections::BTreeSet;
 use std::fs::FileType;
 use std::path::{Path, PathBuf};
 
@@ -65,4 +66,23 @@ fn collect(
         .collect();
     files.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
     files
+}
+
+/// The folders below the root that are repositories of their own.
+pub(super) fn find_nested(root: &Path) -> BTreeSet<PathBuf> {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let top = root.to_owned();
+    let walker = walker(root)
+        .filter_entry(move |entry| {
+            let is_nested = entry.depth() > 0
+                && entry.file_type().is_some_and(|form| form.is_dir())
+                && std::fs::symlink_metadata(entry.path().join(".git")).is_ok();
+            if let (true, Ok(path)) = (is_nested, entry.path().strip_prefix(&top)) {
+                drop(sender.send(path.to_owned()));
+            }
+            !is_nested && !is_private(entry.file_name())
+        })
+        .build();
+    walker.for_each(drop);
+    receiver.try_iter().collect()
 }
