@@ -127,6 +127,11 @@ fn api_of(server_url: &str, environment: &Environment) -> String {
     }
 }
 
+/// The repository that a remote's address names.
+pub(super) fn repository_of(origin: &str) -> Option<RepoName> {
+    split_origin(origin).map(|(_, repository)| repository)
+}
+
 /// The server and the repository of a remote's address, over HTTP or SSH.
 fn split_origin(origin: &str) -> Option<(String, RepoName)> {
     // `https://github.com/o/n.git/` and `https://github.com/o/n` name the same repository.

@@ -10,6 +10,7 @@ use super::http_client;
 use crate::domain::ci::{CiContext, RepoName};
 use crate::domain::clock::Clock;
 use crate::domain::stop::Stop;
+use crate::domain::units::CommitSha;
 use crate::github::{Connection, GitHub, GithubError, TokenKind};
 use crate::lifecycle::gate::facts::Facts;
 use crate::lifecycle::gate::{self, Refusal, Rules, Stage};
@@ -90,8 +91,9 @@ pub(super) fn connect(
 pub(super) async fn admit(context: &mut CiContext, rules: Rules<'_>, environment: &Environment) -> anyhow::Result<()> {
     // What the job's gate looked at, and checkout took: a head that moved since then is another one. Only for events that tell
     // none themselves.
+    let admitted = admitted(environment)?;
     if context.head_sha.is_none() {
-        context.head_sha = environment.get(HEAD_SHA).and_then(super::context::sha);
+        context.head_sha = admitted;
     }
     let Some((_, facts)) = look(context, rules, environment).await? else { return Ok(()) };
     if let Some(why) = gate::judge(context, &facts, rules, Stage::Begins) {
@@ -100,6 +102,18 @@ pub(super) async fn admit(context: &mut CiContext, rules: Rules<'_>, environment
     // The facts that were judged are the facts of the run: a push in between must not swap the commit.
     gate::facts::pin(context, &facts);
     Ok(())
+}
+
+/// The commit that the job's gate admitted, if the job passes it on.
+fn admitted(environment: &Environment) -> anyhow::Result<Option<CommitSha>> {
+    let Some(said) = environment.get(HEAD_SHA).filter(|said| !said.is_empty()) else { return Ok(None) };
+    let sha = super::context::sha(said).filter(|sha| sha.0.bytes().any(|byte| byte != b'0'));
+    let sha = sha.ok_or_else(|| {
+        Failure::usage(format!(
+            "`head-sha` is no commit: `{said}`\n→ Fix: pass the gate's output, `head-sha: ${{{{ steps.gate.outputs.head-sha }}}}`"
+        ))
+    })?;
+    Ok(Some(sha))
 }
 
 /// Asks whether the triggering account may have a run go on. A commit that the run itself has pushed meanwhile is no reason against it,

@@ -40,6 +40,7 @@ mod logging;
 mod models;
 mod named;
 mod obstacles;
+mod other_commit;
 mod output;
 mod outside_tools;
 mod parked;

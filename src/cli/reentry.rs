@@ -85,9 +85,13 @@ impl Visit {
         self.answered.is_red
     }
 
-    /// Whether its process died at work, and waited for nothing.
-    pub(super) fn has_died(&self) -> bool {
-        self.answered.stamp.standing == Standing::Working
+    /// Why it goes on, in words.
+    pub(super) fn because(&self) -> &'static str {
+        match self.answered.stamp.standing {
+            Standing::Working => "its job died",
+            Standing::Interrupted => "its job was interrupted",
+            Standing::Over | Standing::Waiting | Standing::Merging | Standing::Blocked => "its wait is over",
+        }
     }
 
     /// The run.
@@ -356,7 +360,7 @@ async fn visit(
     let visit = Visit { client, run: RunId(run), head, answered };
     if let Some(why) = refused {
         // Only where the newer commit is somebody else's. One of the run's own is its later push.
-        if let Refusal::HeadMoved { to, .. } = &why
+        if let Refusal::HeadMoved { to, .. } | Refusal::MovedByUs { to, .. } = &why
             && !visit.has_pushed(to).await.map_err(unknown)?
         {
             visit.end_behind(to).await.map_err(unknown)?;

@@ -11,8 +11,8 @@ use super::reentry::{self, Claim, Entry, Visit};
 use super::setup::{self, Setup};
 use super::work::{beneficiary, test_command};
 use super::{
-    attempt_limit, commenting, delivery, guidance, models, obstacles, red_ci, resume, retirement, tasks, trigger,
-    waiting,
+    attempt_limit, commenting, delivery, guidance, models, obstacles, other_commit, red_ci, resume, retirement, tasks,
+    trigger, waiting,
 };
 use crate::audit::Journal;
 use crate::config::Plan;
@@ -61,6 +61,7 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
         return Ok(code);
     }
     // The gate has read from the API what the payload did not tell; only now is the head known.
+    other_commit::refuse(context.as_ref(), &checkout, environment).await?;
     let destination = delivery::destination(&mut plan, context.as_ref(), &checkout, environment)?;
     let pull_request = destination.as_ref().and_then(|destination| destination.pull_request);
     waiting::settle(&mut plan, context.as_ref(), pull_request, environment);
@@ -185,8 +186,7 @@ async fn taken_up(
     let folder = environment.state_home(checkout).join(FETCHED).join(run.short());
     match visit.claim(context, &folder).await? {
         Claim::Ours(log) => {
-            let because = if visit.has_died() { "its job died" } else { "its wait is over" };
-            super::say(&format!("Continuing run {run}: {because}."));
+            super::say(&format!("Continuing run {run}: {}.", visit.because()));
             // The claim is ours, so no other job goes on if this one cannot. The comment must not wait for ever then.
             let gone_on = resume::from_log(&log, visit, environment).await;
             if let Err(why) = &gone_on

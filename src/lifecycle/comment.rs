@@ -439,8 +439,16 @@ fn standing(view: &RunView) -> Standing {
                 Some(Awaited::Ci) | None => Standing::Waiting,
             }
         }
+        // A later leg may have been under way: what was pushed has CI of its own.
+        Ending::Finished(finished) if is_interrupted(&finished.outcome) && view.delivery.pushes.is_empty() => {
+            Standing::Interrupted
+        }
         Ending::Finished(_) => Standing::Over,
     }
+}
+
+fn is_interrupted(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Interrupted { .. })
 }
 
 /// The commit that a run which has pushed nothing is to go on at, and the blockers that are in its way.
@@ -448,9 +456,10 @@ fn held(view: &RunView, commit: Option<&CommitSha>) -> Option<Held> {
     if let Some(wait) = view.blocked_at() {
         return Some(Held { commit: wait.commit.clone(), on: wait.on.clone() });
     }
-    // Should its process die, the next attempt of its job goes on with it.
-    let unpushed = standing(view) == Standing::Working && view.delivery.pushes.is_empty();
-    commit.filter(|_| unpushed).map(|commit| Held { commit: commit.clone(), on: Vec::new() })
+    // Should its process die, or be interrupted, the next attempt of its job goes on with it.
+    let unpushed = view.delivery.pushes.is_empty();
+    let is_left = matches!(standing(view), Standing::Working | Standing::Interrupted) && unpushed;
+    commit.filter(|_| is_left).map(|commit| Held { commit: commit.clone(), on: Vec::new() })
 }
 
 /// The number that the next run is to count from: a run that ended without having reached a model has used up nothing.

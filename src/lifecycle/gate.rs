@@ -174,7 +174,9 @@ fn pull_request(context: &CiContext, facts: &Facts, skip_label: &str, stage: Sta
         return Some(Refusal::NotOpen { number: pull.number });
     }
     let pinned = context.head_sha.as_ref()?;
-    (*pinned != pull.head.sha).then(|| Refusal::HeadMoved { from: pinned.clone(), to: pull.head.sha.clone() })
+    let is_own = facts.newer_message.as_deref().is_some_and(is_ours);
+    let (from, to) = (pinned.clone(), pull.head.sha.clone());
+    (from != to).then(|| if is_own { Refusal::MovedByUs { from, to } } else { Refusal::HeadMoved { from, to } })
 }
 
 /// A pull request's CI whose pull request is gone. Its branch may be any, the default one, too, and nobody asked for a push onto that.

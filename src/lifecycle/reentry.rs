@@ -94,7 +94,7 @@ pub async fn find(query: HeadQuery<'_>) -> Result<Found, GithubError> {
     match stamp.standing {
         Standing::Merging => return merged(query, comment, stamp).await,
         Standing::Blocked => return unblocked(query, comment, stamp).await,
-        Standing::Over | Standing::Working | Standing::Waiting => {}
+        Standing::Over | Standing::Working | Standing::Interrupted | Standing::Waiting => {}
     }
     // Its jobs are over, and yet the comment says that it works: the process died before it could say more.
     let died = stamp.standing == Standing::Working;
@@ -121,7 +121,7 @@ pub async fn find(query: HeadQuery<'_>) -> Result<Found, GithubError> {
 /// The runs that a job may go on with at a head that none of them pushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
-    /// One that an earlier attempt of this very job began, and died with.
+    /// One that an earlier attempt of this very job began, and died or was interrupted with.
     OwnDead,
     /// One that is blocked, or whose process died after it had taken it up.
     Blocked,
@@ -136,6 +136,7 @@ impl Whose {
         match stamp.standing {
             Standing::Blocked => self != Self::OwnDead,
             Standing::Working => (self != Self::OwnDead && stamp.spawn > 1) || (self != Self::Blocked && is_own),
+            Standing::Interrupted => self != Self::Blocked && is_own,
             Standing::Over | Standing::Waiting | Standing::Merging => false,
         }
     }
@@ -220,7 +221,7 @@ pub async fn waiting_at(query: HeadQuery<'_>) -> Result<Option<String>, GithubEr
 
 /// Why no run is to go on, by what our comment says.
 fn refusal(stamp: &Stamp, query: HeadQuery<'_>) -> Option<&'static str> {
-    if stamp.standing == Standing::Over {
+    if matches!(stamp.standing, Standing::Over | Standing::Interrupted) {
         return Some("its run is over");
     }
     // One that died between its push and its comment did not come to say so; its log does.

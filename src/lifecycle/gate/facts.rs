@@ -21,6 +21,8 @@ pub struct Facts {
     pub commits: Option<Vec<Commit>>,
     /// The message of the head commit.
     pub head_message: Option<String>,
+    /// The message of the pull request's head where that is another commit by now.
+    pub newer_message: Option<String>,
 }
 
 /// Everybody who had a hand in the trigger. Each of them must be allowed to write.
@@ -76,6 +78,10 @@ pub async fn look(github: &GitHub, context: &CiContext, allowed_bots: &[String])
         (None, Some(head)) => Some(github.commit(&head.0).await?.message),
         (None, None) => None,
     };
+    let newer = facts.pull.as_ref().map(|pull| &pull.head.sha).filter(|newer| head.is_some_and(|head| head != *newer));
+    if let Some(newer) = newer {
+        facts.newer_message = Some(github.commit(&newer.0).await?.message);
+    }
     Ok(facts)
 }
 

@@ -85,6 +85,13 @@ pub enum Refusal {
         /// The head as it is now.
         to: CommitSha,
     },
+    /// The same where upshift itself pushed that head meanwhile.
+    MovedByUs {
+        /// The event's commit.
+        from: CommitSha,
+        /// The head as it is now.
+        to: CommitSha,
+    },
     /// The head is a commit of upshift's own.
     OwnCommit,
     /// The event wakes runs that wait, and none waits for its commit.
@@ -130,6 +137,7 @@ impl Refusal {
             | Self::NotOpen { .. }
             | Self::NoneOpen { .. }
             | Self::HeadMoved { .. }
+            | Self::MovedByUs { .. }
             | Self::OwnCommit
             | Self::WakesOnly { .. }
             | Self::MergeQueue { .. }
@@ -214,6 +222,11 @@ impl fmt::Display for Refusal {
                 f,
                 "CI ran for a pull request from `{branch}`, and there is no open one\n→ Fix: reopen it, if there is more to do; a branch \
                  without a pull request is mended after CI of a push"
+            ),
+            Self::MovedByUs { from, to } => write!(
+                f,
+                "upshift itself has pushed {to} on top of {from}, which this was triggered for\n→ Fix: read its report in the pull \
+                 request; `/upshift retry` in a comment starts another run"
             ),
             Self::HeadMoved { from, to } => write!(
                 f,

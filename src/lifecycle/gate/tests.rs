@@ -348,6 +348,17 @@ fn the_ci_of_a_pull_request_that_is_gone_starts_no_run_on_its_branch() {
 }
 
 #[test]
+fn a_head_that_upshift_pushed_itself_is_told_as_that() {
+    let mut facts = facts(&[]);
+    facts.pull.as_mut().unwrap().head.sha = CommitSha("b".repeat(40));
+    let context = after(Some("acme/shop"));
+    let why = |facts: &Facts| super::pull_request(&context, facts, "upshift:skip", Stage::Begins);
+    assert!(matches!(why(&facts), Some(Refusal::HeadMoved { .. })));
+    facts.newer_message = Some("fix: total\n\nUpshift-Run-Id: 1f".to_owned());
+    assert!(matches!(why(&facts), Some(Refusal::MovedByUs { .. })));
+}
+
+#[test]
 fn who_pushes_or_dispatches_had_the_right_to() {
     for event in [EventKind::Push, EventKind::Schedule, EventKind::WorkflowDispatch, EventKind::RepositoryDispatch] {
         assert!(!asks(&job(event)));
@@ -378,6 +389,7 @@ fn what_asks_nobody_to_do_anything_is_harmless_and_what_a_stranger_tries_is_not(
         Refusal::NotOpen { number: 7 },
         Refusal::NoneOpen { branch: login() },
         Refusal::HeadMoved { from: sha(), to: sha() },
+        Refusal::MovedByUs { from: sha(), to: sha() },
         Refusal::OwnCommit,
         Refusal::WakesOnly { event: login() },
         Refusal::AttemptsUsedUp { number: 7, attempts: 3, max: 3 },

@@ -44,6 +44,32 @@ fn a_run_with_a_step_of_ci_beside_the_tests_goes_on_when_its_job_died() {
 }
 
 #[test]
+fn a_run_goes_on_when_its_job_was_cancelled_and_is_run_again() {
+    let (mut repository, payload) = adopting(&["success"]);
+    repository.trap.arm_with("-INT", Effect::ModelAsked, 2);
+    let cancelled = repository.job(&payload);
+    assert_eq!(cancelled.output("outcome"), "interrupted", "{}", cancelled.said());
+    let again = repository.again(&cancelled, ("workflow_run", &payload), &[]);
+    assert!(again.said().contains(": its job was interrupted."), "{}", again.said());
+    assert_eq!(again.output("outcome"), "parked", "{}", again.said());
+    assert_eq!(repository.site.server.pushes(), 1, "{}", again.said());
+    // Its own commit is the head by now. A later attempt of the first job has nothing to do, and says why.
+    let third = repository.again(&cancelled, ("workflow_run", &payload), &[]);
+    assert!(third.said().contains("upshift itself has pushed"), "{}", third.said());
+    let _world = repository.finish();
+}
+
+#[test]
+fn a_push_that_is_under_way_when_the_job_is_cancelled_is_told() {
+    let (mut repository, payload) = adopting(&["success"]);
+    repository.trap.arm_with("-INT", Effect::Pushed, 1);
+    let cancelled = repository.job(&payload);
+    assert_eq!(cancelled.output("outcome"), "interrupted", "{}", cancelled.said());
+    assert_eq!(cancelled.output("commit-sha"), repository.site.server.head("topic"), "{}", cancelled.said());
+    let _world = repository.finish();
+}
+
+#[test]
 fn such_a_run_goes_on_when_its_last_word_did_not_reach_the_comment() {
     let (mut repository, payload) = adopting(&["success"]);
     repository.trap.arm(Effect::Pushed, 1);

@@ -64,6 +64,8 @@ pub(super) struct Trap(Arc<Mutex<Set>>);
 struct Set {
     pid: Option<u32>,
     armed: Option<(Effect, usize)>,
+    /// What is sent. SIGKILL where nothing is said.
+    signal: Option<&'static str>,
     counts: BTreeMap<Effect, usize>,
 }
 
@@ -85,7 +87,13 @@ impl Trap {
     pub(super) fn arm(&self, effect: Effect, count: usize) {
         let mut set = self.set();
         set.counts.clear();
-        set.armed = Some((effect, count));
+        (set.armed, set.signal) = (Some((effect, count)), None);
+    }
+
+    /// The same with another signal (`-INT`), behind which the program may say its last words.
+    pub(super) fn arm_with(&self, signal: &'static str, effect: Effect, count: usize) {
+        self.arm(effect, count);
+        self.set().signal = Some(signal);
     }
 
     /// Whether it is yet to strike; disarms it.
@@ -112,8 +120,12 @@ impl Trap {
         }
         set.armed = None;
         let pid = set.pid.expect("the program runs");
-        let killed = std::process::Command::new("kill").args(["-KILL", &pid.to_string()]).status().expect("kill");
+        let signal = set.signal.unwrap_or("-KILL");
+        let killed = std::process::Command::new("kill").args([signal, &pid.to_string()]).status().expect("kill");
         assert!(killed.success());
+        if set.signal.is_some() {
+            return;
+        }
         // Nobody is answered before it is dead.
         while is_alive(pid) {
             std::thread::yield_now();

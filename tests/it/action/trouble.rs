@@ -78,6 +78,27 @@ fn a_huge_report_is_cut_to_what_the_forge_takes_and_posted_once() {
 }
 
 #[test]
+fn a_checkout_of_another_commit_than_the_jobs_is_refused_before_anything_is_paid() {
+    let stage = Stage::labelled(Site::new(&["success"]), mends);
+    for name in ["one", "two"] {
+        std::fs::write(stage.root().join(name), "").expect("written");
+        crate::world::git_server::commit_all(stage.root(), name);
+    }
+    let said = stage.call("run");
+    assert_eq!(said.code, 2, "{}", said.all());
+    assert!(
+        said.err.contains("the checkout is at ") && said.err.contains("steps.gate.outputs.head-sha"),
+        "{}",
+        said.all()
+    );
+    let stage = stage.with("UPSHIFT_HEAD_SHA", "abc");
+    let said = stage.call("run");
+    assert!(said.code == 2 && said.err.contains("`head-sha` is no commit: `abc`"), "{}", said.all());
+    assert!(stage.models().requests().is_empty());
+    stage.finish();
+}
+
+#[test]
 fn a_pull_request_whose_same_lines_moved_while_we_worked_is_left_alone_and_that_is_said() {
     let site = Site::new(&["success"]);
     let (bare, seed) = (site.server.bare(), site.server.seed());
@@ -105,8 +126,9 @@ fn a_pull_request_whose_same_lines_moved_while_we_worked_is_left_alone_and_that_
 fn a4_the_change_is_there_for_who_reads_the_comment_elsewhere(stage: &Stage, log: &str) {
     let body = report(&stage.github().world()).to_owned();
     let first = body.lines().find(|line| line.starts_with("### ")).unwrap_or_default();
-    let wanted = "### ✖ Found a fix for 1 test in `cart.py` (+1 −1), $0.0002, but the fix could not be pushed: `shop/cart.py cannot be carried over";
+    let wanted = "### ✖ Found a fix for 1 test in `cart.py` (+1 −1), $0.0002, but `somebody pushed ";
     assert!(first.starts_with(wanted), "{first}");
+    assert!(body.contains("- Start upshift again, on what is there now; or apply the change yourself."), "{body}");
     assert!(body.contains("**Tests:** 1 failing → 0 failing with the change, which is not in the files"), "{body}");
     assert!(!log.contains("This test still fails") && !log.contains("::error"), "{log}");
     let outputs = stage.job_files().outputs();

@@ -293,6 +293,17 @@ impl<'a> Revisions<'a> {
         Ok(names.map(|name| name.to_path_lossy().into_owned()).collect())
     }
 
+    /// The parents of the commit that is checked out, also where a shallow clone does not hold them.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub async fn parents(&self) -> Result<Vec<CommitSha>, RevisionError> {
+        let said = self.ask(&["cat-file", "commit", "HEAD"]).await?;
+        let said = String::from_utf8_lossy(&said).into_owned();
+        let head = said.lines().take_while(|line| !line.is_empty());
+        Ok(head.filter_map(|line| line.strip_prefix("parent ")).map(|sha| CommitSha(sha.to_owned())).collect())
+    }
+
     /// A file in a commit. `None` where there is none, or no file that could be judged (a submodule, or one that another program stores).
     pub(super) async fn blob(&self, commit: &CommitSha, path: &Path) -> Result<Option<Blob>, RevisionError> {
         let name = path.to_string_lossy().into_owned();

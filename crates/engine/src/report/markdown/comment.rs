@@ -54,6 +54,8 @@ pub enum Standing {
     Over,
     /// A process is working on it, or died.
     Working,
+    /// None is: a signal ended it at work, as the cancelling of a job does. It goes on where that job is run again.
+    Interrupted,
     /// None is: it is parked until CI has ended.
     Waiting,
     /// None is: it is parked until its pull request is merged, closed or reviewed.
@@ -63,8 +65,9 @@ pub enum Standing {
 }
 
 impl Standing {
-    const WORDS: [(Self, &'static str); 4] = [
+    const WORDS: [(Self, &'static str); 5] = [
         (Self::Working, "working"),
+        (Self::Interrupted, "interrupted"),
         (Self::Waiting, "waiting"),
         (Self::Merging, "merging"),
         (Self::Blocked, "blocked"),

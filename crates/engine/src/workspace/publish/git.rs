@@ -10,6 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use secrecy::ExposeSecret as _;
 
 use super::order::{Access, PublishError, Remote, Surroundings};
+use crate::domain::stop::{Stop, StopSource};
 use crate::domain::units::CommitSha;
 use crate::domain::verdict::Exit;
 use crate::files;
@@ -25,6 +26,8 @@ const SAID_CHARS: usize = 400;
 const TRIES: u32 = 3;
 /// The pause before the first repetition, doubled each time.
 const PAUSE: Duration = Duration::from_secs(2);
+/// How long a push that is under way may go on behind a signal. A runner kills ten seconds after its first one (GITHUB.md).
+const GRACE_OF_PUSH: Duration = Duration::from_secs(4);
 /// The beginning of the names of publications' folders. A folder that a killed process left is removed by the next one.
 const PREFIX: &str = "git-";
 /// The name under which the private repository knows the remote.
@@ -183,17 +186,37 @@ impl<'a> Git<'a> {
         self.reach(&arguments).await.map(drop)
     }
 
-    /// Pushes a commit to a reference, never forced.
+    /// Pushes a commit to a reference, never forced. One under way has a moment to end when a signal comes: a server may carry out what
+    /// it has received, and nobody would know of it.
     pub(super) async fn push(&self, commit: &CommitSha, reference: &str) -> Result<(), PublishError> {
         let refspec = format!("{}:{reference}", commit.0);
-        self.reach(&["push", "--quiet", "--porcelain", "--no-verify", "--no-signed", REMOTE, &refspec]).await.map(drop)
+        let arguments = ["push", "--quiet", "--porcelain", "--no-verify", "--no-signed", REMOTE, &refspec];
+        let (source, later) = StopSource::new();
+        let grace = async {
+            let cause = self.around.stop.wait().await;
+            tokio::time::sleep(GRACE_OF_PUSH).await;
+            source.raise(cause);
+            std::future::pending().await
+        };
+        if self.around.stop.raised().is_some() {
+            return Err(PublishError::Stopped);
+        }
+        tokio::select! {
+            said = self.reach_until(&later, &arguments) => said.map(drop),
+            () = grace => Err(PublishError::Stopped),
+        }
     }
 
     /// Runs a command that talks to the remote, again if the network failed it.
     async fn reach(&self, arguments: &[&str]) -> Result<Said, PublishError> {
+        self.reach_until(self.around.stop, arguments).await
+    }
+
+    async fn reach_until(&self, stop: &Stop, arguments: &[&str]) -> Result<Said, PublishError> {
         let mut pause = PAUSE;
         for tried in 1.. {
-            match self.must(arguments, &[]).await {
+            let said = self.run_until(stop, arguments, (&[], &[])).await?;
+            match if said.ok { Ok(said) } else { Err(explain(arguments, &said)) } {
                 // Nothing else gets better by a repetition, and a refusal would be asked for twice.
                 Err(PublishError::Unreachable { .. }) if tried < TRIES => {
                     tokio::select! {
@@ -221,6 +244,15 @@ impl<'a> Git<'a> {
         stdin: &[u8],
         more: &[(&str, &str)],
     ) -> Result<Said, PublishError> {
+        self.run_until(self.around.stop, arguments, (stdin, more)).await
+    }
+
+    async fn run_until(
+        &self,
+        stop: &Stop,
+        arguments: &[&str],
+        (stdin, more): (&[u8], &[(&str, &str)]),
+    ) -> Result<Said, PublishError> {
         let mut env = self.env.clone();
         env.extend(more.iter().map(|&(name, value)| (name.into(), value.into())));
         let words = std::iter::once("git").chain(arguments.iter().copied()).map(OsString::from).collect();
@@ -235,7 +267,7 @@ impl<'a> Git<'a> {
             memory_mb: None,
             confinement: Confinement::None,
         };
-        let finished = process::run(&spec, self.around.stop, &mut |_chunk| {}).await?;
+        let finished = process::run(&spec, stop, &mut |_chunk| {}).await?;
         if finished.stopped.is_some() {
             return Err(PublishError::Stopped);
         }
