@@ -82,8 +82,9 @@ fn environment() -> BTreeMap<String, String> {
 fn environment_of_a_step(with: &Value, token: &str) -> Vec<(String, String)> {
     let action = action();
     let input = |name: &str| {
-        // A secret that is not there is empty.
-        let known = |given: &str| if given.starts_with("${{ secrets.") { String::new() } else { given.to_owned() };
+        // A secret or an output that is not there is empty.
+        let is_gone = |given: &str| ["${{ secrets.", "${{ steps."].iter().any(|kind| given.starts_with(kind));
+        let known = |given: &str| if is_gone(given) { String::new() } else { given.to_owned() };
         let given = with.get(name).and_then(Value::as_str).map(known);
         let default = action["inputs"][name]["default"].as_str().unwrap_or_default();
         given.unwrap_or_else(|| default.replace("${{ github.token }}", token))

@@ -15,7 +15,7 @@ pub struct Choice {
     /// The two ways, those of a table's rows, or the one that stops where it is entered.
     pub ways: Vec<(Edit, Way)>,
     /// Whether either operand alone is a finding of its own: of two values that are multiplied, of which a factor of none or one is a
-    /// condition, and of the lesser or greater of two.
+    /// condition, of the lesser or greater of two, and of a call's answers.
     pub either_tells: bool,
 }
 
@@ -36,6 +36,8 @@ pub enum Way {
     LeftOut,
     /// Its value is nought.
     Nothing,
+    /// A call has this answer, whatever it is asked.
+    Answered(String),
     /// It fails before anything of it is tried.
     NotTried,
     /// A table has no rows.
@@ -45,6 +47,12 @@ pub enum Way {
 }
 
 impl Choice {
+    /// Whether it is a call with answers in its place.
+    #[must_use]
+    pub fn is_answered(&self) -> bool {
+        self.ways.iter().any(|(_, way)| matches!(way, Way::Answered(_)))
+    }
+
     /// A place with one edit.
     pub(super) fn of_one(lines: (u32, u32), spelled: impl Into<String>, edit: Edit, way: Way) -> Self {
         Self { lines, spelled: spelled.into(), ways: vec![(edit, way)], either_tells: false }

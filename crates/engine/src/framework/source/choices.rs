@@ -13,7 +13,7 @@ use super::choice::{Choice, Way};
 use super::edit::Edit;
 use super::nodes::{children, descendants, lines_of, text_of};
 use super::parse::parse;
-use super::{Language, alternatives, nothing, parts, scan, steps, tables};
+use super::{Language, alternatives, answers, nothing, parts, scan, steps, tables};
 
 /// Operators of which one operand alone is a program too.
 const ARITHMETIC: [&str; 7] = ["+", "-", "*", "/", "//", "%", "**"];
@@ -44,7 +44,10 @@ pub fn choices(path: &str, text: &str) -> Option<Vec<Choice>> {
         return scan::choices(language, text);
     }
     let tree = parse(language, text)?;
-    let each = |node| of_node(node, text, language).into_iter().chain(alternatives::of_pattern(node, text));
+    let each = |node| {
+        let asked = answers::of_call(node, text, language);
+        of_node(node, text, language).into_iter().chain(alternatives::of_pattern(node, text)).chain(asked)
+    };
     Some(descendants(tree.root_node()).flat_map(each).collect())
 }
 

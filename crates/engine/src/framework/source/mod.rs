@@ -11,6 +11,7 @@ mod added;
 mod alternatives;
 mod angles;
 mod another;
+mod answers;
 pub mod appended;
 mod callers;
 mod choice;

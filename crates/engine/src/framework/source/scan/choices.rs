@@ -6,6 +6,7 @@ use regex::Regex;
 
 use super::super::Language;
 use super::super::choice::Choice;
+use super::answers;
 use super::lexer::{self, Kind};
 use super::parts;
 use super::view::View;
@@ -30,7 +31,8 @@ pub(in super::super) fn choices(language: Language, text: &str) -> Option<Vec<Ch
             .or_else(|| parts::of_block(view, at, language))
             .or_else(|| parts::of_trial(view, at, language))
     };
-    Some((0..tokens.len()).filter_map(choice).collect())
+    let asked = |at| (language == Language::Php).then(|| answers::of_php(view, at)).flatten();
+    Some((0..tokens.len()).flat_map(|at| choice(at).into_iter().chain(asked(at))).collect())
 }
 
 fn of_branch(view: View<'_>, at: usize, language: Language) -> Option<Choice> {
@@ -82,6 +84,7 @@ fn of_ruby(text: &str) -> Vec<Choice> {
     let mut all: Vec<Choice> = RUBY.captures_iter(text).filter_map(choice).collect();
     all.extend(ternaries_of_ruby(text));
     all.extend(parts::of_ruby(text));
+    all.extend(answers::of_ruby(text));
     all
 }
 

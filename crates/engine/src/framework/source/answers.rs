@@ -1,0 +1,142 @@
+//! Calls of which a program takes the answer, each with one and the same answer in its place: where no test tells the two apart, what the
+//! call asks decides by something that no test looks at.
+//!
+//! Left out are calls whose answer nobody takes, those that only make the words of an error or a log, and those of which all of a result is
+//! made: with another result the tests fail in any case.
+
+use tree_sitter::Node;
+
+use super::choice::{Choice, Way};
+use super::edit::Edit;
+use super::language::Language;
+use super::nodes::{children, lines_of, text_of};
+
+/// Steps up from a call within which its place is looked for.
+const MOST_STEPS: usize = 64;
+
+/// Answers that stand for what is not, what is, and nothing at all. A way of each language's own keeps names used where that is asked for.
+fn instead(language: Language, call: &str) -> Vec<String> {
+    match language {
+        Language::Python => ["0", "1", "None"].map(str::to_owned).to_vec(),
+        Language::JavaScript => ["0", "1", "undefined"].map(str::to_owned).to_vec(),
+        Language::Php => ["0", "1", "null"].map(str::to_owned).to_vec(),
+        Language::Ruby => ["0", "1", "nil"].map(str::to_owned).to_vec(),
+        // Of a number alone this is a program.
+        Language::Go => vec![format!("({call})*0")],
+        Language::Rust | Language::Java | Language::Cpp => Vec::new(),
+    }
+}
+
+/// A call as a choice of answers. `None` where the language has none.
+pub(super) fn choice(
+    language: Language,
+    text: &str,
+    range: std::ops::Range<usize>,
+    lines: (u32, u32),
+) -> Option<Choice> {
+    let spelled = text.get(range.clone())?.to_owned();
+    let edit = |answer: String| (Edit { range: range.clone(), text: answer.clone() }, Way::Answered(answer));
+    let ways: Vec<_> = instead(language, &spelled).into_iter().map(edit).collect();
+    (!ways.is_empty()).then_some(Choice { lines, spelled, ways, either_tells: true })
+}
+
+/// The choice that a call is.
+pub(super) fn of_call(node: Node<'_>, text: &str, language: Language) -> Option<Choice> {
+    if !is_asked(node, text) || !is_taken(node, text) {
+        return None;
+    }
+    choice(language, text, node.byte_range(), lines_of(node))
+}
+
+/// Whether a node asks for an answer: a call, or a link that may lead nowhere.
+fn is_asked(node: Node<'_>, text: &str) -> bool {
+    match node.kind() {
+        "call" | "call_expression" => true,
+        "member_expression" => children(node).iter().any(|part| text_of(*part, text) == "?."),
+        _ => false,
+    }
+}
+
+/// Whether somebody takes a call's answer for more than words.
+fn is_taken(node: Node<'_>, text: &str) -> bool {
+    let (mut inner, mut parent) = (node, node.parent());
+    for step in 0..MOST_STEPS {
+        let Some(outer) = parent else { return false };
+        match outer.kind() {
+            // A link of a chain: what is made of the answer is the call around it.
+            "attribute" | "member_expression" | "selector_expression" if step == 0 => return false,
+            "return_statement" | "expression_statement" | "arrow_function" if step == 0 => return false,
+            "await" | "await_expression" | "parenthesized_expression" | "expression_list" if step == 0 => {
+                return outer.parent().is_some_and(|above| !is_end(above)) && is_taken(outer, text);
+            }
+            "raise_statement"
+            | "throw_statement"
+            | "assert_statement"
+            | "decorator"
+            | "type"
+            | "type_annotation"
+            | "import_statement"
+            | "interpolation"
+            | "template_substitution"
+            | "default_parameter"
+            | "typed_default_parameter" => return false,
+            // Words for people: a text stands beside it.
+            "argument_list" | "arguments" if says_something(outer) && is_statement(outer) => return false,
+            "function_definition"
+            | "function_declaration"
+            | "method_definition"
+            | "method_declaration"
+            | "module"
+            | "program"
+            | "source_file"
+            | "block"
+            | "statement_block" => return inner != node || step > 0,
+            _ => {}
+        }
+        inner = outer;
+        parent = outer.parent();
+    }
+    true
+}
+
+fn is_end(node: Node<'_>) -> bool {
+    matches!(node.kind(), "return_statement" | "expression_statement" | "arrow_function")
+}
+
+/// Whether a text stands among arguments.
+fn says_something(arguments: Node<'_>) -> bool {
+    children(arguments).iter().any(|one| one.kind().contains("string"))
+}
+
+/// Whether arguments are of a call that is a statement of its own.
+fn is_statement(arguments: Node<'_>) -> bool {
+    let call = arguments.parent();
+    call.and_then(|call| call.parent()).is_some_and(|above| above.kind() == "expression_statement")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::choices::choices;
+    use super::*;
+
+    fn asked(path: &str, text: &str) -> Vec<String> {
+        let is_answer = |choice: &Choice| choice.ways.iter().any(|(_, way)| matches!(way, Way::Answered(_)));
+        choices(path, text).unwrap().into_iter().filter(is_answer).map(|choice| choice.spelled).collect()
+    }
+
+    #[test]
+    fn calls_are_asked_whose_answer_somebody_takes() {
+        let python = "def f(a, log):\n    log.info('sum %s', show(a))\n    log.close()\n    flag = probe(a)\n    if not a:\n        raise ValueError('none: ' + repr(a))\n    return sum(a[len(glob('/*')):], g(a).h)\n\n\ndef k(a):\n    return done(a)\n";
+        assert_eq!(asked("a.py", python), ["probe(a)", "len(glob('/*'))", "glob('/*')"]);
+        let script = "function f(a) { console.log('x', g(a)); const b = h(a)?.c; return [1, a].slice(Reflect.has(globalThis, 'it')).shift(); }";
+        assert_eq!(asked("a.js", script), ["h(a)?.c", "Reflect.has(globalThis, 'it')"]);
+        let go = "package a\n\nfunc f(a []int) int {\n\tprint(g(a))\n\treturn sum(a[len(h()):])\n}\n";
+        assert_eq!(asked("a.go", go), ["g(a)", "len(h())", "h()"]);
+        let php =
+            "<?php\nfunction f($a) { $b = 1; say('x', g($a)); return array_sum($a) - !class_exists('T', false); }\n";
+        assert_eq!(asked("a.php", php), ["array_sum($a)", "class_exists('T', false)"]);
+        let ruby =
+            "def f(a)\n  log(a)\n  a.sum - Object.constants.grep(/\\ART/).size + (defined?(RSpec) ? 0 : 1)\nend\n";
+        assert_eq!(asked("a.rb", ruby), ["Object.constants.grep(/\\ART/).size", "defined?(RSpec)"]);
+    }
+}
