@@ -17,6 +17,7 @@ use crate::domain::units::TreeId;
 use crate::policy::candidate::Candidate;
 use crate::report::gist;
 use crate::workspace::Diff;
+use std::collections::BTreeSet;
 
 /// How many errors the report repeats.
 const RECENT_ERRORS: usize = 5;
@@ -107,7 +108,8 @@ async fn put_in_order(
     if let Some(list) = context.world.workspace.mind_list()? {
         recorder.warn(format!("changed while the tests ran, put back: {list}"));
     }
-    yours::tell(context, recorder);
+    let none = BTreeSet::new();
+    yours::tell(context, recorder, ending.origin().map_or(&none, |origin| &origin.by_products));
     leftovers::sweep(context, recorder);
     Ok(())
 }

@@ -98,7 +98,12 @@ pub(super) async fn run(
         }));
     }
     let mut proven = match demand {
-        Some(demand) => evidence::prove(&bench(context, climb), &mut judged, demand).await?,
+        Some(demand) => {
+            context.world.workspace.mind_all();
+            let proven = evidence::prove(&bench(context, climb), &mut judged, demand).await;
+            context.world.workspace.mind_less();
+            proven?
+        }
         None => None,
     };
     // Experiments that a signal cut short prove nothing: whoever goes on with the run has the change judged anew.
@@ -114,7 +119,7 @@ pub(super) async fn run(
         judged.refuse_remarked(context.world.workspace.root());
     }
     tell((context, recorder), (climb, author), &judged);
-    yours::tell(context, recorder);
+    yours::tell(context, recorder, &climb.measured.origin.by_products);
     if let Some(Proven { evidence: proof, runs, duration_ms }) = proven {
         recorder.emit(&Event::EvidenceGathered { proof, runs, duration_ms });
     }

@@ -4,7 +4,7 @@
 //!
 //! While it is at work the files are the run's: those of a person's that are in its way are kept beside the log, and named.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
@@ -39,8 +39,12 @@ pub(super) async fn changed(context: &Context<'_>, climb: &Climb) -> Vec<String>
 }
 
 /// Names the files that somebody changed while the run was at work, and keeps what stood in those that it put back.
-pub(super) fn tell(context: &Context<'_>, recorder: &mut Recorder<'_>) {
-    let Taken { put_back, in_change } = context.world.workspace.take_theirs();
+/// What the tests themselves leave, or leave beside such files, is nobody's.
+pub(super) fn tell(context: &Context<'_>, recorder: &mut Recorder<'_>, by_products: &BTreeSet<String>) {
+    let Taken { mut put_back, in_change } = context.world.workspace.take_theirs();
+    let folder = |path: &str| Path::new(path).parent().map(Path::to_owned);
+    let of_tests: BTreeSet<_> = by_products.iter().map(|path| folder(path)).collect();
+    put_back.retain(|path, _| !by_products.contains(path) && !(path.contains('/') && of_tests.contains(&folder(path))));
     if !in_change.is_empty() {
         recorder.warn(format!(
             "changed by somebody while the run worked on them, and part of its change: {}",

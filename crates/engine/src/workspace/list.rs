@@ -20,6 +20,17 @@ impl Workspace {
         self.states.theirs().take()
     }
 
+    /// From now on whatever somebody may have written is kept before it is put back, also where tests may have: in a proof they run nearly
+    /// all the time.
+    pub fn mind_all(&self) {
+        self.states.theirs().take_all();
+    }
+
+    /// Ends [`Self::mind_all`].
+    pub fn mind_less(&self) {
+        self.states.theirs().take_no_more();
+    }
+
     /// Leaves a file alone that is the list of a backlog.
     pub fn spare_list(&self, path: &Path) {
         if let Ok(path) = RelPath::from_path(path) {

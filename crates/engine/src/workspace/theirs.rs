@@ -117,11 +117,15 @@ impl Theirs {
 
     /// Those that were found while a change was judged, without what its tests write each time.
     pub(super) fn take_judged(&self) -> Taken {
+        self.take_no_more();
+        self.take()
+    }
+
+    /// Ends [`Self::take_all`]. What the tests wrote each time is nobody's.
+    pub(super) fn take_no_more(&self) {
         self.all.store(false, Ordering::Relaxed);
-        let mut taken = self.take();
         let times = std::mem::take(&mut *self.times.lock().unwrap_or_else(PoisonError::into_inner));
-        taken.put_back.retain(|path, _| times.get(path).is_none_or(|&times| times < TIMES_OF_TESTS));
-        taken
+        self.found().put_back.retain(|path, _| times.get(path).is_none_or(|&times| times < TIMES_OF_TESTS));
     }
 
     /// Keeps from now on whatever is not known, also where tests may have written it: they run nearly all the time.

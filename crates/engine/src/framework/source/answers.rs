@@ -80,6 +80,8 @@ fn is_taken(node: Node<'_>, text: &str) -> bool {
             | "template_substitution"
             | "default_parameter"
             | "typed_default_parameter" => return false,
+            // Room that is set aside is no answer.
+            "argument_list" if inner == node && is_room(outer, text) => return false,
             // Words for people: a text stands beside it.
             "argument_list" | "arguments" if says_something(outer) && is_statement(outer) => return false,
             "function_definition"
@@ -101,6 +103,12 @@ fn is_taken(node: Node<'_>, text: &str) -> bool {
 
 fn is_end(node: Node<'_>) -> bool {
     matches!(node.kind(), "return_statement" | "expression_statement" | "arrow_function")
+}
+
+/// Whether arguments are those of Go's `make`.
+fn is_room(arguments: Node<'_>, text: &str) -> bool {
+    let called = arguments.parent().and_then(|call| call.child_by_field_name("function"));
+    called.is_some_and(|called| text_of(called, text) == "make")
 }
 
 /// Whether a text stands among arguments.
@@ -130,7 +138,7 @@ mod tests {
         assert_eq!(asked("a.py", python), ["probe(a)", "len(glob('/*'))", "glob('/*')"]);
         let script = "function f(a) { console.log('x', g(a)); const b = h(a)?.c; return [1, a].slice(Reflect.has(globalThis, 'it')).shift(); }";
         assert_eq!(asked("a.js", script), ["h(a)?.c", "Reflect.has(globalThis, 'it')"]);
-        let go = "package a\n\nfunc f(a []int) int {\n\tprint(g(a))\n\treturn sum(a[len(h()):])\n}\n";
+        let go = "package a\n\nfunc f(a []int) int {\n\tb := make([]int, len(a))\n\tprint(g(a), b)\n\treturn sum(a[len(h()):])\n}\n";
         assert_eq!(asked("a.go", go), ["g(a)", "len(h())", "h()"]);
         let php =
             "<?php\nfunction f($a) { $b = 1; say('x', g($a)); return array_sum($a) - !class_exists('T', false); }\n";

@@ -195,6 +195,7 @@ impl<'b> Court<'b> {
             self.shared(changes).await?;
             self.shared_in_calls(green, changes).await?;
         }
+        self.macros(green, changes).await?;
         self.choices(green, changes).await?;
         self.displaced(green, changes).await?;
         self.other_inputs().await?;

@@ -19,6 +19,7 @@ mod elsewhere;
 mod example;
 mod fitted;
 mod larger;
+mod macros;
 mod moved;
 mod names;
 mod numbers;

@@ -17,8 +17,8 @@ pub(super) fn moved(path: &str, (old, before): (&str, &[Choice]), (new, after): 
     for (at, choice) in after.iter().enumerate().filter(|(_, choice)| added.contains(&choice.lines.0)) {
         let is_same = |was: &&Choice| {
             let function = old.function(was.lines.0);
-            was.spelled == choice.spelled
-                && (function == new.function(choice.lines.0) || old.behind(was) == new.behind(choice))
+            let is_within = || function == new.function(choice.lines.0) && old.has(new.decided(choice));
+            was.spelled == choice.spelled && (old.behind(was) == new.behind(choice) || is_within())
         };
         if let Some(was) = open.iter().position(is_same) {
             open.swap_remove(was);
@@ -30,13 +30,14 @@ pub(super) fn moved(path: &str, (old, before): (&str, &[Choice]), (new, after): 
 
 /// What lies around the choices of a text.
 struct Around<'t> {
+    text: &'t str,
     outline: Option<Outline>,
     lines: Vec<&'t str>,
 }
 
 impl<'t> Around<'t> {
     fn of(path: &str, text: &'t str) -> Self {
-        Self { outline: Outline::read(path, text), lines: text.lines().map(str::trim).collect() }
+        Self { text, outline: Outline::read(path, text), lines: text.lines().map(str::trim).collect() }
     }
 
     /// The name of the innermost function that holds a line.
@@ -44,6 +45,20 @@ impl<'t> Around<'t> {
         let all = self.outline.as_ref().map(Outline::definitions).unwrap_or_default();
         let holds = |one: &&Definition| !one.is_container && (one.lines.0..=one.lines.1).contains(&line);
         all.iter().filter(holds).min_by_key(|one| one.lines.1 - one.lines.0).map(|one| one.name.as_str())
+    }
+
+    /// The line that a condition decides over, behind it on its own line or below it. Empty where the condition goes on, or is none.
+    fn decided(&self, choice: &Choice) -> &'t str {
+        let end = choice.ways.first().map_or(usize::MAX, |(edit, _)| edit.range.end);
+        let mut rest = self.text.get(end..).unwrap_or_default().lines();
+        let behind = rest.next().unwrap_or_default().trim_start_matches([' ', ')']);
+        let Some(own) = behind.strip_prefix([':', '{']) else { return "" };
+        let own = own.trim();
+        if own.is_empty() { rest.map(str::trim).find(|line| !line.is_empty()).unwrap_or_default() } else { own }
+    }
+
+    fn has(&self, code: &str) -> bool {
+        self.text.contains(code)
     }
 
     /// The last line of a choice, and the one behind it.
@@ -74,9 +89,14 @@ mod tests {
         assert!(is_moved(&here, &helper), "with what it decides over");
         let steps = "    one()\n    two()\n    three()\n";
         let long = |first: &str, last: &str| format!("def f(a):\n{first}{steps}{last}    return a\n");
-        let (was, within) =
-            (long("    if quiet():\n        say(a)\n", ""), long("", "    if quiet():\n        shout(a)\n"));
-        assert!(is_moved(&was, &within), "in the same function");
+        let log = "    if quiet():\n        say(a)\n";
+        let was = long(log, "");
+        assert!(is_moved(&was, &long("", log)), "in the same function");
+        for other in ["    if quiet():\n        a = a[1:]\n", "    if quiet(): a = a[1:]\n"] {
+            assert!(!is_moved(&was, &long("", other)), "over something else: {other}");
+        }
+        let (alone, joined) = (was.replace("quiet()", "b == 1"), was.replace("quiet()", "b == 1 and a"));
+        assert!(is_moved(&alone, &joined), "it is asked along with another");
         let other = here
             .replace("    if quiet():\n        say(a)\n", "    say(a)\n")
             .replace("    return a\n", "    if quiet():\n        return 3\n    return a\n");

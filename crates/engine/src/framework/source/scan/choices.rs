@@ -6,10 +6,10 @@ use regex::Regex;
 
 use super::super::Language;
 use super::super::choice::Choice;
-use super::answers;
 use super::lexer::{self, Kind};
 use super::parts;
 use super::view::View;
+use super::{answers, arms};
 
 /// Tokens that a condition of `? :` cannot reach over.
 const BOUNDS: [&str; 9] = ["return", "=", ",", ";", "{", "}", ":", "?", "=>"];
@@ -30,9 +30,11 @@ pub(in super::super) fn choices(language: Language, text: &str) -> Option<Vec<Ch
             .or_else(|| of_ternary(view, at, language))
             .or_else(|| parts::of_block(view, at, language))
             .or_else(|| parts::of_trial(view, at, language))
+            .or_else(|| arms::of_label(view, at, language))
     };
     let asked = |at| (language == Language::Php).then(|| answers::of_php(view, at)).flatten();
-    Some((0..tokens.len()).flat_map(|at| choice(at).into_iter().chain(asked(at))).collect())
+    let arms = |at| if language == Language::Php { arms::of_match(view, at) } else { Vec::new() };
+    Some((0..tokens.len()).flat_map(|at| choice(at).into_iter().chain(arms(at)).chain(asked(at))).collect())
 }
 
 fn of_branch(view: View<'_>, at: usize, language: Language) -> Option<Choice> {

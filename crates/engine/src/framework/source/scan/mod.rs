@@ -4,6 +4,7 @@
 //! Code that is not understood is not found. An edit that does not compile is a run that says nothing, never one that accuses.
 
 mod answers;
+mod arms;
 mod braces;
 mod choices;
 mod cpp;

@@ -91,7 +91,8 @@ fn caught(view: View<'_>, open: usize) -> Option<String> {
 /// Lines of Ruby behind which a part begins. Its end on the same line makes it none.
 #[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
 static RUBY: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\s*(?:def [^=]*|def \w+\(.*\)|rescue\b.*|(?:while|until) .*|\S.* do(?: \|[^|]*\|)?)$").unwrap()
+    Regex::new(r"^\s*(?:def [^=]*|def \w+\(.*\)|rescue\b.*|when .*|else|(?:while|until) .*|\S.* do(?: \|[^|]*\|)?)$")
+        .unwrap()
 });
 
 /// The parts of a text of Ruby's, and what it tries below `begin`.
@@ -108,7 +109,8 @@ pub(super) fn of_ruby(text: &str) -> Vec<Choice> {
             let spelled: String = shown.trim().chars().take(LONGEST).collect();
             found.push(Choice::of_one((number, number), spelled, edit, way));
         };
-        if RUBY.is_match(code) {
+        let is_whole = code.trim_start().starts_with("when ") && code.contains(" then ");
+        if RUBY.is_match(code) && !is_whole {
             add(code, "SystemExit, 'not entered'".to_owned(), Way::Stops);
         } else if code.trim() == "begin" {
             let rescue = format!("{space}rescue");
