@@ -24,8 +24,8 @@ pub(super) async fn refuse(
     let found = checked_out(checkout);
     let (Some(context), Some(here)) = (context, &found.head) else { return Ok(()) };
     let Some(wanted) = context.head_sha.as_ref().filter(|wanted| *wanted != here) else { return Ok(()) };
-    // A job may well test another repository beside its own.
-    if found.origin.as_deref().and_then(delivery::repository_of).is_some_and(|name| name != context.repository) {
+    // A job may well test another repository beside its own, and one that came here by another way than actions/checkout.
+    if found.origin.as_deref().and_then(delivery::repository_of).is_none_or(|name| name != context.repository) {
         return Ok(());
     }
     let Some(parents) = parents(checkout, environment).await else { return Ok(()) };

@@ -439,16 +439,13 @@ fn standing(view: &RunView) -> Standing {
                 Some(Awaited::Ci) | None => Standing::Waiting,
             }
         }
-        // A later leg may have been under way: what was pushed has CI of its own.
-        Ending::Finished(finished) if is_interrupted(&finished.outcome) && view.delivery.pushes.is_empty() => {
+        Ending::Finished(one)
+            if matches!(one.outcome, Outcome::Interrupted { .. }) && view.delivery.pushes.is_empty() =>
+        {
             Standing::Interrupted
         }
         Ending::Finished(_) => Standing::Over,
     }
-}
-
-fn is_interrupted(outcome: &Outcome) -> bool {
-    matches!(outcome, Outcome::Interrupted { .. })
 }
 
 /// The commit that a run which has pushed nothing is to go on at, and the blockers that are in its way.

@@ -176,7 +176,7 @@ fn pull_request(context: &CiContext, facts: &Facts, skip_label: &str, stage: Sta
     let pinned = context.head_sha.as_ref()?;
     let is_own = facts.newer_message.as_deref().is_some_and(is_ours);
     let (from, to) = (pinned.clone(), pull.head.sha.clone());
-    (from != to).then(|| if is_own { Refusal::MovedByUs { from, to } } else { Refusal::HeadMoved { from, to } })
+    (from != to).then_some(if is_own { Refusal::MovedByUs { from, to } } else { Refusal::HeadMoved { from, to } })
 }
 
 /// A pull request's CI whose pull request is gone. Its branch may be any, the default one, too, and nobody asked for a push onto that.

@@ -44,7 +44,8 @@ pub(super) fn tell(context: &Context<'_>, recorder: &mut Recorder<'_>, by_produc
     let Taken { mut put_back, in_change } = context.world.workspace.take_theirs();
     let folder = |path: &str| Path::new(path).parent().map(Path::to_owned);
     let of_tests: BTreeSet<_> = by_products.iter().map(|path| folder(path)).collect();
-    put_back.retain(|path, _| !by_products.contains(path) && !(path.contains('/') && of_tests.contains(&folder(path))));
+    let is_of_tests = |path: &str| path.contains('/') && of_tests.contains(&folder(path));
+    put_back.retain(|path, _| !by_products.contains(path) && !is_of_tests(path));
     if !in_change.is_empty() {
         recorder.warn(format!(
             "changed by somebody while the run worked on them, and part of its change: {}",

@@ -164,6 +164,22 @@ fn wakes_only(f: &mut fmt::Formatter<'_>, event: &str) -> fmt::Result {
     )
 }
 
+fn none_open(f: &mut fmt::Formatter<'_>, branch: &str) -> fmt::Result {
+    write!(
+        f,
+        "CI ran for a pull request from `{branch}`, and there is no open one\n→ Fix: reopen it, if there is more to do; a branch without a \
+         pull request is mended after CI of a push"
+    )
+}
+
+fn moved_by_us(f: &mut fmt::Formatter<'_>, (from, to): (&CommitSha, &CommitSha)) -> fmt::Result {
+    write!(
+        f,
+        "upshift itself has pushed {to} on top of {from}, which this was triggered for\n→ Fix: read its report in the pull request; \
+         `/upshift retry` in a comment starts another run"
+    )
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -218,16 +234,8 @@ impl fmt::Display for Refusal {
                     "pull request {number} is no longer open\n→ Fix: reopen it, if there is more to do"
                 )
             }
-            Self::NoneOpen { branch } => write!(
-                f,
-                "CI ran for a pull request from `{branch}`, and there is no open one\n→ Fix: reopen it, if there is more to do; a branch \
-                 without a pull request is mended after CI of a push"
-            ),
-            Self::MovedByUs { from, to } => write!(
-                f,
-                "upshift itself has pushed {to} on top of {from}, which this was triggered for\n→ Fix: read its report in the pull \
-                 request; `/upshift retry` in a comment starts another run"
-            ),
+            Self::NoneOpen { branch } => none_open(f, branch),
+            Self::MovedByUs { from, to } => moved_by_us(f, (from, to)),
             Self::HeadMoved { from, to } => write!(
                 f,
                 "the head of the pull request moved since this was triggered, from {from} to {to}\n→ Fix: nothing; the newer commit \

@@ -14,6 +14,9 @@ use super::nodes::{children, lines_of, text_of};
 /// Steps up from a call within which its place is looked for.
 const MOST_STEPS: usize = 64;
 
+/// Go's own functions that answer with no number.
+const NO_NUMBERS: [&str; 3] = ["make", "new", "append"];
+
 /// Answers that stand for what is not, what is, and nothing at all. A way of each language's own keeps names used where that is asked for.
 fn instead(language: Language, call: &str) -> Vec<String> {
     match language {
@@ -51,7 +54,10 @@ pub(super) fn of_call(node: Node<'_>, text: &str, language: Language) -> Option<
 /// Whether a node asks for an answer: a call, or a link that may lead nowhere.
 fn is_asked(node: Node<'_>, text: &str) -> bool {
     match node.kind() {
-        "call" | "call_expression" => true,
+        "call" | "call_expression" => {
+            let called = node.child_by_field_name("function").map(|called| text_of(called, text));
+            !called.is_some_and(|called| NO_NUMBERS.contains(&called))
+        }
         "member_expression" => children(node).iter().any(|part| text_of(*part, text) == "?."),
         _ => false,
     }

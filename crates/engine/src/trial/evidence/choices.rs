@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::bench::TrialError;
 use super::court::{Court, before_ms};
-use super::moved::moved;
+use super::moved::{moved, with_new_consequence};
 use super::outcome;
 use super::tally::Tally;
 use crate::domain::line_diff::{Side, changed_lines};
@@ -334,8 +334,15 @@ fn places_of<'c>(change: &'c Change, added: &[(u32, String)]) -> Option<Vec<At<'
         added.contains(&choice.lines.0) && !moved.contains(&at) && !is_old_trial(choice)
     };
     let new: Vec<bool> = found.iter().enumerate().map(is_new).collect();
-    let found = found.into_iter().zip(new).filter(|(_, is_new)| *is_new);
-    Some(found.map(|(choice, _)| At { path: &change.path, text, choice }).collect())
+    let reused = with_new_consequence(&change.path, text, &found, &added);
+    let each = found.into_iter().zip(new).enumerate().filter_map(|(at, (mut choice, is_new))| {
+        if !is_new {
+            // A fix in a branch is needed where the branch is entered. Whether the branch is the right one is no question of the fix.
+            choice.ways.retain(|(_, way)| *way == Way::Fails);
+        }
+        (is_new || reused.contains(&at) && !choice.ways.is_empty()).then_some(choice)
+    });
+    Some(each.map(|choice| At { path: &change.path, text, choice }).collect())
 }
 
 /// Whether a change has Python read its file in another encoding, in which comments may hold code.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::domain::line_diff::{Side, changed_lines};
-use crate::framework::source::{Choice, Definition, Outline};
+use crate::framework::source::{Choice, Definition, Outline, Way};
 
 /// The choices of a changed text that were moved, by their numbers: each is gone from another line, in the same function or with the same
 /// line behind it. What decides over something else there is another choice.
@@ -28,6 +28,18 @@ pub(super) fn moved(path: &str, (old, before): (&str, &[Choice]), (new, after): 
     found
 }
 
+/// The conditions of a changed text that stood there before and decide over a new line: what they let through is tried, not what they ask.
+pub(super) fn with_new_consequence(path: &str, new: &str, after: &[Choice], added: &BTreeSet<u32>) -> BTreeSet<usize> {
+    let around = Around::of(path, new);
+    let is_meant = |choice: &Choice| {
+        let is_condition = choice.ways.iter().any(|(_, way)| *way == Way::Fails);
+        is_condition
+            && !added.contains(&choice.lines.0)
+            && around.line_below(choice).is_some_and(|line| added.contains(&line))
+    };
+    after.iter().enumerate().filter(|(_, choice)| is_meant(choice)).map(|(at, _)| at).collect()
+}
+
 /// What lies around the choices of a text.
 struct Around<'t> {
     text: &'t str,
@@ -45,6 +57,15 @@ impl<'t> Around<'t> {
         let all = self.outline.as_ref().map(Outline::definitions).unwrap_or_default();
         let holds = |one: &&Definition| !one.is_container && (one.lines.0..=one.lines.1).contains(&line);
         all.iter().filter(holds).min_by_key(|one| one.lines.1 - one.lines.0).map(|one| one.name.as_str())
+    }
+
+    /// The number of the line below a condition that it decides over. `None` where that stands on the condition's own line.
+    fn line_below(&self, choice: &Choice) -> Option<u32> {
+        let end = choice.ways.first().map_or(usize::MAX, |(edit, _)| edit.range.end);
+        let behind = self.text.get(end..)?.lines().next()?.trim().trim_start_matches([' ', ')']);
+        let last = usize::try_from(choice.lines.1).ok()?;
+        let empty = self.lines.iter().skip(last).take_while(|line| line.is_empty()).count();
+        [":", "{"].contains(&behind).then(|| u32::try_from(last + empty + 1).ok()).flatten()
     }
 
     /// The line that a condition decides over, behind it on its own line or below it. Empty where the condition goes on, or is none.
@@ -103,5 +124,16 @@ mod tests {
         assert!(!is_moved(&here, &other), "over something else");
         let copied = here.replace("    return a\n", "    if quiet():\n        say(a)\n    return a\n");
         assert!(!is_moved(&here, &copied), "it stands there still");
+    }
+
+    #[test]
+    fn a_condition_that_decides_over_something_new_is_found_by_the_line_below() {
+        let text = "def f(a):\n    if quiet():\n\n        return 1\n    if loud(): say(a)\n    return 2\n";
+        let all = choices("a.py", text).unwrap();
+        let found = |added: &[u32]| -> Vec<String> {
+            let found = with_new_consequence("a.py", text, &all, &added.iter().copied().collect());
+            found.into_iter().map(|at| all[at].spelled.clone()).collect()
+        };
+        assert_eq!((found(&[4]), found(&[2, 4]), found(&[5, 6])), (vec!["quiet()".to_owned()], vec![], vec![]));
     }
 }

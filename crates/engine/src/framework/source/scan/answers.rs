@@ -17,10 +17,10 @@ const NO_CALLS: [&str; 22] = [
 ];
 /// Words of PHP behind which an answer is words alone, or all of a result.
 const ENDS: [&str; 3] = ["throw", "return", "echo"];
-/// A chain of calls of Ruby that begins at a constant, and its question for a name.
+/// A chain of calls of Ruby that begins at a constant, one whose last link is given values in brackets, and its question for a name.
 #[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
 static RUBY: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"defined\?\([^()\n]*\)|\b[A-Z]\w*(?:::[A-Z]\w*)*(?:\.[a-z_]\w*[?!]?(?:\([^()\n]*\))?)+").unwrap()
+    Regex::new(r"defined\?\([^()\n]*\)|\b[a-z_]\w*(?:\.[a-z_]\w*[?!]?)*\.[a-z_]\w*[?!]?\([^()\n]+\)|\b[A-Z]\w*(?:::[A-Z]\w*)*(?:\.[a-z_]\w*[?!]?(?:\([^()\n]*\))?)+").unwrap()
 });
 
 /// The call that a round bracket of PHP opens the arguments of.
@@ -32,11 +32,12 @@ pub(super) fn of_php(view: View<'_>, at: usize) -> Option<Choice> {
     let (mut first, last) = (named, view.partner(at)?);
     // `$a->b(`, `A::b(` and `\a\b(`: what it is called on belongs to it.
     while let Some(before) = first.checked_sub(1) {
-        match view.kind(before)? {
-            Kind::Mark if [":", ">", "-", "\\"].iter().any(|mark| view.is(before, mark)) => first = before,
-            Kind::Word if first < named && !ENDS.contains(&view.word(before)) => first = before,
-            _ => break,
+        let is_link = [":", ">", "-", "\\"].contains(&view.word(before));
+        let is_name = view.kind(before) == Some(Kind::Word) && first < named && !ENDS.contains(&view.word(before));
+        if !is_link && !is_name {
+            break;
         }
+        first = before;
     }
     let before = first.checked_sub(1);
     if before.is_some_and(|before| view.is(before, "function") || view.is(before, "new")) {
@@ -81,7 +82,8 @@ pub(super) fn of_ruby(text: &str) -> Vec<Choice> {
         let rest = text.get(found.end()..)?.split('\n').next().unwrap_or_default();
         // A statement of its own, an error's words, and what a comment or a text holds.
         let is_alone = head.trim().is_empty() && rest.trim().is_empty();
-        let is_shown = head.contains('#') || head.contains("raise") || head.matches('"').count() % 2 == 1;
+        let is_shown =
+            head.contains('#') || head.contains("raise") || head.contains("def ") || head.matches('"').count() % 2 == 1;
         (!is_alone && !is_shown).then(|| answers::choice(Language::Ruby, text, found.range(), (line, line))).flatten()
     };
     RUBY.find_iter(text).filter_map(choice).collect()

@@ -31,6 +31,7 @@ pub(in super::super) fn choices(language: Language, text: &str) -> Option<Vec<Ch
             .or_else(|| parts::of_block(view, at, language))
             .or_else(|| parts::of_trial(view, at, language))
             .or_else(|| arms::of_label(view, at, language))
+            .or_else(|| of_group(view, at, language))
     };
     let asked = |at| (language == Language::Php).then(|| answers::of_php(view, at)).flatten();
     let arms = |at| if language == Language::Php { arms::of_match(view, at) } else { Vec::new() };
@@ -68,6 +69,37 @@ fn of_ternary(view: View<'_>, at: usize, language: Language) -> Option<Choice> {
         }
     }
     let last = at.checked_sub(1).filter(|last| *last >= first)?;
+    Choice::of_condition(view.text, view.span(first, last)?, view.lines(first, last), language)
+}
+
+/// A comparison in brackets of its own, as one that is counted with.
+fn of_group(view: View<'_>, at: usize, language: Language) -> Option<Choice> {
+    let before = at.checked_sub(1).and_then(|before| view.kind(before));
+    // Behind a word they are a head's or hold what a call is given.
+    if !view.is(at, "(") || matches!(before, Some(Kind::Word | Kind::Text)) {
+        return None;
+    }
+    let (first, last) = (at + 1, view.partner(at)?.checked_sub(1)?);
+    let (mut one, mut compares) = (first, false);
+    while one <= last {
+        match view.kind(one)? {
+            Kind::Open => one = view.partner(one)?,
+            Kind::Mark if [";", ",", "?"].iter().any(|mark| view.is(one, mark)) || is_assignment(view, one) => {
+                return None;
+            }
+            // `->`, `=>` and shifts are none.
+            Kind::Mark if view.is(one, "=") => compares |= view.is(one + 1, "=") || !view.is(one + 1, ">"),
+            Kind::Mark if view.is(one, "<") || view.is(one, ">") => {
+                let beside = [one.saturating_sub(1), one + 1];
+                compares |= !beside.iter().any(|at| ["-", "=", "<", ">"].iter().any(|mark| view.is(*at, mark)));
+            }
+            Kind::Mark | Kind::Word | Kind::Number | Kind::Text | Kind::Char | Kind::Close => {}
+        }
+        one += 1;
+    }
+    if !compares {
+        return None;
+    }
     Choice::of_condition(view.text, view.span(first, last)?, view.lines(first, last), language)
 }
 

@@ -1,4 +1,4 @@
-use super::super::{Edit, Means, Place, Poison, Source, TestBody};
+use super::super::{Edit, Language, Means, Place, Poison, Source, TestBody};
 
 fn poison(place: Place, means: Means) -> Poison {
     Poison { place, means, word: "zaqwsx".to_owned() }
@@ -286,4 +286,16 @@ fn what_is_not_whole_is_not_read_and_a_hostile_file_does_no_harm() {
     for path in ["A.java", "a.php", "a.cc", "a.rb"] {
         assert!(Source::read(path, &deep).is_some_and(|source| source.tests().is_empty()), "{path}");
     }
+}
+
+#[test]
+fn a_comparison_in_brackets_is_a_choice_and_what_a_call_is_given_is_none() {
+    let spelled = |language: Language, text: &str| -> Vec<String> {
+        let all = super::choices(language, text).expect("text").into_iter();
+        all.filter(|one| one.ways.len() == 2).map(|one| one.spelled).collect()
+    };
+    let php = "<?php return $a - (PHP_SAPI !== 'cli') + f($b == 1) + ($c->d) + (int) ($e < 2);";
+    assert_eq!(spelled(Language::Php, php), ["PHP_SAPI !== 'cli'", "$e < 2"]);
+    let cpp = "int f(int a) { return a - (a > 3) + (a << 2) + (b = 1, a); }";
+    assert_eq!(spelled(Language::Cpp, cpp), ["a > 3"]);
 }
