@@ -80,6 +80,9 @@ fn a_huge_report_is_cut_to_what_the_forge_takes_and_posted_once() {
 #[test]
 fn a_checkout_of_another_commit_than_the_jobs_is_refused_before_anything_is_paid() {
     let stage = Stage::labelled(Site::new(&["success"]), mends);
+    // As actions/checkout leaves it.
+    let origin = format!("{}/acme/shop", stage.server().server_url());
+    git(stage.root(), &["remote", "set-url", "origin", &origin]);
     for name in ["one", "two"] {
         std::fs::write(stage.root().join(name), "").expect("written");
         crate::world::git_server::commit_all(stage.root(), name);
