@@ -12,7 +12,7 @@ use super::reentry::Visit;
 use super::setup::{self, Setup};
 use super::{Failure, context, forge, left_behind, left_judging, models, parked, plan, report, tasks};
 use crate::audit::{AuditError, Journal, LoadedRun, Reader, RunStatus};
-use crate::config::UNCHECKED;
+use crate::config::{Format, UNCHECKED};
 use crate::domain::event::{Event, RunFinished, RunStarted};
 use crate::domain::outcome::EXIT_REFUSED;
 use crate::domain::units::TreeId;
@@ -105,7 +105,8 @@ async fn go_on(args: Args, source: Source<'_>, environment: &Environment) -> any
     };
     let way = take_in(&arrival, &mut state, source.files)?;
     state.plan.audit = Some(path.clone());
-    state.plan.format = args.format.map_or(state.plan.format, RunForm::format);
+    let own_form = if is_of_task(&loaded.events) { Format::Text } else { state.plan.format };
+    state.plan.format = args.format.map_or(own_form, RunForm::format);
     if let Some(context) = &mut context {
         forge::admit_again(context, &state, environment).await?;
     }
@@ -149,6 +150,11 @@ async fn go_on(args: Args, source: Source<'_>, environment: &Environment) -> any
     journal.tell(&invocation);
     tell(&mut journal, &loaded, &state, lost);
     setup.carry(prepared, journal, state, replay).await
+}
+
+/// Whether a backlog started the run: it writes for the backlog then, and not for a person.
+fn is_of_task(events: &[Event]) -> bool {
+    events.iter().any(|event| matches!(event, Event::RunStarted(RunStarted { task: Some(_), .. })))
 }
 
 /// Tells how the run stands before it goes on: ended already, unchecked, or with calls of which nobody knows the cost.

@@ -92,6 +92,13 @@ impl<'a> Files<'a> {
             sources.config_file = None;
         }
         let named = sources.setting(Setting::Config).is_some();
+        if named && is_missing && theirs == FileContent::Missing {
+            // Its caps and its protected files were meant to hold.
+            return Err(Failure::usage(format!(
+                "the configuration {path} is neither in the checkout nor in {place}\n→ Fix: correct its path (`config`)\nNo LLM calls were \
+                 made."
+            )));
+        }
         let is_silent = theirs == content || (theirs == FileContent::Missing && !named);
         Ok((!is_silent || (named && is_missing)).then(|| {
             if let Self::Commit(_) = self {

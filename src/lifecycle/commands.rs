@@ -234,13 +234,19 @@ fn obey(
                 (Some(Command::Stop), obeyed("the run ends"))
             }
             Said::Command(command) => (Some(command), carry_out(context, memory, climb, command, at, &mut events)),
-            Said::Unknown | Said::Nothing => (None, not_understood("not a command that upshift knows")),
+            Said::Unknown | Said::Nothing => {
+                (None, not_understood(&format!("not a command that upshift knows: {KNOWN}")))
+            }
         };
         let Given { comment, by, .. } = given;
         events.push(Event::CommandAnswered { comment, by, command, answer, said, tier_index });
     }
     Some((follows, events))
 }
+
+/// The commands that a run at work takes.
+const KNOWN: &str =
+    "`/upshift` with `stop`, `escalate`, `retry`, `add N` (at most 100 in all) or `budget +N` (dollars)";
 
 type Done = (CommandAnswer, String);
 
@@ -281,7 +287,12 @@ fn carry_out(
             }
             climb.comments.added += iterations;
             climb.allowance.add_iterations(climb.position.tier_index, iterations);
-            obeyed(format!("{iterations} more iterations are allowed, here and in the run"))
+            let more = if iterations == 1 {
+                "one more iteration is".to_owned()
+            } else {
+                format!("{iterations} more iterations are")
+            };
+            obeyed(format!("{more} allowed, here and in the run"))
         }
         Command::Budget { more } => {
             let budget = &mut climb.allowance.budget;

@@ -1,6 +1,9 @@
 //! A proven change on its way to the branch, and whether it is there still: what is committed as proven is what the court accepted, and a
 //! task is done for as long as its change is in the commit that is checked out.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
 use super::super::left_behind::named;
 use super::super::setup;
 use super::book::{self, Book};
@@ -55,11 +58,14 @@ impl Engine<'_> {
         match (unlike, differs) {
             (Some(unlike), true) if unlike.is_empty() => match self.moved_since(book, run).await? {
                 moved if moved.is_empty() => self.commit(task, run, files).await.map(Put::Committed),
-                moved => Err(anyhow::anyhow!(
-                    "{} changed in the commit that is checked out since it was judged; {}",
-                    named(&moved),
-                    ways_out(run)
-                )),
+                moved => {
+                    self.return_theirs(book, run, (&moved, files)).await?;
+                    Err(anyhow::anyhow!(
+                        "{} changed in the commit that is checked out since it was judged; {}",
+                        named(&moved),
+                        ways_out(run)
+                    ))
+                }
             },
             // Somebody committed it.
             (Some(unlike), false) if unlike.is_empty() => {
@@ -112,6 +118,28 @@ impl Engine<'_> {
         let moved = self.revisions.changed_between(&base, &head).await?;
         let moved = moved.into_iter().map(|path| path.display().to_string());
         Ok(moved.filter(|path| !list.contains(path)).collect())
+    }
+
+    /// Puts files that somebody committed meanwhile back as that commit has them: the run restored them to its start. What is neither as
+    /// before nor the task's own is left alone.
+    async fn return_theirs(
+        &self,
+        book: &mut Book,
+        run: &RunId,
+        (moved, files): (&[String], &[String]),
+    ) -> anyhow::Result<()> {
+        let Some(base) = self.accepted(book, run)?.and_then(|accepted| accepted.base) else { return Ok(()) };
+        let head = self.revisions.commit("HEAD").await?;
+        let workspace = self.alone().await?;
+        let mut paths: BTreeSet<PathBuf> =
+            moved.iter().filter(|path| !files.contains(path)).map(PathBuf::from).collect();
+        let now = workspace.snapshot().await?;
+        let before = workspace.as_in_commit(&now, self.revisions, &base, &paths).await?;
+        let others = workspace.changed_since(&before).await?;
+        paths.retain(|path| !others.contains(&path.display().to_string()));
+        let theirs = workspace.as_in_commit(&now, self.revisions, &head, &paths).await?;
+        workspace.restore_paths(&theirs, &paths.into_iter().collect::<Vec<_>>()).await?;
+        Ok(())
     }
 
     fn accepted(&self, book: &mut Book, run: &RunId) -> anyhow::Result<Option<Accepted>> {

@@ -151,7 +151,7 @@ fn the_runs_of_a_pull_request_are_counted_over_jobs_and_a_person_may_ask_for_one
     assert!(body.ends_with(told), "the report stays: {body}");
     let more = repository.asked("/upshift retry");
     assert_eq!(more.said.code, 1, "{}", more.said.all());
-    assert!(more.said.err.contains("Run 3 of at most 2"), "{}", more.said.err);
+    assert!(more.said.err.contains("Run 3 for pull request #7"), "{}", more.said.err);
     repository.keep(&more);
     assert!(!repository.github.world().comments[0].body.contains("No more runs"), "the next report says what is so");
     is_refused(&repository.labelled(), "pull request #7 has had 3 runs");

@@ -140,6 +140,26 @@ fn what_a_person_writes_meanwhile_is_named_and_kept() {
 }
 
 #[test]
+fn what_a_person_commits_meanwhile_is_in_the_files_when_the_backlog_stops() {
+    let project = with_list(1);
+    let (asked, go, server) = asked_and_waits(mends);
+    let program = Program::with_anthropic(&server.url()).without_court();
+    let mut working = Working::start_with(&program, &project, "tasks.yml", &[]);
+    asked.recv().expect("a call");
+    project.write("NOTES.md", "mine\n");
+    let cart = format!("# mine\n{}", project.read("shop/cart.py"));
+    project.write("shop/cart.py", &cart);
+    git(&project, &["add", "NOTES.md", "shop/cart.py"]);
+    git(&project, &["commit", "--quiet", "--message=mine"]);
+    go.send(()).expect("it waits");
+    let lines = working.rest();
+    assert!(warnings(&lines).contains("NOTES.md"), "{}", warnings(&lines));
+    assert_eq!((project.read("NOTES.md").as_str(), project.read("shop/cart.py")), ("mine\n", cart));
+    assert_eq!(git(&project, &["status", "--short", "--", "shop", "NOTES.md"]).trim(), "M shop/names.py");
+    server.finish();
+}
+
+#[test]
 fn an_edit_of_a_person_in_the_very_file_that_is_mended_is_named() {
     // Before the model's own edit, and behind it.
     for turn in [0, 1] {

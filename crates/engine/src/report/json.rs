@@ -279,7 +279,7 @@ fn budget(view: &RunView) -> BudgetDocument {
         max_cost: caps.max_cost.into(),
         cost_left: caps.max_cost.saturating_sub(spent.cost).into(),
         max_iterations: caps.max_iterations,
-        iterations_left: view.most_iterations().saturating_sub(spent.iterations),
+        iterations_left: view.most_iterations().saturating_sub(view.counted_iterations()),
         max_duration_ms: caps.max_active_ms,
         duration_left_ms: caps.max_active_ms.saturating_sub(spent.active_ms),
     }

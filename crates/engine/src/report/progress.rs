@@ -266,7 +266,9 @@ impl Progress {
     }
 
     fn counted(&self, pull_request: u64, attempt: u32, allowed: u32) -> String {
-        self.paint(Tone::Faint, &format!("◆ Run {attempt} of at most {allowed} for pull request #{pull_request}"))
+        // A person may ask for more than events start by themselves.
+        let most = if attempt > allowed { String::new() } else { format!(" of at most {allowed}") };
+        self.paint(Tone::Faint, &format!("◆ Run {attempt}{most} for pull request #{pull_request}"))
     }
 
     #[expect(
@@ -434,7 +436,7 @@ impl Progress {
                 (Tone::Bad, format!("✖ {who} stalled after {after}: {NOTHING_CHANGED}."))
             }
             TierExit::NoProgress => (Tone::Bad, format!("✖ {who} stalled after {after}: the same patch came twice.")),
-            TierExit::Blocked => (Tone::Bad, format!("✖ {who} says that a person is needed{because}")),
+            TierExit::Blocked => (Tone::Bad, format!("✖ {who} needs a person{because}")),
             TierExit::Objected => {
                 (Tone::Bad, format!("✖ {who}: the tests pass, but the critic rejects the change{because}"))
             }

@@ -351,16 +351,20 @@ impl RunView {
         self.run.as_ref().map_or(none, |run| run.budget.clone())
     }
 
-    /// The most iterations: those of the caps, or of the ladder where it has fewer. One that a signal ended uses up none, and one that a
-    /// kill ended goes on.
+    /// The most iterations: those of the caps, or of the ladder where it has fewer.
     #[must_use]
     pub fn most_iterations(&self) -> u32 {
         let cap = self.budget().max_iterations;
         let ladder = self.tiers.iter().map(|tier| tier.tier.max_iterations).fold(0, u32::saturating_add);
-        let most = if self.tiers.is_empty() { cap } else { cap.min(ladder) };
+        if self.tiers.is_empty() { cap } else { cap.min(ladder) }
+    }
+
+    /// How many iterations count. One that a signal ended uses up none, and one that a kill ended goes on.
+    #[must_use]
+    pub fn counted_iterations(&self) -> u32 {
         let was_cut = matches!(self.outcome(), Some(Outcome::Interrupted { .. }))
             && self.tiers.iter().any(|tier| tier.state == TierState::Interrupted);
-        most.saturating_add(u32::from(was_cut))
+        self.spent.iterations.saturating_sub(u32::from(was_cut))
     }
 
     /// The outcome, when the run ended.

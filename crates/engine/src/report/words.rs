@@ -212,9 +212,10 @@ pub fn budget_left(view: &RunView) -> Option<String> {
         return Some(money);
     }
     let most = view.most_iterations();
+    let counted = view.counted_iterations();
     Some(format!(
         "{money}, {} of {}, {} of {}",
-        most.saturating_sub(spent.iterations),
+        most.saturating_sub(counted),
         count(u64::from(most), "iteration"),
         human_duration(caps.max_active_ms.saturating_sub(spent.active_ms)),
         human_duration(caps.max_active_ms),
