@@ -266,7 +266,6 @@ impl Progress {
     }
 
     fn counted(&self, pull_request: u64, attempt: u32, allowed: u32) -> String {
-        // A person may ask for more than events start by themselves.
         let most = if attempt > allowed { String::new() } else { format!(" of at most {allowed}") };
         self.paint(Tone::Faint, &format!("◆ Run {attempt}{most} for pull request #{pull_request}"))
     }
