@@ -14,16 +14,20 @@ use super::nodes::{children, lines_of, text_of};
 /// Steps up from a call within which its place is looked for.
 const MOST_STEPS: usize = 64;
 
+/// Objects of what runs JavaScript.
+const HOSTS: [&str; 7] = ["process", "globalThis", "window", "navigator", "document", "performance", "self"];
+
 /// Go's own functions that answer with no number.
 const NO_NUMBERS: [&str; 3] = ["make", "new", "append"];
 
-/// Answers that stand for what is not, what is, and nothing at all. A way of each language's own keeps names used where that is asked for.
+/// Answers that stand for what is not, what is, nothing at all, and more than there is. A way of each language's own keeps names used where that is asked for.
 fn instead(language: Language, call: &str) -> Vec<String> {
     match language {
-        Language::Python => ["0", "1", "None"].map(str::to_owned).to_vec(),
-        Language::JavaScript => ["0", "1", "undefined"].map(str::to_owned).to_vec(),
-        Language::Php => ["0", "1", "null"].map(str::to_owned).to_vec(),
-        Language::Ruby => ["0", "1", "nil"].map(str::to_owned).to_vec(),
+        // What is true counts as 1.
+        Language::Python => ["0", "True", "None", "99_999"].map(str::to_owned).to_vec(),
+        Language::JavaScript => ["0", "true", "undefined"].map(str::to_owned).to_vec(),
+        Language::Php => ["0", "1", "null", "99999"].map(str::to_owned).to_vec(),
+        Language::Ruby => ["0", "1", "nil", "99_999"].map(str::to_owned).to_vec(),
         // Of a number alone this is a program.
         Language::Go => vec![format!("({call})*0")],
         Language::Rust | Language::Java | Language::Cpp => Vec::new(),
@@ -45,7 +49,7 @@ pub(super) fn choice(
 
 /// The choice that a call is.
 pub(super) fn of_call(node: Node<'_>, text: &str, language: Language) -> Option<Choice> {
-    if !is_asked(node, text) || !is_taken(node, text) {
+    if !(is_asked(node, text) || is_of_the_host(node, text, language)) || !is_taken(node, text) {
         return None;
     }
     choice(language, text, node.byte_range(), lines_of(node))
@@ -63,6 +67,43 @@ fn is_asked(node: Node<'_>, text: &str) -> bool {
     }
 }
 
+/// Whether a node reads a value of something that is there for all programs: of a module that Python imports, of what JavaScript runs in.
+fn is_of_the_host(node: Node<'_>, text: &str, language: Language) -> bool {
+    let (kind, holder) = match language {
+        Language::Python => ("attribute", "object"),
+        Language::JavaScript => ("member_expression", "object"),
+        Language::Rust | Language::Go | Language::Java | Language::Php | Language::Cpp | Language::Ruby => {
+            return false;
+        }
+    };
+    // The longest chain is the value, and one that is called is a call.
+    let is_part = node
+        .parent()
+        .is_some_and(|parent| parent.kind() == kind || parent.child_by_field_name("function") == Some(node));
+    if node.kind() != kind || is_part || is_assigned(node) {
+        return false;
+    }
+    let mut root = node;
+    while let Some(of) = root.child_by_field_name(holder) {
+        root = of;
+    }
+    let name = text_of(root, text);
+    if language == Language::Python {
+        return root.kind() == "identifier" && text.lines().any(|line| imports(line.trim(), name));
+    }
+    HOSTS.contains(&name)
+}
+
+/// Whether a line of Python imports a module under its own name.
+fn imports(line: &str, name: &str) -> bool {
+    line.strip_prefix("import ").is_some_and(|modules| modules.split(',').any(|module| module.trim() == name))
+}
+
+/// Whether a node is what is assigned to.
+fn is_assigned(node: Node<'_>) -> bool {
+    node.parent().is_some_and(|parent| parent.child_by_field_name("left") == Some(node))
+}
+
 /// Whether somebody takes a call's answer for more than words.
 fn is_taken(node: Node<'_>, text: &str) -> bool {
     let (mut inner, mut parent) = (node, node.parent());
@@ -76,6 +117,7 @@ fn is_taken(node: Node<'_>, text: &str) -> bool {
                 return outer.parent().is_some_and(|above| !is_end(above)) && is_taken(outer, text);
             }
             "raise_statement"
+            | "except_clause"
             | "throw_statement"
             | "assert_statement"
             | "decorator"
@@ -149,6 +191,14 @@ mod tests {
         let php =
             "<?php\nfunction f($a) { $b = 1; say('x', g($a)); return array_sum($a) - !class_exists('T', false); }\n";
         assert_eq!(asked("a.php", php), ["array_sum($a)", "class_exists('T', false)"]);
+        let hosts = "import sys\n\n\ndef f(a, b):\n    b.c = sys.maxunicode\n    sys.x = b.d\n    return a % sys.a.b + sys.f(a)\n";
+        assert_eq!(asked("a.py", hosts), ["sys.maxunicode", "sys.a.b", "sys.f(a)"]);
+        let script = "const a = process.env.HOME; process.exitCode = b.c; c(globalThis.d.e());";
+        assert_eq!(asked("a.js", script), ["process.env.HOME", "globalThis.d.e()"]);
+        let constants = "<?php $a = B::C + PHP_OS + f(\\D_E) + G::h(TRUE); const I_J = 1;";
+        assert_eq!(asked("a.php", constants), ["PHP_OS", "f(\\D_E)", "\\D_E", "G::h(TRUE)"]);
+        let globals = "def f(a)\n  a.first($LOAD_PATH.length) + $stdin.tty?.to_s.count('r')\nend\n";
+        assert_eq!(asked("a.rb", globals), ["a.first($LOAD_PATH.length)", "$stdin.tty?.to_s.count('r')"]);
         let ruby =
             "def f(a)\n  log(a)\n  a.sum - Object.constants.grep(/\\ART/).size + (defined?(RSpec) ? 0 : 1)\nend\n";
         assert_eq!(asked("a.rb", ruby), ["Object.constants.grep(/\\ART/).size", "defined?(RSpec)"]);

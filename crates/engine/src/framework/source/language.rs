@@ -35,7 +35,7 @@ impl Language {
             "go" => Some(Self::Go),
             "java" => Some(Self::Java),
             "php" => Some(Self::Php),
-            "cc" | "cpp" | "cxx" | "c++" | "C" => Some(Self::Cpp),
+            "cc" | "cpp" | "cxx" | "c++" | "C" | "h" | "hh" | "hpp" | "hxx" => Some(Self::Cpp),
             "rb" => Some(Self::Ruby),
             _ => None,
         }

@@ -93,10 +93,10 @@ impl Court<'_> {
         settled
     }
 
-    /// Settles calls by fixed answers. Where there are too many of them, or the time is up, the rest go untold: most calls are what they seem.
+    /// Settles calls by fixed answers. Where there are too many of them, or half of the time is over, the rest go untold: most calls are what they seem.
     async fn settle_answers(&mut self, green: &TestRun, mut places: Vec<At<'_>>) -> Result<(), TrialError> {
         for _ in 0..MOST_PLACES {
-            if places.is_empty() {
+            if places.is_empty() || self.runs.is_half_spent() {
                 break;
             }
             let place = places.swap_remove(self.chance.below(places.len()));

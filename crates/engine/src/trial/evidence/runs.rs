@@ -91,6 +91,11 @@ impl<'b> Runs<'b> {
         self.bench.clock.monotonic_ms().saturating_sub(self.began_ms)
     }
 
+    /// Whether more than half of their time is over: what is left is for other kinds.
+    pub(super) fn is_half_spent(&self) -> bool {
+        self.elapsed_ms() > self.allowed_ms / 2
+    }
+
     /// From now on an experiment ends soon after the time that one of its kind takes, or no longer so: where a condition is settled, a loop
     /// may have no end. A test that does not come to its end needs what was settled.
     pub(super) const fn hurry(&mut self, hurries: bool) {

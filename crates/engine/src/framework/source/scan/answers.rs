@@ -20,7 +20,7 @@ const ENDS: [&str; 3] = ["throw", "return", "echo"];
 /// A chain of calls of Ruby that begins at a constant, one whose last link is given values in brackets, and its question for a name.
 #[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
 static RUBY: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"defined\?\([^()\n]*\)|\b[a-z_]\w*(?:\.[a-z_]\w*[?!]?)*\.[a-z_]\w*[?!]?\([^()\n]+\)|\b[A-Z]\w*(?:::[A-Z]\w*)*(?:\.[a-z_]\w*[?!]?(?:\([^()\n]*\))?)+").unwrap()
+    Regex::new(r"defined\?\([^()\n]*\)|\b[a-z_]\w*(?:\.[a-z_]\w*[?!]?)*\.[a-z_]\w*[?!]?\([^()\n]+\)|(?:\b[A-Z]\w*(?:::[A-Z]\w*)*|\$\w+)(?:\.[a-z_]\w*[?!]?(?:\([^()\n]*\))?)+").unwrap()
 });
 
 /// The call that a round bracket of PHP opens the arguments of.
@@ -51,6 +51,24 @@ pub(super) fn of_php(view: View<'_>, at: usize) -> Option<Choice> {
         return None;
     }
     answers::choice(Language::Php, view.text, view.span(first, last)?, view.lines(first, last))
+}
+
+/// A constant of PHP's or of the program's.
+pub(super) fn of_constant(view: View<'_>, at: usize) -> Option<Choice> {
+    let word = view.word(at);
+    let is_constant = word.len() > 2
+        && word.starts_with(|c: char| c.is_ascii_uppercase())
+        && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+        && !["TRUE", "FALSE", "NULL"].contains(&word);
+    let before = at.checked_sub(1).map(|before| view.word(before)).unwrap_or_default();
+    let is_named = [":", ">", "const", "case", "use", "namespace", "function", "class", "new"].contains(&before);
+    let is_part = ["(", ":", "\\", "="].contains(&view.word(at + 1)) && !(view.is(at + 1, "=") && view.is(at + 2, "="));
+    if view.kind(at) != Some(Kind::Word) || !is_constant || is_named || is_part {
+        return None;
+    }
+    // `\\PHP_OS`: the sign of the global namespace belongs to it.
+    let first = if before == "\\" { at - 1 } else { at };
+    answers::choice(Language::Php, view.text, view.span(first, at)?, view.lines(first, at))
 }
 
 /// Whether the statement around only says something: it throws, or calls with a text among what it gives.

@@ -32,8 +32,12 @@ pub(in super::super) fn choices(language: Language, text: &str) -> Option<Vec<Ch
             .or_else(|| parts::of_trial(view, at, language))
             .or_else(|| arms::of_label(view, at, language))
             .or_else(|| of_group(view, at, language))
+            .or_else(|| of_negation(view, at, language))
     };
-    let asked = |at| (language == Language::Php).then(|| answers::of_php(view, at)).flatten();
+    let asked = |at| {
+        let of_php = || answers::of_php(view, at).or_else(|| answers::of_constant(view, at));
+        (language == Language::Php).then(of_php).flatten()
+    };
     let arms = |at| if language == Language::Php { arms::of_match(view, at) } else { Vec::new() };
     Some((0..tokens.len()).flat_map(|at| choice(at).into_iter().chain(arms(at)).chain(asked(at))).collect())
 }
@@ -101,6 +105,28 @@ fn of_group(view: View<'_>, at: usize, language: Language) -> Option<Choice> {
         return None;
     }
     Choice::of_condition(view.text, view.span(first, last)?, view.lines(first, last), language)
+}
+
+/// What is counted with as the opposite of something (`- !f()`).
+fn of_negation(view: View<'_>, at: usize, language: Language) -> Option<Choice> {
+    let before = at.checked_sub(1).map(|before| view.word(before)).unwrap_or_default();
+    if !view.is(at, "!") || view.is(at + 1, "=") || !["-", "+", "*", "/", "%", ","].contains(&before) {
+        return None;
+    }
+    let mut end = at + 1;
+    loop {
+        if view.kind(end) == Some(Kind::Word) || [":", ".", "\\"].contains(&view.word(end)) {
+            end += 1;
+        } else if view.kind(end) == Some(Kind::Open) && !view.is(end, "{") {
+            end = view.partner(end)? + 1;
+        } else if view.is(end, "-") && view.is(end + 1, ">") {
+            end += 2;
+        } else {
+            break;
+        }
+    }
+    let last = end.checked_sub(1).filter(|last| *last > at)?;
+    Choice::of_condition(view.text, view.span(at, last)?, view.lines(at, last), language)
 }
 
 /// Whether a sign assigns: no other sign of a comparison stands beside it.
