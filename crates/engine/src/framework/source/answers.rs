@@ -20,7 +20,7 @@ const HOSTS: [&str; 7] = ["process", "globalThis", "window", "navigator", "docum
 /// Go's own functions that answer with no number.
 const NO_NUMBERS: [&str; 3] = ["make", "new", "append"];
 
-/// Answers that stand for what is not, what is, nothing at all, and more than there is. A way of each language's own keeps names used where that is asked for.
+/// Answers that stand for what is not, what is, nothing at all, and more than there is. Where names have to stay used the call stays.
 fn instead(language: Language, call: &str) -> Vec<String> {
     match language {
         // What is true counts as 1.
@@ -107,14 +107,17 @@ fn is_assigned(node: Node<'_>) -> bool {
 /// Whether somebody takes a call's answer for more than words.
 fn is_taken(node: Node<'_>, text: &str) -> bool {
     let (mut inner, mut parent) = (node, node.parent());
-    for step in 0..MOST_STEPS {
+    // Whether nothing is made of the answer so far.
+    let mut is_bare = true;
+    for _ in 0..MOST_STEPS {
         let Some(outer) = parent else { return false };
         match outer.kind() {
             // A link of a chain: what is made of the answer is the call around it.
-            "attribute" | "member_expression" | "selector_expression" if step == 0 => return false,
-            "return_statement" | "expression_statement" | "arrow_function" if step == 0 => return false,
-            "await" | "await_expression" | "parenthesized_expression" | "expression_list" if step == 0 => {
-                return outer.parent().is_some_and(|above| !is_end(above)) && is_taken(outer, text);
+            "attribute" | "member_expression" | "selector_expression" if is_bare => return false,
+            "return_statement" | "expression_statement" | "arrow_function" if is_bare => return false,
+            "await" | "await_expression" | "parenthesized_expression" | "expression_list" => {
+                parent = outer.parent();
+                continue;
             }
             "raise_statement"
             | "except_clause"
@@ -124,8 +127,6 @@ fn is_taken(node: Node<'_>, text: &str) -> bool {
             | "type"
             | "type_annotation"
             | "import_statement"
-            | "interpolation"
-            | "template_substitution"
             | "default_parameter"
             | "typed_default_parameter" => return false,
             // Room that is set aside is no answer.
@@ -140,17 +141,14 @@ fn is_taken(node: Node<'_>, text: &str) -> bool {
             | "program"
             | "source_file"
             | "block"
-            | "statement_block" => return inner != node || step > 0,
+            | "statement_block" => return !is_bare,
             _ => {}
         }
+        is_bare = false;
         inner = outer;
         parent = outer.parent();
     }
     true
-}
-
-fn is_end(node: Node<'_>) -> bool {
-    matches!(node.kind(), "return_statement" | "expression_statement" | "arrow_function")
 }
 
 /// Whether arguments are those of Go's `make`.
