@@ -234,9 +234,7 @@ fn obey(
                 (Some(Command::Stop), obeyed("the run ends"))
             }
             Said::Command(command) => (Some(command), carry_out(context, memory, climb, command, at, &mut events)),
-            Said::Unknown | Said::Nothing => {
-                (None, not_understood(&format!("not a command that upshift knows: {KNOWN}")))
-            }
+            Said::Unknown | Said::Nothing => (None, not_understood(&unknown())),
         };
         let Given { comment, by, .. } = given;
         events.push(Event::CommandAnswered { comment, by, command, answer, said, tier_index });
@@ -244,9 +242,13 @@ fn obey(
     Some((follows, events))
 }
 
-/// The commands that a run at work takes.
-const KNOWN: &str =
-    "`/upshift` with `stop`, `escalate`, `retry`, `add N` (at most 100 in all) or `budget +N` (dollars)";
+/// The answer to what is no command of a run at work.
+fn unknown() -> String {
+    format!(
+        "not a command that upshift knows: `/upshift` with `stop`, `escalate`, `retry`, `add N` (at most {MOST_ADDED} in all) or `budget \
+         +N` (dollars)"
+    )
+}
 
 type Done = (CommandAnswer, String);
 

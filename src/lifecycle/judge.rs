@@ -99,9 +99,11 @@ pub(super) async fn run(
     }
     let mut proven = match demand {
         Some(demand) => {
-            context.world.workspace.mind_all();
+            let is_minded_here = context.world.workspace.mind_all();
             let proven = evidence::prove(&bench(context, climb), &mut judged, demand).await;
-            context.world.workspace.mind_less();
+            if is_minded_here {
+                context.world.workspace.mind_less();
+            }
             proven?
         }
         None => None,

@@ -21,9 +21,10 @@ impl Workspace {
     }
 
     /// From now on whatever somebody may have written is kept before it is put back, also where tests may have: in a proof they run nearly
-    /// all the time.
-    pub fn mind_all(&self) {
-        self.states.theirs().take_all();
+    /// all the time. Whether that is new: where a whole judgement is minded so, its end ends it.
+    #[must_use]
+    pub fn mind_all(&self) -> bool {
+        self.states.theirs().take_all()
     }
 
     /// Ends [`Self::mind_all`].

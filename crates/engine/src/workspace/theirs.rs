@@ -129,8 +129,9 @@ impl Theirs {
     }
 
     /// Keeps from now on whatever is not known, also where tests may have written it: they run nearly all the time.
-    pub(super) fn take_all(&self) {
-        self.all.store(true, Ordering::Relaxed);
+    /// Whether that is new.
+    pub(super) fn take_all(&self) -> bool {
+        !self.all.swap(true, Ordering::Relaxed)
     }
 
     /// The bytes of a file, if it is there and somebody else changed it. `None` inside where they are too many.

@@ -21,16 +21,15 @@ const HOSTS: [&str; 7] = ["process", "globalThis", "window", "navigator", "docum
 const NO_NUMBERS: [&str; 3] = ["make", "new", "append"];
 
 /// Answers that stand for what is not, what is, nothing at all, and more than there is. Where names have to stay used the call stays.
-fn instead(language: Language, call: &str) -> Vec<String> {
+const fn instead(language: Language) -> &'static [&'static str] {
     match language {
         // What is true counts as 1.
-        Language::Python => ["0", "True", "None", "99_999"].map(str::to_owned).to_vec(),
-        Language::JavaScript => ["0", "true", "undefined"].map(str::to_owned).to_vec(),
-        Language::Php => ["0", "1", "null", "99999"].map(str::to_owned).to_vec(),
-        Language::Ruby => ["0", "1", "nil", "99_999"].map(str::to_owned).to_vec(),
-        // Of a number alone this is a program.
-        Language::Go => vec![format!("({call})*0")],
-        Language::Rust | Language::Java | Language::Cpp => Vec::new(),
+        Language::Python => &["0", "True", "None", "99_999"],
+        Language::JavaScript => &["0", "true", "undefined"],
+        Language::Php => &["0", "1", "null", "99999"],
+        Language::Ruby => &["0", "1", "nil", "99_999"],
+        Language::Go => &["0"],
+        Language::Rust | Language::Java | Language::Cpp => &[],
     }
 }
 
@@ -42,8 +41,12 @@ pub(super) fn choice(
     lines: (u32, u32),
 ) -> Option<Choice> {
     let spelled = text.get(range.clone())?.to_owned();
-    let edit = |answer: String| (Edit { range: range.clone(), text: answer.clone() }, Way::Answered(answer));
-    let ways: Vec<_> = instead(language, &spelled).into_iter().map(edit).collect();
+    let edit = |answer: &&str| {
+        // In Go, of a number alone this is a program.
+        let text = if language == Language::Go { format!("({spelled})*{answer}") } else { (*answer).to_owned() };
+        (Edit { range: range.clone(), text }, Way::Answered((*answer).to_owned()))
+    };
+    let ways: Vec<_> = instead(language).iter().map(edit).collect();
     (!ways.is_empty()).then_some(Choice { lines, spelled, ways, either_tells: true })
 }
 

@@ -93,7 +93,8 @@ impl Court<'_> {
         settled
     }
 
-    /// Settles calls by fixed answers. Where there are too many of them, or half of the time is over, the rest go untold: most calls are what they seem.
+    /// Settles calls by fixed answers. Where there are too many of them, or half of the time is over, the rest go untold: most calls are
+    /// what they seem.
     async fn settle_answers(&mut self, green: &TestRun, mut places: Vec<At<'_>>) -> Result<(), TrialError> {
         for _ in 0..MOST_PLACES {
             if places.is_empty() || self.runs.is_half_spent() {
@@ -391,9 +392,6 @@ fn in_words(choice: &Choice, way: &Way) -> String {
         Way::Unused => format!("no test uses a row of `{spelled}`"),
         Way::LeftOut => format!("no test needs `{spelled}`"),
         Way::Nothing => format!("`{spelled}` could be 0: no test sees another value of it"),
-        Way::Answered(answer) if answer.ends_with("*0") => {
-            format!("`{spelled}` could be 0: no test sees another value of it")
-        }
         Way::Answered(answer) => format!("`{spelled}` could be `{answer}`: no test sees another value of it"),
         Way::NotTried => format!("no test needs `{spelled}`: what handles its failure could always run"),
         Way::Row(_, row) => format!("each row of `{spelled}` could answer as `{}` does", short(row)),

@@ -4,6 +4,7 @@ use super::super::Language;
 use super::super::choice::{Choice, Way};
 use super::super::edit::Edit;
 use super::lexer::Kind;
+use super::parts;
 use super::view::View;
 
 /// The most tokens of a label.
@@ -18,13 +19,7 @@ pub(super) fn of_label(view: View<'_>, at: usize, language: Language) -> Option<
     // `A::B` is one name.
     let is_single = |one: usize| view.is(one, ":") && !view.is(one + 1, ":") && !view.is(one.saturating_sub(1), ":");
     let colon = colon.into_iter().find(|one| is_single(*one))?;
-    let fails = match language {
-        Language::Java => " if (true) throw new Error(\"not entered\");",
-        Language::Php => " throw new \\Error('not entered');",
-        Language::Cpp => " throw 0;",
-        Language::Python | Language::JavaScript | Language::Rust | Language::Go | Language::Ruby => return None,
-    };
-    let edit = Edit::insert(view.range(colon)?.end, fails.to_owned());
+    let edit = Edit::insert(view.range(colon)?.end, parts::fails(language)?.to_owned());
     let spelled = view.text.get(view.span(at, colon)?)?;
     Some(Choice::of_one(view.lines(at, colon), spelled, edit, Way::Stops))
 }

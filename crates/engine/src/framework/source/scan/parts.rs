@@ -28,14 +28,18 @@ pub(super) fn of_block(view: View<'_>, at: usize, language: Language) -> Option<
     if view.kind(name)? != Kind::Word || is_made || OTHERS.contains(&view.word(name)) {
         return None;
     }
-    let fails = match language {
-        Language::Java => " if (true) throw new Error(\"not entered\");",
-        Language::Php => " throw new \\Error('not entered');",
-        Language::Cpp => " throw 0;",
-        Language::Python | Language::JavaScript | Language::Rust | Language::Go | Language::Ruby => return None,
-    };
-    let edit = Edit::insert(view.range(at)?.end, fails.to_owned());
+    let edit = Edit::insert(view.range(at)?.end, fails(language)?.to_owned());
     Some(choice(view, (name, name), name..at, edit, Way::Stops))
+}
+
+/// The statement that makes a part fail when it is entered.
+pub(super) fn fails(language: Language) -> Option<&'static str> {
+    match language {
+        Language::Java => Some(" if (true) throw new Error(\"not entered\");"),
+        Language::Php => Some(" throw new \\Error('not entered');"),
+        Language::Cpp => Some(" throw 0;"),
+        Language::Python | Language::JavaScript | Language::Rust | Language::Go | Language::Ruby => None,
+    }
 }
 
 /// What is tried, behind the word `try`.
