@@ -90,6 +90,7 @@ impl Visit {
         match self.answered.stamp.standing {
             Standing::Working => "its job died",
             Standing::Interrupted => "its job was interrupted",
+            Standing::Undelivered => "its fix was not out yet",
             Standing::Over | Standing::Waiting | Standing::Merging | Standing::Blocked => "its wait is over",
         }
     }

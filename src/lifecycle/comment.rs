@@ -430,6 +430,7 @@ impl Task {
 fn standing(view: &RunView) -> Standing {
     match &view.ending {
         Ending::Running | Ending::Died => Standing::Working,
+        Ending::Finished(_) if view.is_undelivered() => Standing::Undelivered,
         Ending::Finished(finished) if finished.outcome == Outcome::Parked && view.limited().is_none() => {
             match view.delivery.waits.last().map(|wait| wait.awaited) {
                 Some(Awaited::Merge) => Standing::Merging,
@@ -454,8 +455,12 @@ fn held(view: &RunView, commit: Option<&CommitSha>) -> Option<Held> {
         return Some(Held { commit: wait.commit.clone(), on: wait.on.clone() });
     }
     // Should its process die, or be interrupted, the next attempt of its job goes on with it.
-    let unpushed = view.delivery.pushes.is_empty();
-    let is_left = matches!(standing(view), Standing::Working | Standing::Interrupted) && unpushed;
+    let is_left = match standing(view) {
+        Standing::Working | Standing::Interrupted => view.delivery.pushes.is_empty(),
+        // Its branch may be there, and the pull request is missing.
+        Standing::Undelivered => true,
+        Standing::Over | Standing::Waiting | Standing::Merging | Standing::Blocked => false,
+    };
     commit.filter(|_| is_left).map(|commit| Held { commit: commit.clone(), on: Vec::new() })
 }
 

@@ -77,7 +77,7 @@ async fn is_left(github: &GitHub, stamp: &Stamp, own_job: u64) -> Result<bool, G
 fn waits(stamp: &Stamp) -> bool {
     match stamp.standing {
         Standing::Waiting | Standing::Merging | Standing::Blocked => true,
-        Standing::Working | Standing::Interrupted => false,
+        Standing::Working | Standing::Interrupted | Standing::Undelivered => false,
         // A run at a rate limit ends as over. Only its `parked` says that a job will take it up again.
         Standing::Over => stamp.parked.is_some(),
     }

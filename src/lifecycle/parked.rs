@@ -12,7 +12,7 @@ use crate::domain::ci::RepoName;
 use crate::domain::clock::Timestamp;
 use crate::domain::units::CommitSha;
 use crate::github::{GitHub, GithubError, Identity, IssueComment, Progress, PullState};
-use crate::report::markdown::{MARKER, Stamp, Standing};
+use crate::report::markdown::{Held, MARKER, Stamp, Standing};
 
 /// How many pages of the newest comments are looked through.
 const PAGES: usize = 10;
@@ -95,9 +95,14 @@ fn due_of(comment: &IssueComment) -> Option<Due> {
     let stamp = Stamp::read(&comment.body)?;
     let job = history::job_of(&stamp.artifact)?;
     let pull_request = comment.conversation()?;
-    if let Some(held) = stamp.held.filter(|held| stamp.standing == Standing::Blocked && !held.on.is_empty()) {
+    let is_blocked = |held: &Held| stamp.standing == Standing::Blocked && !held.on.is_empty();
+    if let Some(held) = stamp.held.clone().filter(is_blocked) {
         let until = Timestamp(comment.updated_at.clone()).unix_seconds()?;
         return Some(Due { pull_request, job, commit: held.commit, until, on: held.on });
+    }
+    if let Some(held) = stamp.held.filter(|_| stamp.standing == Standing::Undelivered) {
+        let until = Timestamp(comment.updated_at.clone()).unix_seconds()?;
+        return Some(Due { pull_request, job, commit: held.commit, until, on: Vec::new() });
     }
     let parked = stamp.parked?;
     Some(Due { pull_request, job, commit: parked.commit, until: parked.until, on: Vec::new() })
@@ -183,5 +188,22 @@ mod tests {
         let found = due(&comments, &us, NOW);
         assert_eq!(found.iter().map(|due| due.pull_request).collect::<Vec<_>>(), [3, 1, 4]);
         assert_eq!(found.first().map(|due| due.job), Some((30, 2)));
+    }
+
+    #[test]
+    fn a_fix_that_an_outage_kept_in_is_due_at_once() {
+        let mut kept = comment(4, "us[bot]", NOW);
+        let commit = CommitSha("c0ffee".to_owned());
+        let stamp = Stamp {
+            run: "r".to_owned(),
+            artifact: "upshift-audit-40-1-pr4-x".to_owned(),
+            standing: Standing::Undelivered,
+            held: Some(Held { commit: commit.clone(), on: Vec::new() }),
+            ..Stamp::default()
+        };
+        kept.body = format!("{}\n{}\n### Parked", marker("upshift/fix"), stamp.line());
+        kept.updated_at = Timestamp::from_unix_ms(i64::try_from(NOW).unwrap() * 1_000 - 5_000).0;
+        let found = due(&[kept], &Identity::Login("us[bot]".to_owned()), NOW);
+        assert_eq!(found.iter().map(|due| (due.job, &due.commit)).collect::<Vec<_>>(), [((40, 1), &commit)]);
     }
 }

@@ -3,6 +3,7 @@
 //! Invariant: each effect outside is announced in the log before and told after, and is looked for before it is repeated, so
 //! that a process killed in between neither pushes nor opens anything twice.
 
+mod outage;
 mod signed;
 
 use super::climb::Climb;
@@ -50,6 +51,7 @@ pub(super) fn begin(context: &Context<'_>, climb: Climb, events: Vec<Event>) -> 
         branch: None,
         onto: None,
         rebased: 0,
+        barred: 0,
     };
     Next::deliver(climb, Leg::Publish(fix), events)
 }
@@ -61,14 +63,14 @@ pub(super) async fn run(context: &Context<'_>, mut climb: Climb, fix: Fix) -> Ne
     let Some(branch) = fix.branch.clone() else {
         return match choose_branch(context, &climb, destination).await {
             Ok(Chosen { branch, onto }) => choose(climb, destination, Fix { branch: Some(branch), onto, ..fix }),
-            Err(error) => failed(context, climb, fix, &error),
+            Err(error) => barred(context, climb, fix, &error).await,
         };
     };
     // Asked right before the push: a merged pull request's branch is nobody's any more.
     match closed::look(context, &climb).await {
         Ok(None) => {}
         Ok(Some(told)) => return stuck(charter, climb, format!("{NOT_PUSHED}{told}")),
-        Err(error) => return not_known(context, climb, fix, &error),
+        Err(error) => return not_known(context, climb, fix, &error).await,
     }
     let pushed = match push(context, &climb, destination, &fix, &branch).await {
         // The open pull request holds this very change.
@@ -110,7 +112,7 @@ pub(super) async fn run(context: &Context<'_>, mut climb: Climb, fix: Fix) -> Ne
                 wait_or_conclude(context, climb, fix, events).await
             }
         }
-        Err(error) => failed(context, climb, fix, &error),
+        Err(error) => barred(context, climb, fix, &error).await,
     }
 }
 
@@ -237,13 +239,24 @@ pub(super) fn failed(context: &Context<'_>, climb: Climb, fix: Fix, error: &Publ
     stuck(&context.charter, climb, format!("{NOT_PUSHED}{}", context.redact(&error.to_string())))
 }
 
+/// The same, but for an outage, which ends.
+async fn barred(context: &Context<'_>, climb: Climb, fix: Fix, error: &PublishError) -> Next {
+    if outage::bars_push(error) {
+        return outage::again(context, climb, Leg::Publish, fix, &error.to_string()).await;
+    }
+    failed(context, climb, fix, error)
+}
+
 /// The same where nobody knows whether the pull request is open still.
-fn not_known(context: &Context<'_>, climb: Climb, fix: Fix, error: &GithubError) -> Next {
+async fn not_known(context: &Context<'_>, climb: Climb, fix: Fix, error: &GithubError) -> Next {
     if let Some(signal) = stopped_by(error) {
         return interrupt(climb, Leg::Publish(fix), signal);
     }
-    let why = format!("{NOT_PUSHED}whether the pull request is open still could not be read: {error}");
-    stuck(&context.charter, climb, context.redact(&why))
+    let why = format!("whether the pull request is open still could not be read: {error}");
+    if outage::bars_request(error) {
+        return outage::again(context, climb, Leg::Publish, fix, &why).await;
+    }
+    stuck(&context.charter, climb, format!("{NOT_PUSHED}{}", context.redact(&why)))
 }
 
 /// Opens the pull request that proposes the pushed branch.
@@ -258,9 +271,12 @@ pub(super) async fn propose(context: &Context<'_>, recorder: &Recorder<'_>, mut 
                 base_branch: destination.branch.clone(),
                 readiness: if charter.plan.github.draft { Readiness::Draft } else { Readiness::Ready },
             };
-            github.open_pull(&new).await.map_err(|error| (error.to_string(), stopped_by(&error)))
+            github.open_pull(&new).await
         }
-        (_, _) => Err(("there is no token for the API → Fix: set `github-token`".to_owned(), None)),
+        (_, _) => {
+            let said = "there is no token for the API → Fix: set `github-token`";
+            return unproposed(context, climb, said);
+        }
     };
     match proposed {
         Ok(opened) => {
@@ -271,14 +287,22 @@ pub(super) async fn propose(context: &Context<'_>, recorder: &Recorder<'_>, mut 
             events.extend(auto_merge(context, recorder, number).await);
             wait_or_conclude(context, climb, fix, events).await
         }
-        Err((_, Some(signal))) => interrupt(climb, Leg::Propose(fix), signal),
-        Err((said, None)) => {
-            let branch = climb.delivered.branch.clone().unwrap_or_default();
-            let said = may_not_propose(charter, &branch, &said).unwrap_or(said);
-            let reason = format!("no pull request could be opened for {branch}: {}", context.redact(&said));
-            stuck(charter, climb, reason)
-        }
+        Err(error) => match stopped_by(&error) {
+            Some(signal) => interrupt(climb, Leg::Propose(fix), signal),
+            None if outage::bars_request(&error) => {
+                outage::again(context, climb, Leg::Propose, fix, &error.to_string()).await
+            }
+            None => unproposed(context, climb, &error.to_string()),
+        },
     }
+}
+
+/// A pushed fix whose pull request could not be opened: a person has to do the rest.
+fn unproposed(context: &Context<'_>, climb: Climb, said: &str) -> Next {
+    let branch = climb.delivered.branch.clone().unwrap_or_default();
+    let said = may_not_propose(&context.charter, &branch, said).unwrap_or_else(|| said.to_owned());
+    let reason = format!("no pull request could be opened for {branch}: {}", context.redact(&said));
+    stuck(&context.charter, climb, reason)
 }
 
 /// Has the forge merge a pull request of ours by itself, where that is wished and the fix is proven. Returns the result in words.

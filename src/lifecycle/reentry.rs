@@ -94,7 +94,7 @@ pub async fn find(query: HeadQuery<'_>) -> Result<Found, GithubError> {
     match stamp.standing {
         Standing::Merging => return merged(query, comment, stamp).await,
         Standing::Blocked => return unblocked(query, comment, stamp).await,
-        Standing::Over | Standing::Working | Standing::Interrupted | Standing::Waiting => {}
+        Standing::Over | Standing::Working | Standing::Interrupted | Standing::Undelivered | Standing::Waiting => {}
     }
     // Its jobs are over, and yet the comment says that it works: the process died before it could say more.
     let died = stamp.standing == Standing::Working;
@@ -136,7 +136,7 @@ impl Whose {
         match stamp.standing {
             Standing::Blocked => self != Self::OwnDead,
             Standing::Working => (self != Self::OwnDead && stamp.spawn > 1) || (self != Self::Blocked && is_own),
-            Standing::Interrupted => self != Self::Blocked && is_own,
+            Standing::Interrupted | Standing::Undelivered => self != Self::Blocked && is_own,
             Standing::Over | Standing::Waiting | Standing::Merging => false,
         }
     }
@@ -221,7 +221,7 @@ pub async fn waiting_at(query: HeadQuery<'_>) -> Result<Option<String>, GithubEr
 
 /// Why no run is to go on, by what our comment says.
 fn refusal(stamp: &Stamp, query: HeadQuery<'_>) -> Option<&'static str> {
-    if matches!(stamp.standing, Standing::Over | Standing::Interrupted) {
+    if matches!(stamp.standing, Standing::Over | Standing::Interrupted | Standing::Undelivered) {
         return Some("its run is over");
     }
     // One that died between its push and its comment did not come to say so; its log does.

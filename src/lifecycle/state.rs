@@ -96,6 +96,9 @@ pub struct Fix {
     /// How often it was put on top of what somebody pushed meanwhile.
     #[serde(default)]
     pub rebased: u32,
+    /// How often an outage of the Git host barred the next step of its way out.
+    #[serde(default)]
+    pub barred: u32,
 }
 
 /// A breakpoint that the run stands at.

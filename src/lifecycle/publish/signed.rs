@@ -100,6 +100,10 @@ fn told(error: GithubError) -> PublishError {
     if let GithubError::Stopped(_) = error {
         return PublishError::Stopped;
     }
+    // What may be over soon is no word about this commit.
+    if error.is_passing() {
+        return PublishError::Unreachable { said: error.to_string() };
+    }
     let way_out = if error.is_missing_endpoint() {
         "; if the Git host has no API for commits, leave `sign-commits` off"
     } else {

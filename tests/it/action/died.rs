@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::delivery::{FILES, Site, mends};
 use super::killed::Effect;
 use super::reentry::Repository;
-use crate::world::github::Job;
+use crate::world::github::{Effect as Fails, Fault, Job};
+use crate::world::model_server::Request;
 
 /// The workflow whose step failed.
 const CI: &str = "name: CI\non: pull_request\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      - run: |\n          python3 --version\n          python3 -m unittest\n";
@@ -14,7 +15,10 @@ const CI: &str = "name: CI\non: pull_request\njobs:\n  test:\n    runs-on: ubunt
 /// A repository whose CI failed in a plain step, with the event that says so.
 fn adopting(conclusions: &[&str]) -> (Repository, Value) {
     let files = [&FILES[..], &[(".github/workflows/ci.yml", CI)]].concat();
-    let repository = Repository::of(Site::of(&files, conclusions), mends);
+    adopted(Repository::of(Site::of(&files, conclusions), mends))
+}
+
+fn adopted(repository: Repository) -> (Repository, Value) {
     let payload = repository.told("failure");
     let start = &repository.site.start;
     let run = json!({ "id": 55, "name": "CI", "workflowId": 3, "attempt": 1, "path": ".github/workflows/ci.yml",
@@ -66,6 +70,56 @@ fn a_push_that_is_under_way_when_the_job_is_cancelled_is_told() {
     let cancelled = repository.job(&payload);
     assert_eq!(cancelled.output("outcome"), "interrupted", "{}", cancelled.said());
     assert_eq!(cancelled.output("commit-sha"), repository.site.server.head("topic"), "{}", cancelled.said());
+    let _world = repository.finish();
+}
+
+/// The same repository, whose Git host is down once a model has mended the file: for so many requests.
+fn down_behind_the_model(path: &'static str, times: u64) -> (Repository, Value) {
+    let files = [&FILES[..], &[(".github/workflows/ci.yml", CI)]].concat();
+    let site = Site::of(&files, &["success"]);
+    let fail = site.github.faults();
+    let mut is_down = false;
+    let script = move |request: &Request| {
+        if !std::mem::replace(&mut is_down, true) {
+            fail(Fault::once("GET", path, Fails::status(503, "Service Unavailable", &[])).times(times));
+        }
+        mends(request)
+    };
+    adopted(Repository::of(site, script))
+}
+
+#[test]
+fn an_outage_in_front_of_the_push_is_waited_out() {
+    let (mut repository, payload) = down_behind_the_model("/pulls/7", 9);
+    let waited = repository.job(&payload);
+    assert_eq!(waited.output("outcome"), "parked", "{}", waited.said());
+    assert!(
+        waited.said().contains("the fix is not out yet, which is tried again for 10m 0s: "),
+        "it says why nothing moves: {}",
+        waited.said()
+    );
+    assert_eq!(repository.site.server.pushes(), 1, "{}", waited.said());
+    let _world = repository.finish();
+}
+
+#[test]
+fn an_outage_that_lasts_parks_the_run_with_its_fix_and_the_job_run_again_pushes_it() {
+    let (mut repository, payload) = down_behind_the_model("/pulls/7", 100_000);
+    let parked = repository.job(&payload);
+    assert_eq!(parked.output("outcome"), "parked", "{}", parked.said());
+    assert_eq!(repository.site.server.pushes(), 0, "{}", parked.said());
+    for words in [
+        "parked: the fix is not out yet: `whether the pull request is open",
+        "Run this job again once the Git host answers",
+    ] {
+        assert!(repository.comment().contains(words), "{words}: {}", repository.comment());
+    }
+    let asked = repository.models.requests().len();
+    repository.site.github.world().faults.clear();
+    let again = repository.again(&parked, ("workflow_run", &payload), &[]);
+    assert!(again.said().contains(": its fix was not out yet."), "{}", again.said());
+    assert_eq!(again.output("outcome"), "parked", "CI is waited for: {}", again.said());
+    assert_eq!((repository.site.server.pushes(), repository.models.requests().len()), (1, asked), "{}", again.said());
     let _world = repository.finish();
 }
 

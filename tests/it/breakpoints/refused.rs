@@ -7,6 +7,7 @@ use serde_json::json;
 use super::Site;
 use super::jobs::{in_a_job, in_a_pull_request};
 use super::waiting::{document, over};
+use crate::world::github::{Effect, Fault};
 
 /// What a server's rule says.
 const RULE: &str = "error: GH013: Repository rule violations found for this branch.";
@@ -60,4 +61,25 @@ fn the_comment_after_a_refused_push_shows_the_change_and_where_it_is_kept() {
     assert!(body.contains("- The change was kept on the runner; "), "{body}");
     assert!(body.contains("- Use `push: pr`, or let upshift's token bypass the rule; or apply"), "{body}");
     site.models.finish();
+}
+
+/// The pull request that cannot be opened for now: the branch is there, and a resume opens it without another model.
+#[test]
+fn an_outage_in_front_of_the_pull_request_parks_the_run_and_a_resume_opens_it() {
+    let (site, github) = over(Site::new(), Vec::new());
+    let site = in_a_job(site, "push", &json!({ "ref": "refs/heads/main" })).with("UPSHIFT_WAIT_FOR", "none");
+    let down = Effect::status(503, "Service Unavailable", &[]);
+    github.world().faults.push(Fault::once("GET", "/pulls", down).times(100_000));
+    let said = site.run("pr");
+    assert_eq!((said.code, site.server.pushes()), (0, 1), "{}", said.all());
+    assert!(
+        said.out.contains("1 test fixed in cart.py") && said.out.contains("parked: the fix is not out yet: "),
+        "{}",
+        said.all()
+    );
+    github.world().faults.clear();
+    let asked = site.models.requests().len();
+    let resumed = site.resume();
+    assert_eq!((resumed.code, site.server.pushes()), (0, 1), "{}", resumed.all());
+    assert_eq!((github.finish().pulls.len(), site.models.requests().len()), (1, asked), "{}", resumed.all());
 }

@@ -66,6 +66,9 @@ pub enum Outcome {
 /// The beginning of the reason of a run whose fix the outside did not take. What follows may be the outside's own words.
 pub const NOT_PUSHED: &str = "the fix could not be pushed: ";
 
+/// The beginning of the reason of a run that is parked in front of its push or its pull request. What bars the way follows, in foreign words.
+pub const UNDELIVERED: &str = "the fix is not out yet: ";
+
 /// The reason of a run where somebody else has pushed a fix meanwhile, so that nothing was left to push.
 pub const ALREADY_THERE: &str = "the tests pass, and on the branch, too: somebody has pushed a fix meanwhile";
 

@@ -196,6 +196,12 @@ impl FakeGitHub {
         WorldGuard(state)
     }
 
+    /// Has it fail from elsewhere, such as from a model's reply.
+    pub(crate) fn faults(&self) -> impl Fn(Fault) + Send + use<> {
+        let shared = Arc::clone(&self.shared);
+        move |fault| shared.state().world.faults.push(fault)
+    }
+
     /// Has somebody told the method and the path of every request of the API, once it was carried out and before it is answered.
     pub(crate) fn watch(&self, watcher: impl Fn(&str, &str) + Send + Sync + 'static) {
         assert!(self.shared.watcher.set(Box::new(watcher)).is_ok(), "one watches already");

@@ -56,6 +56,8 @@ pub enum Standing {
     Working,
     /// None is: a signal ended it at work, as the cancelling of a job does. It goes on where that job is run again.
     Interrupted,
+    /// None is: it is parked with a fix that an outage of the Git host kept in. It goes on where its job is run again.
+    Undelivered,
     /// None is: it is parked until CI has ended.
     Waiting,
     /// None is: it is parked until its pull request is merged, closed or reviewed.
@@ -65,9 +67,10 @@ pub enum Standing {
 }
 
 impl Standing {
-    const WORDS: [(Self, &'static str); 5] = [
+    const WORDS: [(Self, &'static str); 6] = [
         (Self::Working, "working"),
         (Self::Interrupted, "interrupted"),
+        (Self::Undelivered, "undelivered"),
         (Self::Waiting, "waiting"),
         (Self::Merging, "merging"),
         (Self::Blocked, "blocked"),

@@ -7,7 +7,7 @@ use crate::domain::attempt::AttemptStatus;
 use crate::domain::blocker::Blocker;
 use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::{BaselineFinished, DiffStat, KeptChange};
-use crate::domain::outcome::{BY_ITSELF, NOT_SEEN, Outcome, STOPPED_BY_COMMENT};
+use crate::domain::outcome::{BY_ITSELF, NOT_SEEN, Outcome, STOPPED_BY_COMMENT, UNDELIVERED};
 use crate::domain::units::{Charge, MicroUsd};
 use crate::domain::verdict::Verdict;
 
@@ -148,11 +148,18 @@ impl RunView {
         matches!(self.outcome(), Some(Outcome::Blocked { reason }) if reason.ends_with(STOPPED_BY_COMMENT))
     }
 
-    /// Whether a parked run waits for CI or a merge: its change is green, and stays in the files.
+    /// Whether a parked run waits for CI, a merge or the Git host: its change is green, and stays in the files.
     fn waits_with_its_fix(&self) -> bool {
         let last = self.delivery.waits.last();
         // A rate limit parks a run in the middle of its work, with nothing proven in the files.
-        self.limited().is_none() && last.is_some_and(|wait| wait.awaited != Awaited::Blockers)
+        let waits = last.is_some_and(|wait| wait.awaited != Awaited::Blockers);
+        self.limited().is_none() && (waits || self.is_undelivered())
+    }
+
+    /// Whether a run is parked in front of its push or its pull request, which an outage of the Git host bars.
+    #[must_use]
+    pub fn is_undelivered(&self) -> bool {
+        self.outcome() == Some(&Outcome::Parked) && self.stop_reason().starts_with(UNDELIVERED)
     }
 
     /// The cost so far, with what was set aside for calls under way.

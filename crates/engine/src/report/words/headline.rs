@@ -73,6 +73,10 @@ fn undelivered(view: &RunView, outcome: &Outcome) -> Sentence {
             let at = waiting(view).map(|at| format!(" while {at}")).unwrap_or_default();
             start.ours(format!("; interrupted by {}{at}", signal_name(*signal)))
         }
+        // Its advice is the next step.
+        Outcome::Parked if view.is_undelivered() => {
+            start.ours("; parked: ").reason(super::without_advice(view.stop_reason()).0)
+        }
         // The line says already what was waited for.
         Outcome::Parked if !view.delivery.pushes.is_empty() && view.limited().is_none() => start.ours("; parked"),
         Outcome::Parked => start.ours("; parked: ").speech(view.stop_reason()),

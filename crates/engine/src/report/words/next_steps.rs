@@ -148,6 +148,7 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
         Outcome::Interrupted { .. } => vec![interrupted(view)],
         Outcome::Parked if view.limited().is_some() => limited(view),
         Outcome::Parked if view.blocked_at().is_some() => blocked(view),
+        Outcome::Parked if view.is_undelivered() => vec![undelivered(view)],
         Outcome::Parked if goes_on_by_itself(view) => {
             one("Nothing: what is waited for starts the job that continues the run, or ends it.")
         }
@@ -238,6 +239,7 @@ fn pushed(view: &RunView, outcome: &Outcome) -> Option<Vec<Sentence>> {
             .into_iter()
             .collect(),
         Outcome::Parked if view.limited().is_some() => limited(view),
+        Outcome::Parked if view.is_undelivered() => vec![undelivered(view)],
         Outcome::Fixed { .. }
         | Outcome::AlreadyGreen
         | Outcome::Proposed { .. }
@@ -371,6 +373,18 @@ fn limited(view: &RunView) -> Vec<Sentence> {
         Sentence::plain("To avoid the wait, name a model of another provider as a second target or as a next tier."),
     ]);
     steps
+}
+
+/// The way out for a fix that an outage of the Git host kept in.
+fn undelivered(view: &RunView) -> Sentence {
+    match view.kept_in {
+        Whereabouts::Here => {
+            resume(view, "once the Git host answers: it brings the fix out, and asks no model for it.")
+        }
+        Whereabouts::Artifact(_) | Whereabouts::Runner => Sentence::plain(
+            "Run this job again once the Git host answers: it brings the fix out, and asks no model for it.",
+        ),
+    }
 }
 
 /// The way on from an interruption. The iteration that was cut short has its number, and its change is not in the files.

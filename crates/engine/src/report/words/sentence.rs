@@ -1,6 +1,6 @@
 //! Sentences in pieces, and the signs before them.
 
-use crate::domain::outcome::NOT_PUSHED;
+use crate::domain::outcome::{NOT_PUSHED, UNDELIVERED};
 use crate::report::view::RunView;
 
 /// Stands before the advice that an error brings along.
@@ -67,10 +67,11 @@ impl Sentence {
         self.with(Piece::Advice(text.to_owned()))
     }
 
-    /// Adds the reason why a person is needed: our own beginning as it is, the rest as somebody's words.
+    /// Adds the reason why a fix is not out: our own beginning as it is, the rest as somebody's words.
     pub(super) fn reason(self, text: &str) -> Self {
-        match text.strip_prefix(NOT_PUSHED) {
-            Some(said) => self.ours(NOT_PUSHED).speech(said),
+        let ours = [NOT_PUSHED, UNDELIVERED].into_iter();
+        match ours.filter_map(|ours| Some((ours, text.strip_prefix(ours)?))).next() {
+            Some((ours, said)) => self.ours(ours).speech(said),
             None => self.speech(text),
         }
     }
