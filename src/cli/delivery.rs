@@ -55,7 +55,17 @@ pub(super) fn destination(
         ),
         (Ok(_), Some(_)) => None,
     };
-    let Some(fault) = fault else { return Ok(destination.ok()) };
+    if let Some(fault) = fault {
+        cannot_push(plan, &fault)?;
+    }
+    Ok(destination.ok())
+}
+
+/// The end of a push that somebody asked for and that cannot be done. A mere default gives way, and a warning says so.
+///
+/// # Errors
+/// The push was asked for (exit 2).
+pub(super) fn cannot_push(plan: &mut Plan, fault: &str) -> anyhow::Result<()> {
     // Only a wish that somebody wrote is an error. The default gives way to what this checkout can do.
     let by_default = plan.values.iter().any(|value| value.key == "github.push" && value.origin == Origin::Default);
     if !by_default {
@@ -64,7 +74,7 @@ pub(super) fn destination(
     }
     plan.github.push = Push::None;
     plan.warnings.push(format!("a fix will stay in the working tree: {fault}"));
-    Ok(destination.ok())
+    Ok(())
 }
 
 /// The forge that this checkout is of: the addresses of its server and of its API, and the repository. `None` where none is known.
@@ -160,7 +170,7 @@ fn split_origin(origin: &str) -> Option<(String, RepoName)> {
 }
 
 /// The authorisation of a push: the token given for it, else the credential that checkout left for this server, else the API's token.
-fn access(environment: &Environment, checkout: &Path, url: &str) -> Option<Access> {
+pub(super) fn access(environment: &Environment, checkout: &Path, url: &str) -> Option<Access> {
     let given = forge::push_token(environment).map(Access::Token);
     // It is read lazily: looking for it opens git's configuration.
     let left = || left_in(environment, checkout, url).map(|left| Access::Header(left.header));

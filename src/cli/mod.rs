@@ -74,6 +74,7 @@ mod trigger;
 mod trusted_files;
 mod variables;
 mod waiting;
+mod way_in;
 mod work;
 mod workflow_files;
 

@@ -11,8 +11,8 @@ use super::reentry::{self, Claim, Entry, Visit};
 use super::setup::{self, Setup};
 use super::work::{beneficiary, test_command};
 use super::{
-    attempt_limit, commenting, delivery, guidance, models, obstacles, other_commit, red_ci, resume, retirement, tasks,
-    trigger, waiting,
+    attempt_limit, commenting, guidance, models, obstacles, other_commit, red_ci, resume, retirement, tasks, trigger,
+    waiting, way_in,
 };
 use crate::audit::Journal;
 use crate::config::Plan;
@@ -62,7 +62,7 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
     }
     // The gate has read from the API what the payload did not tell; only now is the head known.
     other_commit::refuse(context.as_ref(), &checkout, environment).await?;
-    let destination = delivery::destination(&mut plan, context.as_ref(), &checkout, environment)?;
+    let destination = way_in::destination(&mut plan, context.as_ref(), &checkout, environment).await?;
     let pull_request = destination.as_ref().and_then(|destination| destination.pull_request);
     waiting::settle(&mut plan, context.as_ref(), pull_request, environment);
     // From the day itself on: before it, a look at the configuration says so.

@@ -114,15 +114,19 @@ fn github_5_the_credential_that_checkout_left_pushes_and_is_written_nowhere() {
 }
 
 #[test]
-fn a_token_given_for_pushing_comes_before_what_checkout_left() {
+fn a_token_given_for_pushing_comes_first_and_one_that_is_not_let_in_is_told_before_anything_is_paid() {
     let site = in_a_job(Site::new(), "push", &json!({ "ref": "refs/heads/main" }));
     leave_in_the_configuration(&site);
     let site = site.with("UPSHIFT_PUSH_TOKEN", "ghs_another_token_that_is_not_let_in").with("UPSHIFT_WAIT_FOR", "none");
     let said = site.run("commit");
-    assert_eq!(said.code, 1, "{}", said.all());
-    assert!(said.out.contains("the server refused the credential"), "{}", said.all());
+    assert_eq!(said.code, 2, "{}", said.all());
+    for words in
+        ["`push: commit` cannot be done: the server refused the credential: status 401", "No LLM calls were made."]
+    {
+        assert!(said.err.contains(words), "{words}: {}", said.all());
+    }
+    assert!(site.models.requests().is_empty(), "a push that is not let in is not paid for: {}", said.all());
     assert_eq!(site.server.head("main"), site.start);
-    site.models.finish();
 }
 
 #[test]

@@ -52,7 +52,7 @@ const LEDGER: [(usize, &str, Proof); FACTS] = [
         "the credential that checkout stored decides who pushes",
         Tests(&[
             "github_5_the_credential_that_checkout_left_pushes_and_is_written_nowhere",
-            "a_token_given_for_pushing_comes_before_what_checkout_left",
+            "a_token_given_for_pushing_comes_first_and_one_that_is_not_let_in_is_told_before_anything_is_paid",
         ]),
     ),
     (

@@ -5,11 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use secrecy::ExposeSecret as _;
-
-use super::order::{Access, PublishError, Remote, Surroundings};
+use super::order::{PublishError, Remote, Surroundings};
 use crate::domain::stop::{Stop, StopSource};
 use crate::domain::units::CommitSha;
 use crate::domain::verdict::Exit;
@@ -133,7 +129,7 @@ impl<'a> Git<'a> {
         .to_vec();
         if let Some(access) = &remote.access {
             // By the environment, as anybody on the machine can read arguments.
-            settings.push((format!("http.{}.extraheader", remote.url), header(access)));
+            settings.push((format!("http.{}.extraheader", remote.url), access.header()));
         }
         env.insert("GIT_CONFIG_COUNT".into(), settings.len().to_string().into());
         for (index, (key, value)) in settings.into_iter().enumerate() {
@@ -304,15 +300,6 @@ pub(in crate::workspace) fn inherited(
     });
     env.insert("PATH".into(), std::env::join_paths(outside).unwrap_or_default());
     env
-}
-
-fn header(access: &Access) -> String {
-    match access {
-        Access::Token(token) => {
-            format!("AUTHORIZATION: basic {}", STANDARD.encode(format!("x-access-token:{}", token.expose_secret())))
-        }
-        Access::Header(header) => header.expose_secret().to_owned(),
-    }
 }
 
 /// A value in git's configuration.

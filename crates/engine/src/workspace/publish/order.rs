@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use secrecy::SecretString;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::domain::stop::Stop;
 use crate::domain::units::{CommitSha, TreeId};
@@ -28,6 +30,20 @@ pub enum Access {
     Token(SecretString),
     /// A whole header, as checkout leaves one: `AUTHORIZATION: basic …`.
     Header(SecretString),
+}
+
+impl Access {
+    /// The header of a request, with its name. A secret.
+    #[must_use]
+    pub fn header(&self) -> String {
+        match self {
+            Self::Token(token) => {
+                let pair = format!("x-access-token:{}", token.expose_secret());
+                format!("AUTHORIZATION: basic {}", STANDARD.encode(pair))
+            }
+            Self::Header(header) => header.expose_secret().to_owned(),
+        }
+    }
 }
 
 /// A change that is to become a commit.
