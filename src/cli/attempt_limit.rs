@@ -14,7 +14,7 @@ use crate::lifecycle::comment;
 use crate::lifecycle::gate::Refusal;
 use crate::lifecycle::history::{self, Evidence, Place};
 use crate::lifecycle::state::PullRequestRuns;
-use crate::policy::attempts::{self, Admission, Wish};
+use crate::policy::attempts::{self, Admission, Known, Wish};
 use crate::report::{markdown, words};
 
 /// A request to count the runs of a pull request.
@@ -38,6 +38,10 @@ pub(super) struct Counted {
     /// Reports in the log of the last of them, where that is believed.
     pub(super) kept: Vec<KeptReport>,
 }
+
+/// The reason where a cap holds for money that nobody can tell.
+const COST_IS_GONE: &str =
+    "the log of the last run is gone, and with it what the pull request has cost, which global.maxCostUsdPerPr caps";
 
 /// Counts the runs for the pull request that this one is about. `None` where the comment that started this job was answered by an earlier
 /// run, so that there is nothing to do.
@@ -75,7 +79,11 @@ pub(super) async fn count(
         local: local.as_deref(),
         evidence: if is_log_gone { Evidence::Comment } else { evidence(context, environment) },
     };
-    let looked = history::look(place).await;
+    let mut looked = history::look(place).await;
+    // Runs are told by the comment, money by the log alone: a log that can be deleted would make the cap be no cap.
+    if is_log_gone && plan.shared_caps.per_pull_request.is_some() {
+        looked.known = Known::Unreadable(COST_IS_GONE.to_owned());
+    }
     // Whoever has a job run again wants it to do something.
     if context.run.attempt == 1 && order.is_some_and(|order| order <= looked.heard) {
         super::say("Nothing to do: an earlier run has answered this comment.");

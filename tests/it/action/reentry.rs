@@ -510,17 +510,48 @@ fn a_run_whose_log_is_gone_is_no_longer_said_to_wait() {
     let _world = repository.finish();
 }
 
-#[test]
-fn a_run_whose_log_is_gone_is_followed_by_a_fresh_one_that_counts() {
-    let mut repository = Repository::new(&["failure", "success"]);
-    let first = repository.job(&repository.told("failure"));
-    repository.site.github.world().artifacts.clear();
+/// CI of the run's commit is red, once its log is gone: the event that says so.
+fn red_without_log(repository: &Repository) -> Value {
+    let mut world = repository.site.github.world();
+    world.artifacts.clear();
     // As in a job of ours: what failed cannot be had once more.
-    repository.site.github.world().token.lacks = vec!["actions=write".to_owned()];
+    world.token.lacks = vec!["actions=write".to_owned()];
+    drop(world);
     let mut payload = repository.ci_ends();
     let head = repository.site.server.head("topic");
     let of_head = repository.site.github.world().runs.iter().find(|run| run.sha == head).map(|run| run.id);
     payload["workflow_run"]["id"] = json!(of_head.expect("CI's run"));
+    payload
+}
+
+#[test]
+fn a_run_whose_log_is_gone_is_followed_by_none_where_the_money_is_capped() {
+    let mut repository = Repository::new(&["success", "failure", "success"]);
+    let seed = repository.site.server.seed();
+    git(&seed, &["checkout", "--quiet", "-B", "work", "main"]);
+    std::fs::create_dir_all(seed.join(".github")).expect("a folder");
+    std::fs::write(seed.join(".github/upshift.yml"), "global: { maxCostUsdPerPr: 1 }\n").expect("written");
+    let base = repository.site.server.somebody_pushes("main");
+    repository.site.github.world().pulls[0].base_sha.clone_from(&base);
+    let first = repository.job(&repository.told("failure"));
+    assert_eq!(first.output("outcome"), "parked", "{}", first.said());
+    let asked = repository.models.requests().len();
+    let payload = red_without_log(&repository);
+    let second = repository.job(&payload);
+    assert!(
+        second.said().contains("what the pull request has cost, which global.maxCostUsdPerPr caps"),
+        "{}",
+        second.said()
+    );
+    assert_eq!(repository.models.requests().len(), asked, "{}", second.said());
+    let _world = repository.finish();
+}
+
+#[test]
+fn a_run_whose_log_is_gone_is_followed_by_a_fresh_one_that_counts() {
+    let mut repository = Repository::new(&["failure", "success"]);
+    let first = repository.job(&repository.told("failure"));
+    let payload = red_without_log(&repository);
     let second = repository.job(&payload);
     assert!(second.said().contains("cannot continue, a new one starts"), "{}", second.said());
     assert!(second.said().contains("Run 2 of at most 3 for pull request #7"), "{}", second.said());
