@@ -81,7 +81,9 @@ pub(super) async fn run(context: &Context<'_>, mut climb: Climb, fix: Fix) -> Ne
         // On top of what somebody pushed meanwhile it changes nothing, and the tests were seen green there.
         Err(PublishError::Empty) if fix.rebased > 0 => return conclude_there(charter, climb, &fix),
         // Somebody works on that pull request. Their branch is left alone, and the fix gets one of its own.
-        Err(PublishError::Conflict { .. } | PublishError::Moved { .. }) if is_shared(&fix) => {
+        Err(PublishError::Conflict { .. } | PublishError::Moved { .. } | PublishError::Gone { .. })
+            if is_shared(&fix) =>
+        {
             let branch = another(charter, &failure::branch(&climb, destination));
             return choose(climb, destination, Fix { branch: Some(branch), onto: None, ..fix });
         }

@@ -98,11 +98,7 @@ async fn moved(
 ) -> Result<(CommitSha, Rebased), PublishError> {
     let workspace = &context.world.workspace;
     let around = Surroundings { environment: &outside.environment, stop: &outside.signals };
-    let gone = || PublishError::Moved {
-        branch: branch.to_owned(),
-        expected: parent.short().to_owned(),
-        found: "nowhere".to_owned(),
-    };
+    let gone = || PublishError::Gone { branch: branch.to_owned() };
     let head = workspace.remote_head(&outside.remote, branch, around).await?.ok_or_else(gone)?;
     let rebased = workspace.rebased(&outside.remote, (parent, &head), (climb.start(), &fix.tree), around).await?;
     Ok((head, rebased))

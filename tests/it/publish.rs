@@ -192,6 +192,22 @@ fn a_new_branch_is_made_and_one_that_is_there_is_left_alone() {
 }
 
 #[test]
+fn a_branch_that_was_deleted_is_told_and_not_made_again() {
+    run(async {
+        let server = GitServer::start(&[("a", Made::Text("1\n"))]);
+        let mut checkout = Checkout::of(&server).await;
+        let parent = server.head("main");
+        checkout.change("a", &Made::Text("2\n"));
+        let refused = checkout.publish_to(&server, &parent, "topic", Onto::Existing).await.expect_err("a refusal");
+        assert!(
+            refused.to_string().starts_with("topic was deleted meanwhile, and is not made again → Fix: "),
+            "{refused}"
+        );
+        assert_eq!(server.pushes(), 0);
+    });
+}
+
+#[test]
 fn a_branch_that_moved_is_noticed_and_not_overwritten_also_in_the_last_moment() {
     run(async {
         let server = GitServer::start(&[("a", Made::Text("1\n"))]);

@@ -140,13 +140,15 @@ fn reference(branch: &str) -> Result<String, PublishError> {
     Ok(format!("refs/heads/{branch}"))
 }
 
-/// The branch is somewhere else than the run believes.
+/// The error of a branch that is not where the run believes.
 #[must_use]
 pub fn moved(order: &Order<'_>, found: Option<&CommitSha>) -> PublishError {
-    PublishError::Moved {
-        branch: order.branch.to_owned(),
-        expected: short(order.parent).to_owned(),
-        found: found.map_or_else(|| "nowhere".to_owned(), |head| short(head).to_owned()),
+    let branch = order.branch.to_owned();
+    match found {
+        Some(head) => {
+            PublishError::Moved { branch, expected: short(order.parent).to_owned(), found: short(head).to_owned() }
+        }
+        None => PublishError::Gone { branch },
     }
 }
 

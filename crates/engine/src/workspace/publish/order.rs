@@ -129,8 +129,16 @@ pub enum PublishError {
         branch: String,
         /// Where it was.
         expected: String,
-        /// Where it is. `nowhere` when it is gone.
+        /// Where it is.
         found: String,
+    },
+    /// The branch was deleted since the run began.
+    #[error(
+        "{branch} was deleted meanwhile, and is not made again → Fix: run upshift on the branch that it was merged into, or restore it"
+    )]
+    Gone {
+        /// The branch.
+        branch: String,
     },
     /// A file of the change is another one in the parent commit.
     #[error("{path} cannot be carried over to the commit that the fix is to build on: {why}")]
