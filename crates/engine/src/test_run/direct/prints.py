@@ -28,8 +28,12 @@ def attributes():
         if id(module) in seen:
             continue
         seen.add(id(module))
+        # A package that hands on what its parts define when it is first asked for it: the parts themselves are looked at.
+        parts = name + "." if "__getattr__" in vars(module) else None
         for key, value in list(vars(module).items()):
             if key.startswith("_") and not (name == "builtins" and key == "__import__"):
+                continue
+            if parts and str(getattr(value, "__module__", "")).startswith(parts):
                 continue
             yield "%s.%s" % (name, key), value
             if isinstance(value, type) and value.__module__ == name:

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tree_sitter::Node;
 
 use super::super::nodes::{children, descendants, lines_of, text_of};
-use super::sides::{Mark, Shape, Side, Sides, names, names_once};
+use super::sides::{Mark, Shape, Side, Sides, names_once};
 
 /// The first part that a change drops.
 pub(super) fn mark(sides: &Sides<'_>) -> Option<Mark> {
@@ -28,12 +28,28 @@ fn functions<'t>((root, text): (Node<'t>, &'t str)) -> BTreeMap<String, Function
         let parameters =
             function.child_by_field_name("parameters").or_else(|| function.child_by_field_name("parameter"));
         let (Some(parameters), Some(body)) = (parameters, function.child_by_field_name("body")) else { continue };
-        let given = names(parameters, text);
+        let given = given_names(parameters, text);
         let one = Function { node: function, given, body };
         // Two of one name (methods of two classes) cannot be told apart, so neither is looked at.
         found.entry(name).and_modify(|other| *other = None).or_insert(Some(one));
     }
     found.into_iter().filter_map(|(name, one)| Some((name, one?))).collect()
+}
+
+/// The names in a function's parameters, but for those within a type: what a callback is given is its own affair.
+fn given_names<'t>(parameters: Node<'_>, text: &'t str) -> Vec<&'t str> {
+    let is_in_type = |node: Node<'_>| {
+        let mut above = node.parent();
+        while let Some(one) = above.filter(|one| one.id() != parameters.id()) {
+            if one.kind() == "type_annotation" {
+                return true;
+            }
+            above = one.parent();
+        }
+        false
+    };
+    let is_name = |node: &Node<'_>| node.kind().ends_with("identifier") && !is_in_type(*node);
+    descendants(parameters).filter(is_name).map(|node| text_of(node, text)).collect()
 }
 
 /// A function with the name by which it is called.

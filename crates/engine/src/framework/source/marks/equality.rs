@@ -10,7 +10,8 @@ use super::super::nodes::{descendants, lines_of, text_of};
 use super::sides::{Mark, Shape, Side, Sides};
 
 /// Methods of Python that a comparison or a look at a type asks.
-const OF_PYTHON: [&str; 4] = ["__eq__", "__ne__", "__instancecheck__", "__subclasscheck__"];
+const OF_PYTHON: [&str; 6] =
+    ["__eq__", "__ne__", "__contains__", "__instancecheck__", "__subclasscheck__", "__subclasshook__"];
 /// Methods that assertions of JavaScript ask.
 const OF_SCRIPT: [&str; 5] = ["equals", "asymmetricMatch", "valueOf", "[Symbol.hasInstance]", "[Symbol.toPrimitive]"];
 /// Methods of Go that packages for comparisons and `errors.Is` ask.
@@ -19,7 +20,7 @@ const OF_GO: [&str; 2] = ["Equal", "Is"];
 /// The beginning of a rule where a language has no grammar here.
 #[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
 static BY_LINE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\bdef (?:==|===|eql\?|equal\?)|\bboolean equals\s*\(|\boperator\s*(?:==|!=)\s*\(").unwrap()
+    Regex::new(r"\bdef (?:==|===|eql\?|equal\?)|\balias(?:_method)?[ (]:?(?:==|===|eql\?|equal\?)[ ,]|\bboolean equals\s*\(|\boperator\s*(?:/\*[^*]*\*/\s*)?(?:==|!=)\s*\(").unwrap()
 });
 
 /// The first rule that a change adds or alters.

@@ -24,7 +24,8 @@ pub fn marks(path: &str, before: &str, after: &str) -> Vec<Mark> {
         return if is_of_shell(path, after) { handlers::of_shell(before, after) } else { Vec::new() };
     };
     if !language.has_grammar() {
-        return equality::mark_by_line(before, after).into_iter().collect();
+        let handler = handlers::mark_by_tokens(language, before, after);
+        return equality::mark_by_line(before, after).into_iter().chain(handler).collect();
     }
     let (Some(old), Some(new)) = (parse(language, before), parse(language, after)) else { return Vec::new() };
     let sides = Sides { language, old: (old.root_node(), before), new: (new.root_node(), after) };

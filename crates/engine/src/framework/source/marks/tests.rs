@@ -13,6 +13,25 @@ fn a_handler_that_looks_at_no_error_is_marked() {
             "def f(a):\n    try:\n        return g(a)\n    except Exception:\n        return 0\n",
         ),
         ("a.js", "f(a).then(g);\n", "f(a)\n  .then(b)\n\n  .catch(() => {}).then(g);\n"),
+        ("b.js", "f(a).then(k);\ng();\n", "f(a).then(k).catch(String);\ng();\n"),
+        ("c.js", "f(a).then(k);\ng();\n", "f(a).then(k, k);\ng();\n"),
+        ("d.js", "await Promise.all(f(k));\ng();\n", "await Promise.allSettled(f(k));\ng();\n"),
+        (
+            "b.py",
+            "class A:\n    pass\n",
+            "class A:\n    def __exit__(self, *errors):\n        k()\n        return self\n\n\ng()\n",
+        ),
+        (
+            "c.py",
+            "def f(a):\n    return g(a)\n",
+            "def f(a):\n    try:\n        return g(a)\n    except (Exception,):\n        return 0\n",
+        ),
+        ("a.rb", "def f\n  g\nend\n", "def f\n  g\n  k rescue nil\nend\n"),
+        (
+            "b.go",
+            "package a\n\n\nfunc f() {\n\tg()\n}\n",
+            "package a\n\nfunc f() {\n\tdefer func() { if recover() != nil { a = 0 } }()\n\tg()\n}\n",
+        ),
         (
             "a.go",
             "package a\n\n\nfunc f() {\n\tg()\n}\n",
@@ -181,4 +200,18 @@ fn a_method_that_others_still_inherit_is_marked() {
     };
     let found = shapes("a.js", &script(""), &script("all() { return this.list.slice().join(); }"));
     assert_eq!(found, [(Shape::LeavesTheLike, 1)]);
+}
+
+#[test]
+fn names_within_a_type_are_no_inputs() {
+    let script = |body: &str| {
+        format!(
+            "export async function f(rows: string[], save: (row: string) => Promise<void>) {{ {body} return rows.length; }}\n"
+        )
+    };
+    let (each, all) =
+        (script("for (const row of rows) await save(row);"), script("await Promise.all(rows.map(save));"));
+    assert_eq!(shapes("a.ts", &each, &all), []);
+    let none = script("for (const row of rows) await row;");
+    assert_eq!(shapes("a.ts", &each, &none), [(Shape::DropsAPart, 1)]);
 }

@@ -4,6 +4,7 @@
 //! Only what is gone is put back. What stands elsewhere in the file, what another statement has the place of, and what reaches no further
 //! than its own function are left out: too few are found rather than one that was only written otherwise.
 
+mod by_lines;
 mod effect;
 mod function;
 mod place;
@@ -34,7 +35,10 @@ pub struct Removed {
 /// The statements that a change takes out of a file's functions. Empty where it is not understood.
 #[must_use]
 pub fn removed(path: &str, before: &str, after: &str) -> Vec<Removed> {
-    let Some(language) = Language::of(path).filter(|language| language.has_grammar()) else { return Vec::new() };
+    let Some(language) = Language::of(path) else { return Vec::new() };
+    if !language.has_grammar() {
+        return by_lines::removed(language, before, after);
+    }
     let (Some(old), Some(new)) = (parse(language, before), parse(language, after)) else { return Vec::new() };
     let sides = Sides { language, old: (old.root_node(), before), new: (new.root_node(), after) };
     let (all, now) = (functions(sides.old), functions(sides.new));

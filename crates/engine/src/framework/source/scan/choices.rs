@@ -15,8 +15,9 @@ use super::{answers, arms};
 const BOUNDS: [&str; 9] = ["return", "=", ",", ";", "{", "}", ":", "?", "=>"];
 /// A condition of Ruby at the beginning of its line, or behind what hangs on it.
 #[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
-static RUBY: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?m)(?:^|[ \t])(?:if|elsif|unless) ([^#\n]+?)(?: then [^\n]*)?[ \t]*$").unwrap());
+static RUBY: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?m)(?:^|[ \t])(?:if|elsif|unless)(?: ([^#\n]+?)|(\([^#\n]+?))(?: then [^\n]*)?[ \t]*$").unwrap()
+});
 
 /// See [`super::super::choices`].
 pub(in super::super) fn choices(language: Language, text: &str) -> Option<Vec<Choice>> {
@@ -137,7 +138,7 @@ fn is_assignment(view: View<'_>, at: usize) -> bool {
 
 fn of_ruby(text: &str) -> Vec<Choice> {
     let choice = |found: regex::Captures<'_>| {
-        let range = found.get(1)?.range();
+        let range = found.get(1).or(found.get(2))?.range();
         let line = u32::try_from(text.get(..range.start)?.matches('\n').count() + 1).ok()?;
         Choice::of_condition(text, range, (line, line), Language::Ruby)
     };
@@ -200,6 +201,8 @@ mod tests {
         let ruby =
             "def f(a)\n  return 1 if a.nil?\n  unless a > 2 # few\n  elsif b then 3\n  end\n  x = 'if so'\nend\n";
         assert_eq!(spelled(Language::Ruby, ruby), ["a.nil?", "b"]);
+        let ruby = "return 0 if(a > 1)\nif(b)\nend\n";
+        assert_eq!(spelled(Language::Ruby, ruby), ["(a > 1)", "(b)"]);
         let ruby = "x = a.end_with?('b') ? 1 : 2\nreturn f(a > 1 ? b : c)\nwhat? 'a : b'\n  a.nil? ? 1 : 2\n";
         assert_eq!(spelled(Language::Ruby, ruby), ["a.end_with?('b')", "a > 1", "a.nil?"]);
         let ruby = "String(x.is_a?(Time) ? a : b)\n";

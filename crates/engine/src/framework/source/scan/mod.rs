@@ -8,6 +8,7 @@ mod arms;
 mod braces;
 mod choices;
 mod cpp;
+mod handlers;
 mod java;
 mod lexer;
 mod names;
@@ -27,6 +28,7 @@ use super::nodes::reversed;
 use super::{Edit, Expectation, Language, Poison, TestBody};
 
 pub(super) use self::choices::choices;
+pub(super) use self::handlers::blind_handlers;
 pub use self::names::java_test;
 pub(super) use self::names::{is_called, renamed};
 pub(super) use self::values::altered;
