@@ -8,6 +8,7 @@ mod equality;
 mod handlers;
 mod inherited;
 mod like;
+mod shared;
 mod sides;
 mod state;
 
@@ -25,13 +26,14 @@ pub fn marks(path: &str, before: &str, after: &str) -> Vec<Mark> {
     };
     if !language.has_grammar() {
         let handler = handlers::mark_by_tokens(language, before, after);
-        return equality::mark_by_line(before, after).into_iter().chain(handler).collect();
+        let shared = shared::mark(language, before, after);
+        return equality::mark_by_line(before, after).into_iter().chain(handler).chain(shared).collect();
     }
     let (Some(old), Some(new)) = (parse(language, before), parse(language, after)) else { return Vec::new() };
     let sides = Sides { language, old: (old.root_node(), before), new: (new.root_node(), after) };
     let found = [
         handlers::mark(&sides),
-        state::mark(&sides),
+        state::mark(&sides).or_else(|| shared::mark(language, before, after)),
         dropped::mark(&sides),
         equality::mark(&sides),
         like::mark(before, after),

@@ -25,8 +25,9 @@ const WRITING: [&str; 9] = [
 pub(super) fn mark(sides: &Sides<'_>) -> Option<Mark> {
     let is_meant = matches!(sides.language, Language::Python | Language::JavaScript);
     let stored = |side: Side<'_>| if is_meant { stored(side) } else { Vec::new() };
-    let old: BTreeSet<String> = stored(sides.old).into_iter().map(|(_, name)| name).collect();
-    let (line, name) = stored(sides.new).into_iter().find(|(_, name)| !old.contains(name))?;
+    let all = |side: Side<'_>| [stored(side), of_classes(side)].concat();
+    let old: BTreeSet<String> = all(sides.old).into_iter().map(|(_, name)| name).collect();
+    let (line, name) = all(sides.new).into_iter().find(|(_, name)| !old.contains(name))?;
     Some(Mark { shape: Shape::KeepsState, line, said: format!("`{name}`") })
 }
 
@@ -52,6 +53,46 @@ fn stored((root, text): Side<'_>) -> Vec<(u32, String)> {
         }
     }
     found
+}
+
+/// Containers of Python by the call that makes an empty one.
+const EMPTY_CALLS: [&str; 5] = ["list()", "dict()", "set()", "deque()", "Counter()"];
+
+/// What a class holds for all of its objects, empty at first and never set for one of them, with the line where it is made.
+fn of_classes((root, text): Side<'_>) -> Vec<(u32, String)> {
+    let held = |node: Node<'_>| {
+        let (name, value, class) = match node.kind() {
+            "field_definition" | "public_field_definition" => {
+                children_of_all(node).any(|part| text_of(part, text) == "static").then_some(())?;
+                (
+                    node.child_by_field_name("property").or_else(|| node.child_by_field_name("name"))?,
+                    node.child_by_field_name("value")?,
+                    node.parent()?,
+                )
+            }
+            "assignment" => {
+                let block = node.parent()?.parent().filter(|block| block.kind() == "block")?;
+                let class = block.parent().filter(|class| class.kind() == "class_definition")?;
+                (node.child_by_field_name("left")?, node.child_by_field_name("right")?, class)
+            }
+            _ => return None,
+        };
+        let spelled = text_of(value, text);
+        let is_empty = match value.kind() {
+            "call" => EMPTY_CALLS.contains(&spelled),
+            _ => is_empty(value, text),
+        };
+        let (name, whole) = (text_of(name, text), text_of(class, text));
+        let is_own = whole.contains(&format!("self.{name} =")) || whole.contains(&format!("this.{name} ="));
+        let is_filled = [".", "["].iter().any(|sign| whole.contains(&format!(".{name}{sign}")));
+        (is_empty && !is_own && is_filled).then(|| (lines_of(node).0, name.to_owned()))
+    };
+    descendants(root).filter_map(held).collect()
+}
+
+/// All parts of a node, its signs and keywords among them.
+fn children_of_all(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+    (0..node.child_count()).filter_map(move |at| node.child(u32::try_from(at).ok()?))
 }
 
 /// The names that a module binds, each with its place and value.

@@ -69,6 +69,8 @@ fn what_a_module_stores_for_all_callers_is_marked() {
             "import collections\n_open = collections.defaultdict(dict)\n\n\ndef get(path):\n    return _open[path]\n",
         ),
         ("a.py", "_last = None\n\n\ndef f(a):\n    global _last\n    _last = a\n"),
+        ("a.py", "class A:\n    items = []\n\n    def add(self, a):\n        self.items.append(a)\n"),
+        ("a.js", "class A {\n  static #kept = new Map();\n  set(a) { A.#kept.set(a, 1); }\n}\n"),
         ("a.js", "let timer;\nexports.f = (g) => () => { clearTimeout(timer); timer = setTimeout(g, 1); };\n"),
         ("a.js", "const parts = [];\nexport const f = (line) => { parts.push(line); return parts; };\n"),
         ("a.js", "class Seen { had() {} }\nconst seen = new Seen();\nexport const f = (a) => seen.had(a) ? 1 : 2;\n"),
