@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 
+use super::misread::misread;
 use super::next::validated;
 use super::task::{
     LOWEST_PRIORITY, Proof, Task, TaskFault, TaskStatus, USUAL_PRIORITY, checked_id, is_read_again, one_line,
@@ -49,7 +50,7 @@ impl List {
     /// # Errors
     /// The defect of the list, with the line where YAML tells it.
     pub fn read(text: &str) -> Result<Vec<Task>, TaskFault> {
-        let file: File = serde_yaml::from_str(text).map_err(|error| TaskFault::new(error.to_string(), FORM))?;
+        let file: File = serde_yaml::from_str(text).map_err(|error| misread(&error, text, FORM))?;
         validated(file.tasks.into_iter().map(task).collect::<Result<_, _>>()?)
     }
 

@@ -8,6 +8,7 @@ mod clusters;
 mod issues;
 mod list;
 mod matrix;
+mod misread;
 mod next;
 mod prd;
 mod source;

@@ -11,8 +11,8 @@ use super::task::{
 
 const STORIES: &str = "userStories";
 /// The form, shown where it is another.
-const FORM: &str =
-    "a prd.json has `name` and `userStories` at its root, and each story an `id`, a `title` and `passes`";
+const FORM: &str = "a prd.json has `name` and `userStories` at its root, and each story an `id`, a `title` and `passes`, as in \
+{\"name\": \"Shop\", \"userStories\": [{\"id\": \"US-1\", \"title\": \"Add a cart\", \"acceptanceCriteria\": [\"`make test` passes\"], \"passes\": false}]}";
 
 /// A `prd.json`.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,8 +28,14 @@ impl Prd {
     pub fn read(text: &str) -> Result<Self, TaskFault> {
         let document = match serde_json::from_str(text) {
             Ok(Value::Object(document)) => document,
-            Ok(_) => return Err(TaskFault::new("it is not an object", FORM)),
-            Err(error) => return Err(TaskFault::new(format!("it is not JSON: {error}"), FORM)),
+            Ok(_) => return Err(TaskFault::new("it is not an object in braces", FORM)),
+            Err(error) => {
+                let (line, column) = (error.line(), error.column());
+                // The place is told first, and not once more behind the words.
+                let said = error.to_string();
+                let said = said.split(" at line ").next().unwrap_or_default();
+                return Err(TaskFault::new(format!("line {line}, column {column}: it is not JSON: {said}"), FORM));
+            }
         };
         match document.get(STORIES) {
             Some(Value::Array(_)) => Ok(Self { document }),
