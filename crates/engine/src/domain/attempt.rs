@@ -91,6 +91,12 @@ impl Attempt {
         self.error_messages.iter().any(|said| said.starts_with(TAMPERED))
     }
 
+    /// Whether its tests pass, and its critic gave no review that could be read.
+    #[must_use]
+    pub fn is_unreviewed(&self) -> bool {
+        self.review.is_none() && self.error_messages.iter().any(|said| said.starts_with(UNREVIEWED))
+    }
+
     /// Whether its tests could not run with the change.
     #[must_use]
     pub fn is_broken(&self) -> bool {
@@ -169,6 +175,8 @@ pub const NO_USABLE_REPLY: &str = "no usable reply: ";
 const TAMPERED: &str = "tampered: ";
 /// The same where the tests could not run.
 const BROKEN: &str = "broken: ";
+/// The beginning of the message about a critic whose words are no review.
+const UNREVIEWED: &str = "reviewer: no readable review";
 /// The end of the error of an iteration whose conversation grew too long for its model.
 pub const CONTEXT_FULL: &str = "the conversation no longer fits into the model's context window";
 

@@ -10,7 +10,7 @@ mod proof;
 use self::phrases::{
     cap_name, counts, headline, model, name, refused, sentence_case, session_finished, speech, table, verdict_tone,
 };
-use crate::domain::attempt::{Attempt, AttemptStatus, NOTHING_CHANGED, TierExit};
+use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
 use crate::domain::blocker;
 use crate::domain::command::Command;
 use crate::domain::delivery::{Answer, Awaited};
@@ -59,6 +59,8 @@ pub struct Progress {
     told_green: bool,
     /// Whether a wait was told: what fails until the next answer is part of it.
     waits: bool,
+    /// Whether the last iteration has no review: its critic gave none that could be read.
+    lacks_review: bool,
     names: agents::Names,
     group: Group,
 }
@@ -76,6 +78,7 @@ impl Progress {
             told: String::new(),
             told_green: false,
             waits: false,
+            lacks_review: false,
             names: agents::Names::default(),
             group: Group::Closed,
         }
@@ -397,7 +400,8 @@ impl Progress {
         self.paint(verdict_tone(verdict), &line)
     }
 
-    fn iteration_finished(&self, attempt: &Attempt) -> String {
+    fn iteration_finished(&mut self, attempt: &Attempt) -> String {
+        self.lacks_review = attempt.review.is_none();
         let result = match attempt.test_status {
             AttemptStatus::Passed => self.paint(Tone::Good, "✔ passed"),
             AttemptStatus::Failed if attempt.failed_tests.is_empty() => self.paint(Tone::Bad, refused(attempt)),
@@ -423,24 +427,8 @@ impl Progress {
         let after = count(u64::from(iterations), "iteration");
         let because = reason.map(|reason| self.untold(reason)).filter(|reason| !reason.trim().is_empty());
         let because = because.map(|reason| format!(": {}", speech(reason))).unwrap_or_default();
-        let (tone, line) = match exit {
-            TierExit::Success => (Tone::Good, format!("✔ {who} solved it in iteration {iterations}.")),
-            TierExit::IterationsExhausted => (Tone::Bad, format!("✖ {who} exhausted {after} without success.")),
-            TierExit::BudgetExhausted => (Tone::Bad, format!("✖ {who} ran out of budget after {after}{because}")),
-            TierExit::ProviderError => (Tone::Bad, format!("✖ {who} has no model that can be used{because}")),
-            TierExit::EntropyDetected => {
-                (Tone::Bad, format!("✖ {who} stalled after {after}: the same error came back again and again."))
-            }
-            TierExit::NoProgress if reason == Some(NOTHING_CHANGED) => {
-                (Tone::Bad, format!("✖ {who} stalled after {after}: {NOTHING_CHANGED}."))
-            }
-            TierExit::NoProgress => (Tone::Bad, format!("✖ {who} stalled after {after}: the same patch came twice.")),
-            TierExit::Blocked => (Tone::Bad, format!("✖ {who} needs a person{because}")),
-            TierExit::Objected => {
-                (Tone::Bad, format!("✖ {who}: the tests pass, but the critic rejects the change{because}"))
-            }
-            TierExit::Interrupted => (Tone::Bad, format!("✖ {who} was interrupted after {after}.")),
-        };
+        let end = (exit, self.lacks_review);
+        let (tone, line) = phrases::tier_end(end, (&who, &after, iterations), reason, &because);
         self.paint(tone, &line)
     }
 

@@ -1,6 +1,6 @@
 //! Parts of lines: ladders, tiers, counts and what was said.
 
-use crate::domain::attempt::Attempt;
+use crate::domain::attempt::{Attempt, NOTHING_CHANGED, TierExit};
 use crate::domain::ladder::Tier;
 use crate::domain::leftover::Leftover;
 use crate::domain::test_report::RunKind;
@@ -57,7 +57,36 @@ pub(super) fn refused(attempt: &Attempt) -> &'static str {
     match attempt.review.as_deref() {
         Some(review) if review.overruled => "✖ rejected: the critic approved, and named a critical issue",
         Some(review) if !review.approves() => "✖ rejected by the critic",
+        None if attempt.is_unreviewed() => "✖ its critic gave no readable review",
         Some(_) | None => "✖ failed",
+    }
+}
+
+/// The end of a tier. `who` is the tier, after so many iterations, and `lacks_review` says that the last change was not reviewed.
+pub(super) fn tier_end(
+    (exit, lacks_review): (TierExit, bool),
+    (who, after, iterations): (&str, &str, u32),
+    reason: Option<&str>,
+    because: &str,
+) -> (Tone, String) {
+    match exit {
+        TierExit::Success => (Tone::Good, format!("✔ {who} solved it in iteration {iterations}.")),
+        TierExit::IterationsExhausted => (Tone::Bad, format!("✖ {who} exhausted {after} without success.")),
+        TierExit::BudgetExhausted => (Tone::Bad, format!("✖ {who} ran out of budget after {after}{because}")),
+        TierExit::ProviderError => (Tone::Bad, format!("✖ {who} has no model that can be used{because}")),
+        TierExit::EntropyDetected => {
+            (Tone::Bad, format!("✖ {who} stalled after {after}: the same error came back again and again."))
+        }
+        TierExit::NoProgress if reason == Some(NOTHING_CHANGED) => {
+            (Tone::Bad, format!("✖ {who} stalled after {after}: {NOTHING_CHANGED}."))
+        }
+        TierExit::NoProgress => (Tone::Bad, format!("✖ {who} stalled after {after}: the same patch came twice.")),
+        TierExit::Blocked => (Tone::Bad, format!("✖ {who} needs a person{because}")),
+        TierExit::Objected => {
+            let how = if lacks_review { "gave no readable review" } else { "rejects the change" };
+            (Tone::Bad, format!("✖ {who}: the tests pass, but the critic {how}{because}"))
+        }
+        TierExit::Interrupted => (Tone::Bad, format!("✖ {who} was interrupted after {after}.")),
     }
 }
 

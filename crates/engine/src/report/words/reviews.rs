@@ -43,6 +43,7 @@ pub fn tests_of(attempt: &Attempt) -> String {
         (AttemptStatus::Failed, 0) if attempt.review.as_ref().is_some_and(|review| !review.approves()) => {
             "tests pass, the critic rejects".to_owned()
         }
+        (AttemptStatus::Failed, 0) if attempt.is_unreviewed() => "tests pass, no readable review".to_owned(),
         (AttemptStatus::Failed, 0) if attempt.is_refused() => "tests pass, the green was refused".to_owned(),
         (AttemptStatus::Failed, 0) => "no failing test is named".to_owned(),
         (AttemptStatus::Passed | AttemptStatus::Failed | AttemptStatus::Error, failing) => {

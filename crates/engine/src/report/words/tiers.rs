@@ -41,6 +41,10 @@ fn said(tier: &TierView, reason: Option<&str>) -> Sentence {
         TierState::Outage => "the host of its models is down, overloaded or not reachable".to_owned(),
         // Its label says so.
         TierState::Skipped => return Sentence::default().speech(reason.unwrap_or_default()),
+        // One that gave no review has rejected nothing.
+        TierState::Rejected if tier.attempts.last().is_some_and(|attempt| attempt.review.is_none()) => {
+            "tests pass, no readable review".to_owned()
+        }
         TierState::Rejected => "tests pass, critic rejects".to_owned(),
         TierState::Blocked => "a person is needed".to_owned(),
         TierState::Interrupted => "the process was ended".to_owned(),
