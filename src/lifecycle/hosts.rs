@@ -1,6 +1,7 @@
 //! Holders of a role's session: models of ours or a coding agent, one after the other where a tier names both.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use super::commands;
 use super::left::{Leave, Left};
@@ -246,6 +247,7 @@ async fn with_agent(
         // Where no wire fits, the house finds no way to the provider and says so.
         spoken: spoken.unwrap_or(Spoken::Chat),
         side_model: plan.agent.side_model.clone(),
+        idle: Duration::from_secs(u64::from(plan.agent.idle_seconds)),
         prompt: world.redactor.redact(&told).into_owned(),
         meta,
         lineage,

@@ -87,6 +87,8 @@ async fn try_out(plan: &Plan, setup: &Setup<'_>, target: &ModelId, backend: Back
         backend,
         spoken,
         side_model: None,
+        // The trial's own time is shorter.
+        idle: PATIENCE,
         prompt: PROMPT.to_owned(),
         meta: Vec::new(),
         lineage: None,

@@ -42,6 +42,8 @@ def model(turns):
 def step(what, number):
     path = os.path.abspath(what["path"])
     call = "c%d" % number
+    if what["do"] == "hang":
+        time.sleep(600)
     update(sessionUpdate="tool_call", toolCallId=call, title=what["do"], kind="edit", status="pending", locations=[{"path": path}])
     if what["do"] == "write":
         result, error = request("fs/write_text_file", {"sessionId": "s", "path": path, "content": what["text"]})

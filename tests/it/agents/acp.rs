@@ -136,3 +136,20 @@ fn one_without_a_command_is_told_how_to_name_it_and_the_doctor_tries_it_out() {
     assert!(said.out.contains("✔ agents: cli/acp (7.7.7 (acp)) works through the gateway"), "{}", said.all());
     site.server.finish();
 }
+
+#[test]
+fn one_that_hangs_in_the_middle_of_the_talk_is_ended_and_judged() {
+    let project = Project::python();
+    let (_, right) = mended(&project);
+    let source = project.source;
+    let work = json!([{"do": "write", "path": source, "text": right}, {"do": "hang", "path": source}]);
+    let site = site(project, move |_| steps(&work));
+    let config = site.project.read(".github/upshift.yml").replacen('{', "{\"agent\": {\"idleSeconds\": 2}, ", 1);
+    site.project.write(".github/upshift.yml", &config);
+    let began = Instant::now();
+    let said = site.run(&["--tiers", LADDER]);
+    assert!(said.code == 0 && began.elapsed() < Duration::from_secs(40), "{}", said.all());
+    let end = site.log().value("SELECT body FROM events WHERE kind = 'session_finished'");
+    assert!(end.contains("it said nothing for 2 s"), "{end}");
+    site.server.finish();
+}

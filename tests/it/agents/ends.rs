@@ -199,3 +199,26 @@ fn walk(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
         if path.is_dir() { walk(&path, found) } else { found.push(path) }
     }
 }
+
+#[test]
+fn an_agent_that_shows_no_sign_of_life_is_ended_and_the_tests_judge_what_it_left() {
+    let project = Project::python();
+    project.write(".github/upshift.yml", "agent: {idleSeconds: 2}\n");
+    let work = json!([super::mend(&project)[0], {"do": "stubborn", "stay": true}]);
+    let site = Site::new(project, move |_| steps(&work));
+    let began = Instant::now();
+    let said = site.run(&["--tiers", "cli/claude:claude-haiku-4-5 x1"]);
+    assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
+    assert_eq!(said.code, 0, "{}", said.all());
+    let end = site.log().value("SELECT body FROM events WHERE kind = 'session_finished'");
+    assert!(end.contains("it said nothing for 2 s, asked no model and changed no file"), "{end}");
+    site.server.finish();
+    // One that never did anything says so in the report.
+    let stays = json!([{"do": "stubborn", "stay": true}]);
+    let project = Project::python();
+    project.write(".github/upshift.yml", "agent: {idleSeconds: 2}\n");
+    let site = Site::new(project, move |_| steps(&stays));
+    let said = site.run(&["--tiers", "cli/claude:claude-haiku-4-5 x1"]);
+    assert!(said.code == 1 && said.all().contains("it said nothing for 2 s"), "{}", said.all());
+    site.server.finish();
+}

@@ -207,6 +207,8 @@ object! {
         /// Model for the side calls (titles, summaries) of coding agents; used if its provider is that of the agent's own model.
         #[schemars(example = &"claude-haiku-5-5")]
         "sideModel" side_model: String = "the tier's";
+        /// Time without output, model call and changed file after which the session of a coding agent is ended.
+        "idleSeconds" idle_seconds: Whole<1, 86_400> = "900";
         /// Structured data that roles add to their reports, by name; built in are `root_cause` and `risk`.
         "meta" meta: BTreeMap<String, MetaSection> = "none";
         /// MCP servers (Model Context Protocol), by name, each with a command or an address; their tools are called `mcp__NAME__TOOL`.

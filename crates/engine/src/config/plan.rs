@@ -133,6 +133,8 @@ pub struct AgentPlan {
     pub allow_commands: Vec<String>,
     /// The model of coding agents' side calls. The tier's model is used where there is none, or where it is of another provider.
     pub side_model: Option<ModelId>,
+    /// How long a coding agent may show no sign of life, in seconds.
+    pub idle_seconds: u32,
     /// Blocks of data that roles are asked for beside their reports.
     pub meta: Vec<MetaBlock>,
     /// Servers of tools.

@@ -110,6 +110,7 @@ saved! {
         temperature: Option<f64>,
         allow_commands: Vec<String>,
         side_model: Option<ModelId>,
+        idle_seconds: u32,
         meta: Vec<MetaBlock>,
         mcp: Vec<McpServer>,
         cache: bool,

@@ -175,6 +175,9 @@ fn check_framework(picker: &Picker<'_>, name: &str, origin: &Origin) {
     picker.fault(origin, "test.framework", &message, &fix);
 }
 
+/// How long a coding agent may show no sign of life unless something else is said: longer than a build of its own usually takes.
+const DEFAULT_IDLE_SECONDS: u32 = 900;
+
 /// How the agent works.
 pub(super) fn agent(picker: &Picker<'_>, key_vars: &[&str]) -> AgentPlan {
     fn of<T>(get: impl Fn(&AgentSection) -> Option<T>) -> impl Fn(&ConfigFile) -> Option<T> {
@@ -186,6 +189,7 @@ pub(super) fn agent(picker: &Picker<'_>, key_vars: &[&str]) -> AgentPlan {
     let temperature = picker.in_documents(of(|agent| agent.temperature));
     let allowed = picker.in_documents(of(|agent| agent.allow_commands.clone()));
     let cache = picker.in_documents(of(|agent| agent.cache));
+    let idle = picker.in_documents(of(|agent| agent.idle_seconds)).map(|p| p.map(|seconds| seconds.0));
     // Which model that is, the registry knows.
     let side = picker.in_documents(of(|agent| agent.side_model.clone()));
     let _text = picker.take_optional("agent.sideModel", side, "the tier's", String::clone);
@@ -201,6 +205,7 @@ pub(super) fn agent(picker: &Picker<'_>, key_vars: &[&str]) -> AgentPlan {
             .take_optional("agent.temperature", temperature, "the vendor's", |value| value.0.to_string())
             .map(|value| value.0),
         side_model: None,
+        idle_seconds: picker.take("agent.idleSeconds", idle, DEFAULT_IDLE_SECONDS, u32::to_string),
         meta: meta::blocks(picker),
         mcp: mcp::servers(picker, key_vars, &tool_hosts),
         rest: rest::tools(picker, key_vars, &tool_hosts),

@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
@@ -63,6 +63,8 @@ pub struct Ledger {
     warned: Cell<u32>,
     /// Calls that are under way.
     open: Cell<u32>,
+    /// When the last one began or was settled, in real time.
+    last_call: Cell<Instant>,
     /// Told whenever one of them is settled.
     settled: Notify,
     /// The model of the first call that offers tools: others are for side calls.
@@ -151,6 +153,7 @@ impl Ledger {
             tally: RefCell::new(so_far),
             warned: Cell::new(0),
             open: Cell::new(0),
+            last_call: Cell::new(Instant::now()),
             settled: Notify::new(),
             main_model: RefCell::new(None),
             capped: (source, stop),
@@ -159,6 +162,12 @@ impl Ledger {
             refusal: RefCell::new(None),
             dearer: RefCell::default(),
         })
+    }
+
+    /// When a call was last under way, in real time.
+    #[must_use]
+    pub fn last_call(&self) -> Instant {
+        if self.open.get() > 0 { Instant::now() } else { self.last_call.get() }
     }
 
     /// Raised by the first refusal at the cap.
@@ -300,6 +309,7 @@ impl Ledger {
             return if refused.left() < left { Ok(None) } else { Err((refused.scope.clone(), refused.to_string())) };
         }
         self.open.set(self.open.get() + 1);
+        self.last_call.set(Instant::now());
         Ok(Some(OpenCall {
             ledger: Rc::clone(self),
             order: order.clone(),
@@ -397,6 +407,7 @@ impl Ledger {
         }
         tracing::info!(target = %receipt.target, status = receipt.status.as_str(), cost = %receipt.charge(), error = receipt.error, "passed on");
         self.open.set(self.open.get().saturating_sub(1));
+        self.last_call.set(Instant::now());
         // Before the others are woken: they have to find the refusal.
         if let Some(tier) = outcome.bill.dear_tier {
             self.refuse_dear(&tier);

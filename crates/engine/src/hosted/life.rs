@@ -12,6 +12,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::hearing::{Call, Heard, Hearing};
 use super::house::House;
+use super::idle::{self, silence};
 use super::line::{Client, Line};
 use super::spec::{Held, HostedPorts, HostedSpec, unusable};
 use crate::audit::{Journal, Store};
@@ -116,10 +117,12 @@ async fn play(
         }
     };
     let line = Line::open(spec, ports, say);
-    let hears = hear(spec, line, bytes, (ledger, hearing), (&complete, &over), ports);
+    let heard = idle::Heard::now();
+    let hears = hear(spec, (line, &heard), bytes, (ledger, hearing), (&complete, &over), ports);
     let (stop, wrap_up) = (ports.stop.clone(), ports.wrap_up.clone());
     let (capped, limited) = (ledger.capped(), ledger.limited());
-    let watched = watch(&end, Watched { stop, wrap_up, capped, limited, is_complete, is_over });
+    let silent = silence(&heard, ledger, &ports.hosting.checkout, spec.idle);
+    let watched = watch(&end, silent, Watched { stop, wrap_up, capped, limited, is_complete, is_over });
     tokio::select! {
         // The stream is heard to its end, which may come behind the program's.
         (finished, ()) = async { tokio::join!(lives, hears) } => finished,
@@ -138,7 +141,7 @@ struct Watched {
 }
 
 /// Ends the agent when it is time. It never comes to an end itself.
-async fn watch(end: &StopSource, watched: Watched) -> Infallible {
+async fn watch(end: &StopSource, silent: impl Future<Output = StopCause>, watched: Watched) -> Infallible {
     let Watched { stop, wrap_up, capped, limited, is_complete, is_over } = watched;
     // Real time: a clock that leaps over pauses must not leap while an agent works.
     let after = |flag: Stop, patience: Duration| async move {
@@ -153,6 +156,7 @@ async fn watch(end: &StopSource, watched: Watched) -> Infallible {
         () = after(limited, LAST_WORDS) => StopCause::TimeUp,
         () = after(is_complete, AFTER_COMPLETE) => StopCause::Asked,
         () = after(is_over, AFTER_TALK) => StopCause::Asked,
+        cause = silent => cause,
     };
     end.raise(cause);
     std::future::pending().await
@@ -161,7 +165,7 @@ async fn watch(end: &StopSource, watched: Watched) -> Infallible {
 /// Reads the agent's stream to its end, and tells of its tools.
 async fn hear(
     spec: &HostedSpec,
-    mut line: Line,
+    (mut line, heard): (Line, &idle::Heard),
     mut bytes: UnboundedReceiver<Vec<u8>>,
     (ledger, hearing): (&Rc<Ledger>, &Rc<RefCell<Hearing>>),
     (complete, over): (&StopSource, &StopSource),
@@ -169,12 +173,13 @@ async fn hear(
 ) {
     loop {
         let chunk = bytes.recv().await;
+        heard.note();
         let is_over = chunk.is_none();
         let events = line.push(chunk.as_deref(), Client::new(spec, ledger, ports));
         let now = ports.hosting.clock.monotonic_ms();
         for event in events {
-            let heard = hearing.borrow_mut().take(event, now);
-            match heard {
+            let told = hearing.borrow_mut().take(event, now);
+            match told {
                 Some(Heard::Tool(call, ok)) => ledger.emit(&tool(spec, ledger, ports, (call, ok, now))),
                 Some(Heard::SubAgent(id, agent)) => ledger.emit(&sub_agent(spec, ledger, ports, (id, agent))),
                 None => {}
@@ -312,6 +317,7 @@ fn own_limit(spec: &HostedSpec, finished: &Finished, hearing: &Hearing) -> Optio
 fn cut_short(finished: &Finished, hearing: &Hearing) -> Option<String> {
     match (finished.exit, finished.stopped) {
         (Exit::Timeout, _) | (_, Some(StopCause::TimeUp)) => Some("its time was up".to_owned()),
+        (_, Some(StopCause::OwnTime(seconds))) => Some(idle::in_words(seconds)),
         (Exit::Memory { .. } | Exit::MachineMemory | Exit::MemoryTogether { .. }, _) => Some(finished.exit.to_string()),
         // It had said that it is complete, or the talk was over.
         (_, Some(StopCause::Asked)) | (Exit::Code { code: 0 }, _) => None,
@@ -371,6 +377,8 @@ mod tests {
         };
         says(told(Exit::Timeout, None, true, ""), "its time was up");
         says(told(Exit::Code { code: 0 }, Some(StopCause::TimeUp), true, ""), "its time was up");
+        says(told(killed, Some(StopCause::OwnTime(900)), false, ""), "it said nothing for 15 minutes");
+        says(told(Exit::Code { code: 0 }, Some(StopCause::OwnTime(90)), true, ""), "for 90 s");
         says(told(Exit::Memory { limit_mb: 512 }, asked, true, ""), "512 MB");
         says(told(Exit::MachineMemory, None, true, ""), "memory");
         says(told(Exit::Code { code: 101 }, None, false, ""), "101");

@@ -12,6 +12,7 @@
 mod hearing;
 mod hosting;
 mod house;
+mod idle;
 mod life;
 mod line;
 mod spec;

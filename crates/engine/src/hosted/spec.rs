@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::hearing::Hearing;
 use super::hosting::Hosting;
@@ -37,6 +38,8 @@ pub struct HostedSpec {
     pub spoken: Spoken,
     /// The model of its side calls. The session's own where there is none, or where it is of another provider.
     pub side_model: Option<ModelId>,
+    /// How long the agent may show no sign of life.
+    pub idle: Duration,
     /// The agent's prompt: instructions and task.
     pub prompt: String,
     /// The blocks of data that the role is asked for beside its report.
