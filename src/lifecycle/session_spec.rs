@@ -114,6 +114,8 @@ pub(super) fn spec_of(
         effort: plan.agent.effort,
         temperature: plan.agent.temperature,
         meta: plan.agent.meta_of(role),
+        // What earlier iterations changed and left there is the change that the blocks are about.
+        blocks_need_change: role == Role::Artisan && climb.trees.current.tree == *climb.start(),
         destinations: Vec::new(),
     }
 }

@@ -211,6 +211,7 @@ impl Bench {
             effort: None,
             temperature: None,
             meta: Vec::new(),
+            blocks_need_change: false,
             destinations: Vec::new(),
         };
         let end = converse(spec, &mut ports).await;

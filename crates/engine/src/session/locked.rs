@@ -23,6 +23,13 @@ impl Session<'_, '_> {
         self.meta.asked() == Asked::Alone
     }
 
+    /// Whether the session changed nothing, though its blocks are about a change. A tool from outside may be a sub-agent that writes.
+    pub(super) fn lacks_its_change(&self) -> bool {
+        let room = &self.toolroom;
+        let changed = !room.wrote.is_empty() || room.commands_ran > 0 || self.ports.toolbox.outside.is_some();
+        self.spec.blocks_need_change && !changed
+    }
+
     /// Whether there is money and time for a reply that brings blocks alone: the review, the tests and the next iteration come first.
     pub(super) fn may_ask_for_meta(&self) -> bool {
         let limits = &self.spec.limits;

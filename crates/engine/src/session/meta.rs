@@ -55,6 +55,8 @@ pub(super) struct MetaBlocks {
     /// Why the last try at a block was not taken.
     faults: BTreeMap<String, String>,
     locked: Option<(FinalReport, SessionExit)>,
+    /// Whether there is no change that they could be about.
+    waived: bool,
     turns: u32,
 }
 
@@ -156,8 +158,16 @@ impl MetaBlocks {
         }
     }
 
-    /// The required blocks that are not there.
+    /// Asks for no block that was not given: the session changed nothing that one could be about.
+    pub(super) fn waive(&mut self) {
+        self.waived = true;
+    }
+
+    /// The required blocks that are not there. None where they are waived.
     fn missing(&self) -> Vec<MissingMeta> {
+        if self.waived {
+            return Vec::new();
+        }
         let absent = self.required().filter(|block| !self.given.contains_key(&block.name));
         absent
             .map(|block| MissingMeta {

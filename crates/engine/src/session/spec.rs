@@ -39,6 +39,8 @@ pub struct SessionSpec {
     pub temperature: Option<f64>,
     /// The blocks of data that the role is asked for beside its report.
     pub meta: Vec<MetaBlock>,
+    /// Whether these blocks are about a change that this session has to make: one that changes nothing owes none.
+    pub blocks_need_change: bool,
     /// The agents to which the session may hand its task over instead of reporting.
     pub destinations: Vec<Destination>,
 }

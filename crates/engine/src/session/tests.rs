@@ -139,6 +139,7 @@ struct Bench {
     redactor: Redactor,
     commands: Vec<String>,
     meta: Vec<MetaBlock>,
+    blocks_need_change: bool,
     destinations: Vec<Destination>,
     /// Names of tools from outside, each of which says that it heard.
     outside: Vec<&'static str>,
@@ -213,6 +214,7 @@ impl Bench {
             redactor: Redactor::default(),
             commands: Vec::new(),
             meta: Vec::new(),
+            blocks_need_change: false,
             destinations: Vec::new(),
             outside: Vec::new(),
         }
@@ -296,6 +298,7 @@ impl Bench {
             effort: None,
             temperature: None,
             meta: self.meta.clone(),
+            blocks_need_change: self.blocks_need_change,
             destinations: self.destinations.clone(),
         };
         let end = converse(spec, &mut ports).await;

@@ -52,7 +52,7 @@ pub(super) struct Session<'s, 'a> {
     pub(super) rotation: Rotation,
     monitor: ContextMonitor,
     monitored: Option<ModelId>,
-    toolroom: Toolroom,
+    pub(super) toolroom: Toolroom,
     repeats: Repeats,
     /// The last failed attempt of this turn: told with its advice, replaced by the next (S1-8).
     pub(super) failed: Option<Failed>,
@@ -272,6 +272,9 @@ impl<'s, 'a> Session<'s, 'a> {
                 }
             };
             self.meta.lock(report, exit);
+        }
+        if self.lacks_its_change() {
+            self.meta.waive();
         }
         let Some(advice) = self.meta.wants(self.may_ask_for_meta()) else {
             return self.meta.release().map(|(report, exit)| Ending { report, exit });

@@ -226,3 +226,18 @@ async fn a_stop_for_good_leaves_a_locked_report() {
         assert_eq!(is_done(&end), stands, "{cause:?}: {end:?}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn who_changed_nothing_owes_no_block_about_a_change() {
+    let mut idle = bench(vec![done()]);
+    idle.blocks_need_change = true;
+    let end = idle.run().await;
+    assert!(is_done(&end) && end.turns == 1, "{end:?}");
+    assert_eq!((told(&idle), exit_told(&idle).as_str()), ((BTreeMap::new(), Vec::new()), "EXIT-FINAL-ANSWER"));
+    // Whoever changed something is asked as before.
+    let mut busy = bench(vec![calls(&[edit_calc()]), done(), report_with(&json!({"risk": low()}))]);
+    busy.blocks_need_change = true;
+    let end = busy.run().await;
+    assert!(is_done(&end) && end.turns == 3, "{end:?}");
+    assert_eq!(told(&busy).0, BTreeMap::from([("risk".to_owned(), low())]));
+}
