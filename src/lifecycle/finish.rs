@@ -105,9 +105,8 @@ async fn put_in_order(
     if let Some(origin) = ending.origin().filter(|_| !is_green(ending)) {
         put_back_rewritten(context, recorder, origin).await?;
     }
-    if let Some(list) = context.world.workspace.mind_list()? {
-        recorder.warn(format!("changed while the tests ran, put back: {list}"));
-    }
+    // Where it was put back, that is told below with all else that was.
+    drop(context.world.workspace.mind_list()?);
     let none = BTreeSet::new();
     yours::tell(context, recorder, ending.origin().map_or(&none, |origin| &origin.by_products));
     leftovers::sweep(context, recorder);

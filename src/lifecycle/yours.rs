@@ -41,7 +41,7 @@ pub(super) async fn changed(context: &Context<'_>, climb: &Climb) -> Vec<String>
 /// Names the files that somebody changed while the run was at work, and keeps what stood in those that it put back.
 /// What the tests themselves leave, or leave beside such files, is nobody's.
 pub(super) fn tell(context: &Context<'_>, recorder: &mut Recorder<'_>, by_products: &BTreeSet<String>) {
-    let Taken { mut put_back, in_change } = context.world.workspace.take_theirs();
+    let Taken { mut put_back, perhaps, in_change } = context.world.workspace.take_theirs();
     let folder = |path: &str| Path::new(path).parent().map(Path::to_owned);
     let of_tests: BTreeSet<_> = by_products.iter().map(|path| folder(path)).collect();
     let is_of_tests = |path: &str| path.contains('/') && of_tests.contains(&folder(path));
@@ -52,15 +52,23 @@ pub(super) fn tell(context: &Context<'_>, recorder: &mut Recorder<'_>, by_produc
             named(&in_change)
         ));
     }
-    if put_back.is_empty() {
-        return;
+    let (doubtful, put_back): (BTreeMap<_, _>, _) = put_back.into_iter().partition(|(path, _)| perhaps.contains(path));
+    let (keep, run) = (&context.world.keep, &context.charter.run_id);
+    // Two who write at the same time cannot be told apart, and a person is not to look for who that was.
+    let who =
+        [(put_back, "by somebody ", "while the run worked"), (doubtful, "", "while a program of the run was at work")];
+    for (files, by, when) in who.iter().filter(|(files, ..)| !files.is_empty()) {
+        recorder.warn(kept_by(keep, run, files, (by, when)));
     }
-    let message = kept(&context.world.keep, &context.charter.run_id, &put_back, "while the run worked");
-    recorder.warn(message);
 }
 
 /// Keeps the contents of files of somebody else's that were put back in the folder of a run, and says so.
 pub fn kept(keep: &Path, run: &RunId, put_back: &BTreeMap<String, Stood>, when: &str) -> String {
+    kept_by(keep, run, put_back, ("by somebody ", when))
+}
+
+/// The same. `by` says who changed them, as far as that is known.
+fn kept_by(keep: &Path, run: &RunId, put_back: &BTreeMap<String, Stood>, (by, when): (&str, &str)) -> String {
     let folder = keep.join(run.short()).join(FOLDER);
     let of = |deleted: bool| -> Vec<String> {
         let is_meant = |stood: &Stood| matches!(stood, Stood::Deleted) == deleted;
@@ -77,11 +85,11 @@ pub fn kept(keep: &Path, run: &RunId, put_back: &BTreeMap<String, Stood>, when: 
     let told_of_changed = (!changed.is_empty()).then(|| {
         let names = named(&changed);
         format!(
-            "changed by somebody {when}, and put back: {names}; their versions are in {place}, with {ENDING} behind their names{beside}"
+            "changed {by}{when}, and put back: {names}; their versions are in {place}, with {ENDING} behind their names{beside}"
         )
     });
     let told_of_deleted =
-        (!deleted.is_empty()).then(|| format!("deleted by somebody {when}, and put back: {}", named(&deleted)));
+        (!deleted.is_empty()).then(|| format!("deleted {by}{when}, and put back: {}", named(&deleted)));
     told_of_changed.into_iter().chain(told_of_deleted).collect::<Vec<_>>().join("; ")
 }
 

@@ -99,3 +99,25 @@ fn what_git_ignores_and_what_the_tests_make_themselves_is_no_part_of_a_fix() {
     assert!(!patch.contains("b/made.txt") && !patch.contains("b/ignored.log"), "{patch}");
     site.server.finish();
 }
+
+/// What an agent itself rewrote or left is nobody else's: neither the list of its backlog nor a file that is too large to be looked into.
+#[test]
+#[ignore = "slow: `.ci/run` runs it"]
+fn the_list_and_a_large_file_that_an_agent_wrote_are_not_called_somebody_elses() {
+    let project = Project::python();
+    let list = format!("tasks:\n  - id: cart\n    title: Mend it\n    tests: [\"{}\"]\n", project.failing[0]);
+    project.write("tasks.yml", &list);
+    project.write(".gitignore", "__pycache__\n");
+    let work = json!([
+        {"do": "write", "path": "tasks.yml", "text": "tasks: []\n"},
+        {"do": "run", "command": "head -c 60000000 /dev/zero > data.bin"},
+        super::mend(&project)[0],
+    ]);
+    let site = Site::new(project, move |request| if request.turn() == 0 { steps(&work) } else { done("DONE\nmended") });
+    let said = site.run(&["--tiers", "cli/claude:claude-haiku-4-5 x1", "--tasks", "tasks.yml", "--format", "jsonl"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert_eq!(site.project.read("tasks.yml"), list);
+    let warnings = site.warnings();
+    assert!(warnings.contains("tasks.yml") && !warnings.contains("by somebody"), "{warnings}");
+    site.server.finish();
+}

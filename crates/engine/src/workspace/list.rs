@@ -61,6 +61,7 @@ impl Workspace {
             return Ok(None);
         }
         // Kept before it is overwritten, as it may be a person's after all.
+        theirs.doubt(&path);
         match here {
             Some(here) => theirs.add(&path, here, store),
             None => theirs.add_deleted(&path),

@@ -4,7 +4,7 @@
 //! at another time, to a content that no tool wrote, is somebody else's. A program cannot set the time of change, so that none of ours can
 //! pass for a person. Two who write at the same time cannot be told apart: then it counts as a program's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -48,6 +48,8 @@ pub enum Stood {
 pub struct Taken {
     /// What stood in those that were put back or removed.
     pub put_back: BTreeMap<String, Stood>,
+    /// Those of them that changed while a program of the run was at work: it may have written them as well as a person.
+    pub perhaps: BTreeSet<String>,
     /// Those that became part of the run's change.
     pub in_change: Vec<String>,
 }
@@ -160,11 +162,21 @@ impl Theirs {
             below.for_each(|file| self.keep(root, &file, (written, store)));
             return;
         }
-        match self.look(root, path, written) {
+        let found = self.look(root, path, written);
+        if found.is_some() && root.stat(path).is_ok_and(|stat| stat.is_some_and(|stat| busy::was_at_work(stat.changed)))
+        {
+            self.doubt(path);
+        }
+        match found {
             Some(Some(bytes)) => self.add(path, bytes, store),
             Some(None) => self.insert(path, self.copied(root, path, store)),
             None => {}
         }
+    }
+
+    /// Notes that a program of the run may have written a file.
+    pub(super) fn doubt(&self, path: &RelPath) {
+        self.found().perhaps.insert(path.to_string());
     }
 
     /// Keeps what stands in a file that is known to be somebody else's.
