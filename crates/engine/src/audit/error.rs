@@ -12,6 +12,11 @@ const OTHERWISE: &str = "name another file with --audit-db PATH, or run with --n
 /// The part of it that a backlog cannot do.
 const WITHOUT: &str = ", or run with --no-audit";
 
+/// The way on once there is room again: another log would know nothing of what was paid for.
+const CONTINUES: &str = "`upshift resume` continues a run that was under way";
+/// The same of a backlog.
+const BACKLOG_CONTINUES: &str = "the same command continues";
+
 /// Why the log cannot be opened, read or continued.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuditError {
@@ -51,7 +56,7 @@ pub enum AuditError {
         why: String,
     },
     /// There is no room.
-    #[error("the audit log {path} cannot be written: the disk is full\n  → Fix: free some space; or {OTHERWISE}", path = .path.display())]
+    #[error("the audit log {path} cannot be written: the disk is full\n  → Fix: free some space, and {CONTINUES}; or {OTHERWISE}", path = .path.display())]
     Full {
         /// The file.
         path: PathBuf,
@@ -113,7 +118,7 @@ impl AuditError {
     /// Its words for somebody who cannot do without a log.
     #[must_use]
     pub fn of_backlog(&self) -> String {
-        self.to_string().replace(WITHOUT, "")
+        self.to_string().replace(WITHOUT, "").replace(CONTINUES, BACKLOG_CONTINUES)
     }
 }
 
@@ -149,5 +154,21 @@ pub(super) fn explain_io(path: &Path, error: &io::Error) -> AuditError {
         AuditError::Full { path }
     } else {
         AuditError::Unwritable { path, why: error.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_with_the_command_that_continues() {
+        let full = AuditError::Full { path: "a.db".into() };
+        assert!(full.to_string().contains("free some space, and `upshift resume` continues a run"), "{full}");
+        let told = full.of_backlog();
+        assert!(
+            told.contains("free some space, and the same command continues; or name") && !told.contains("--no-audit"),
+            "{told}"
+        );
     }
 }
