@@ -153,9 +153,10 @@ pub(super) fn runs(args: &RunsArgs, environment: &Environment) -> anyhow::Result
 /// Prints the runs of an open log.
 pub(super) fn print_runs(reader: &Reader, form: Form, environment: &Environment) -> anyhow::Result<u8> {
     let mut rows = Vec::new();
+    let uncommitted = reader.uncommitted().map_err(|error| failure(&error))?;
     for summary in reader.list_runs().map_err(|error| failure(&error))? {
         let loaded = reader.load_run(&summary.run_id).map_err(|error| failure(&error))?;
-        rows.push(row(&loaded));
+        rows.push(row(&loaded, uncommitted.contains(&summary.run_id)));
     }
     let text = match form {
         Form::Text => table(&rows, environment.console().columns(Stream::Out)),
@@ -164,11 +165,11 @@ pub(super) fn print_runs(reader: &Reader, form: Form, environment: &Environment)
     super::print(&Redactor::new(&environment.secrets()).redact(&text))
 }
 
-fn row(loaded: &LoadedRun) -> Row {
+fn row(loaded: &LoadedRun, is_uncommitted: bool) -> Row {
     let counted = loaded.events.iter().find_map(|event| {
         if let Event::AttemptCounted { pull_request, .. } = event { Some(*pull_request) } else { None }
     });
-    let row = Row::of(&details::view_of(loaded), counted);
+    let row = Row::of(&details::view_of(loaded).uncommitted(is_uncommitted), counted);
     // A run that an older program wrote has no events.
     if row.run_id.is_empty() { Row { run_id: loaded.run_id.0.clone(), ..row } } else { row }
 }

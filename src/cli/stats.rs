@@ -1,5 +1,7 @@
 //! `upshift stats`: what tiers and models cost and fixed over all runs, and a ladder that would have cost less.
 
+use std::collections::BTreeSet;
+
 use clap::{Args as ClapArgs, ValueEnum};
 
 use super::console::Stream;
@@ -11,6 +13,7 @@ use crate::domain::clock::days_until;
 use crate::domain::event::Event;
 use crate::domain::model_id::ModelId;
 use crate::domain::played::Basis;
+use crate::domain::units::RunId;
 use crate::model::catalogue;
 use crate::policy::ladder;
 use crate::redact::Redactor;
@@ -39,10 +42,13 @@ enum Form {
 
 /// Prints the figures.
 pub(super) fn run(args: &StatsArgs, environment: &Environment) -> anyhow::Result<u8> {
-    let loaded = load(args, environment).map_err(|error| Failure::usage(error.to_string()))?;
+    let (loaded, uncommitted) = load(args, environment).map_err(|error| Failure::usage(error.to_string()))?;
     let runs: Vec<(RunView, &[Event])> = loaded
         .iter()
-        .map(|run| (RunView::from_events(&run.events, details::liveness(&run.status)), run.events.as_slice()))
+        .map(|run| {
+            let view = RunView::from_events(&run.events, details::liveness(&run.status));
+            (view.uncommitted(uncommitted.contains(&run.run_id)), run.events.as_slice())
+        })
         .collect();
     let mut figures = stats::of_runs(&runs);
     // The project's own runs tell more than a public table, which only helps at the beginning.
@@ -60,11 +66,13 @@ pub(super) fn run(args: &StatsArgs, environment: &Environment) -> anyhow::Result
     super::print(&Redactor::new(&environment.secrets()).redact(&text))
 }
 
-fn load(args: &StatsArgs, environment: &Environment) -> Result<Vec<LoadedRun>, AuditError> {
+/// The runs of the log, and those of them whose fix is not on the branch.
+fn load(args: &StatsArgs, environment: &Environment) -> Result<(Vec<LoadedRun>, BTreeSet<RunId>), AuditError> {
     let checkout = current_dir().unwrap_or_default();
     let path = plan::audit_path(args.audit_db.as_deref(), environment, &checkout);
     let reader = Reader::open(&setup::locate(&path, &checkout, environment))?;
-    reader.list_runs()?.iter().map(|run| reader.load_run(&run.run_id)).collect()
+    let runs = reader.list_runs()?.iter().map(|run| reader.load_run(&run.run_id)).collect::<Result<_, _>>()?;
+    Ok((runs, reader.uncommitted()?))
 }
 
 /// Whether the model can be asked from here, and for a while: a ladder of others would be of no use.

@@ -3,9 +3,12 @@
 //!
 //! Invariant: one process works on the backlogs of a log at a time, for as long as it holds the lock that `orders` gives it.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::error::{AuditError, explain};
+use super::reader::Reader;
 use super::rows::micros;
 use super::store::Store;
 use crate::domain::clock::Timestamp;
@@ -230,6 +233,38 @@ impl Store {
         let path = self.path().to_owned();
         let written = self.written_now(write);
         written.map_err(|error| explain(&path, &error))
+    }
+}
+
+impl Reader {
+    /// Runs whose fix is not on the branch, as the backlog of their task knows: it was not committed, or is gone from there. Only those of
+    /// a backlog of this log.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn uncommitted(&self) -> Result<BTreeSet<RunId>, AuditError> {
+        let read = || -> rusqlite::Result<BTreeSet<RunId>> {
+            // The last record of each run counts, since a completed task is carried into later backlogs. A task that was reset keeps its
+            // run and its commit on the branch: it has no reason. Another run for the same task of a backlog says that the first was lost,
+            // and so does one that stands for the task of a joined run: that collided.
+            let text = "SELECT run_id FROM (
+                  SELECT t.run_id AS run_id, t.status AS status, t.commit_sha AS sha, t.reason AS reason, max(b.rowid)
+                  FROM backlog_tasks t JOIN backlogs b USING (backlog_id) WHERE t.run_id IS NOT NULL GROUP BY t.run_id)
+                WHERE status <> 'completed' AND NOT (status = 'open' AND sha IS NULL AND reason = '')
+              UNION
+              SELECT e.run_id FROM events e
+              WHERE e.kind = 'run_started' AND json_extract(e.body, '$.task') IS NOT NULL
+                AND NOT EXISTS (SELECT 1 FROM backlog_tasks t WHERE t.run_id = e.run_id)
+                AND EXISTS (SELECT 1 FROM events later WHERE later.kind = 'run_started' AND later.id > e.id
+                  AND json_extract(later.body, '$.task') = json_extract(e.body, '$.task'))
+              UNION
+              SELECT e.run_id FROM events e JOIN segments s ON s.run_id = e.run_id
+              WHERE e.kind = 'run_started' AND NOT EXISTS (SELECT 1 FROM backlog_tasks t WHERE t.run_id = e.run_id)
+                AND EXISTS (SELECT 1 FROM backlog_tasks t WHERE t.run_id IS NOT NULL
+                  AND t.task_id = substr(json_extract(e.body, '$.task'), instr(json_extract(e.body, '$.task'), '/') + 1))";
+            self.db.prepare(text)?.query_map([], |row| row.get(0).map(RunId))?.collect()
+        };
+        read().map_err(|error| explain(&self.path, &error))
     }
 }
 

@@ -116,7 +116,7 @@ pub fn document(view: &RunView) -> Document<'_> {
         diff_stat: view.diff_stat().files,
         dropped_hunks: view.dropped_hunks,
         proof: &view.proof,
-        remarks: view.remarks.iter().map(remark).collect(),
+        remarks: remarks(view),
         corrections: &view.corrections,
         meta: &view.meta,
         advice: &view.advice,
@@ -166,6 +166,12 @@ fn billed(view: &BilledView) -> BilledDocument<'_> {
 fn command(view: &CommandView) -> CommandDocument<'_> {
     let command = view.command.map(|command| command.to_string());
     CommandDocument { by: &view.by, command, answer: view.answer, said: &view.said }
+}
+
+/// The places in the last green change that a reviewer should look at.
+#[must_use]
+pub fn remarks(view: &RunView) -> Vec<RemarkDocument<'_>> {
+    view.remarks.iter().map(remark).collect()
 }
 
 fn remark(remark: &Remark) -> RemarkDocument<'_> {

@@ -35,6 +35,9 @@ pub struct Row {
     pub failing_before: usize,
     /// Of them, those that the run fixed.
     pub fixed: usize,
+    /// Whether what it fixed is not on the branch: its backlog did not commit it, or it was taken back there. Absent where that is not so.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub not_committed: bool,
     /// Active milliseconds.
     pub duration_ms: u64,
     /// Whether it is about a program behind the gateway, which has no tests.
@@ -71,8 +74,13 @@ impl Row {
             cost_usd: charge.known.as_usd(),
             unknown_cost_usd: charge.unknown.as_usd(),
             failing_before: view.failing_before.len(),
+            not_committed: view.is_mended() && view.is_uncommitted,
             // A run that is parked or stopped with its fix on a branch counts, whatever its last iteration did.
-            fixed: if view.is_mended() { view.failing_before.len() } else { view.fixed_tests().len() },
+            fixed: match (view.is_mended(), view.is_uncommitted) {
+                (true, true) => 0,
+                (true, false) => view.failing_before.len(),
+                (false, _) => view.fixed_tests().len(),
+            },
             duration_ms: view.spent.active_ms,
             is_gateway: view.command().is_some(),
             cost: charge.to_string(),
@@ -89,7 +97,7 @@ impl Row {
             short.to_owned(),
             self.started_at.get(..16).unwrap_or(&self.started_at).replacen('T', " ", 1),
             self.about.clone(),
-            self.outcome.replace('_', " "),
+            format!("{}{}", self.outcome.replace('_', " "), if self.not_committed { ", not committed" } else { "" }),
             self.tier.clone().unwrap_or_else(|| "—".to_owned()),
             self.cost.clone(),
             tests,

@@ -22,6 +22,8 @@ pub struct Stats {
     pub runs: usize,
     /// Runs that fixed their tests.
     pub fixed: usize,
+    /// Runs with a proven fix that is not on the branch: their backlog did not commit it, or it was taken back there.
+    pub not_committed: usize,
     /// Runs by how they ended.
     pub outcomes: BTreeMap<String, usize>,
     /// Tests that were fixed.
@@ -153,7 +155,10 @@ impl Stats {
             Ending::Died => true,
             Ending::Running => false,
         };
-        if view.is_mended() {
+        if view.is_mended() && view.is_uncommitted {
+            // Its change was paid for and can be applied still, so its money is not lost.
+            self.not_committed += 1;
+        } else if view.is_mended() {
             self.fixed += 1;
             self.tests_fixed += view.failing_before.len();
         } else if is_over {
@@ -326,6 +331,10 @@ fn headline(stats: &Stats) -> String {
     lines.extend(stats.cost_per_fixed_test_usd.and_then(MicroUsd::from_usd).map(|cost| {
         let tests = words::count(words::u64_of(stats.tests_fixed), "test");
         format!("  {cost}{} per fixed test ({tests} fixed)", known(stats.repairs))
+    }));
+    lines.extend((stats.not_committed > 0).then(|| {
+        let fixes = if stats.not_committed == 1 { "proven fix is" } else { "proven fixes are" };
+        format!("  {} {fixes} not on the branch, and not counted: `upshift runs` tells which", stats.not_committed)
     }));
     lines.extend(stats.hopeless_share.map(|share| (share * 100.0, known(stats.repairs + stats.hopeless))).map(
         |(share, of)| {

@@ -73,6 +73,13 @@ fn signed(mark: Mark, sentence: &Sentence, style: Style) -> String {
     style.paint(tone, &format!("{} {}", mark.sign(), say(sentence)))
 }
 
+/// The places in the last green change that a reviewer should look at, below their number. Empty where there are none.
+#[must_use]
+pub fn places(view: &RunView) -> Vec<String> {
+    let heading = words::remarks_heading(view).map(|heading| format!("⚠ {heading}:"));
+    heading.into_iter().chain(words::remarks(view).iter().map(|remark| format!("  - {}", say(remark)))).collect()
+}
+
 /// A sentence for a terminal. A command in its middle stands in backticks. At its end it is ready to be copied.
 pub(super) fn say(sentence: &Sentence) -> String {
     joined(sentence).replace(JOINT, " ")
@@ -241,8 +248,7 @@ fn extras(view: &RunView) -> Vec<String> {
             .iter()
             .map(|line| format!("    {} {}", words::proof_sign(line.status), joined(&line.sentence))),
     );
-    facts.extend(words::remarks_heading(view).map(|heading| format!("  ⚠ {heading}:")));
-    facts.extend(words::remarks(view).iter().map(|remark| format!("    - {}", say(remark))));
+    facts.extend(places(view).into_iter().map(|line| format!("  {line}")));
     facts.extend(words::review_heading(view).map(|heading| format!("  Review:  {}", joined(&heading))));
     facts.extend(words::review_issues(view).iter().map(|issue| format!("    - {}", say(issue))));
     facts.extend(words::advice(view).iter().map(|advice| format!("  Advice:  {}", say(advice))));

@@ -299,6 +299,8 @@ pub struct RunView {
     pub kept_in: Whereabouts,
     /// Whether the kept patch is in the log alone: its file is not where the reader is. The events do not tell.
     pub patch_in_log: bool,
+    /// Whether its fix is not on the branch, as the backlog of its task knows. The events do not tell.
+    pub is_uncommitted: bool,
     /// How many records of the run its log lacks for good. The events do not tell.
     pub log_lacks: u64,
 }
@@ -308,6 +310,12 @@ impl RunView {
     #[must_use]
     pub fn kept_in(self, kept_in: Whereabouts) -> Self {
         Self { kept_in, ..self }
+    }
+
+    /// The same of a run whose backlog did not commit its fix, or lost it from the branch.
+    #[must_use]
+    pub fn uncommitted(self, is_uncommitted: bool) -> Self {
+        Self { is_uncommitted, ..self }
     }
 
     /// The same as it is read from a log that may have been fetched or moved since: commands name it where it is. `find` says where a

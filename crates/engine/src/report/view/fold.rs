@@ -354,6 +354,7 @@ impl Fold {
             more_leftovers: self.more_leftovers,
             kept_in: Whereabouts::Here,
             patch_in_log: false,
+            is_uncommitted: false,
             log_lacks: 0,
             tiers,
             run: self.run,
