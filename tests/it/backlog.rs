@@ -15,6 +15,7 @@ mod stale;
 mod stands;
 mod steering;
 mod theirs;
+mod told;
 mod trust;
 mod unseen;
 mod waits;

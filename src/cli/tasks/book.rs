@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::{Failure, details};
 use super::ending::SIGKILL;
 use super::entry::Entry;
+use super::of_run::Told;
 use super::standing::Standing;
 use crate::audit::{AuditError, BacklogRecord, CourseRecord, RunStatus, Store, TaskRecord};
 use crate::domain::outcome::Outcome;
@@ -169,6 +170,11 @@ impl Book {
         self.entries.iter().filter(|entry| self.wants(entry))
     }
 
+    /// The same, each with what the log knows of its run.
+    pub(super) fn told(&self) -> Vec<Told<'_>> {
+        self.shown().map(|entry| Told::of(&self.store, entry)).collect()
+    }
+
     /// How many of them are not cancelled.
     pub(super) fn total(&self) -> usize {
         self.shown().filter(|entry| entry.task.status != TaskStatus::Cancelled).count()
@@ -304,6 +310,17 @@ impl Book {
         Ok(cap.saturating_sub(view.spent.charge().total()) + all.saturating_sub(entry.cost.total()))
     }
 
+    /// The share with which a task that comes once more could pay for no call at all. `None` where a call was paid, or none was refused.
+    pub(super) fn refused_share(&self, entry: &Entry) -> anyhow::Result<Option<MicroUsd>> {
+        let is_refused = entry.standing == Standing::SecondTurn && entry.wants_money;
+        let Some(run) = entry.run.as_ref().filter(|_| is_refused && entry.cost.total() == MicroUsd::ZERO) else {
+            return Ok(None);
+        };
+        let loaded = self.store.load_run(run).map_err(|error| failed(&error))?;
+        let view = RunView::from_events(&loaded.events, details::liveness(&loaded.status));
+        Ok(view.run.as_ref().map(|run| run.budget.max_cost))
+    }
+
     /// A task as its runs know it.
     pub(super) fn key(&self, entry: &Entry) -> String {
         format!("{}/{}", self.backlog.backlog_id, entry.task.id)
@@ -344,16 +361,6 @@ impl Book {
 pub(super) fn known(store: &Store, (from, folder): (&str, &str)) -> anyhow::Result<Vec<String>> {
     let last = store.last_backlog(Some(from), folder).map_err(|error| failed(&error))?;
     Ok(last.into_iter().flat_map(|(_, tasks)| tasks).map(|task| task.task_id).collect())
-}
-
-/// Marks tasks that the last backlog of a source and a checkout completed.
-pub(super) fn mark_done(store: &Store, place: (&str, &str), tasks: &mut [Task]) -> anyhow::Result<()> {
-    for (at, _commit) in done_before(store, place, tasks)? {
-        if let Some(task) = tasks.get_mut(at) {
-            task.status = TaskStatus::Completed;
-        }
-    }
-    Ok(())
 }
 
 /// The tasks that the last backlog of a source and a checkout completed, by their places, each with the commit of its change.

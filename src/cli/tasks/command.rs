@@ -11,6 +11,7 @@ use super::super::{Failure, print, print_set, say};
 use super::entry::Entry;
 use super::matrix::{self, MatrixArgs};
 use super::named::source;
+use super::of_run::Told;
 use super::orders::OrderArgs;
 use super::{load, orders, reset, told};
 use crate::tracker::{List, Proof, Source, Task, TaskFault, TaskStatus, next};
@@ -143,7 +144,7 @@ fn show(tasks: &[Task], form: Form, environment: &Environment) -> anyhow::Result
         Form::Text if tasks.is_empty() => print("no tasks\n"),
         Form::Text => {
             let entries: Vec<Entry> = tasks.iter().cloned().map(with_reason).collect();
-            print_set(&told::lines(&entries), environment.console())
+            print_set(&told::lines(entries.iter().map(Told::plain)), environment.console())
         }
     }
 }

@@ -14,7 +14,7 @@ use super::super::{Failure, signals};
 use super::book::{self, Book};
 use super::comments::CommentListener;
 use super::flags::BacklogFlags;
-use super::matrix::LEAST_SHARE;
+use super::of_run::of_task;
 use super::only::{known, named};
 use super::ready::{
     clean, is_stopped, lock, or_stopped, ready_for_commits, refuse, same_branch, unreadable, warn_without_branch,
@@ -22,8 +22,8 @@ use super::ready::{
 use super::standing::Standing;
 use super::template::Template;
 use super::theirs::theirs;
-use super::told::{Teller, completed, of_task};
-use super::{TASK, load, workers};
+use super::told::{Teller, completed};
+use super::{TASK, load, shares, workers};
 use crate::audit::{BacklogRecord, CourseRecord, Store, Work};
 use crate::config::Settings;
 use crate::domain::clock::Timestamp;
@@ -346,16 +346,19 @@ impl Engine<'_> {
         // Of more tasks than may still begin nobody pays for the others.
         let most = book.course.turns_left().map_or(usize::MAX, |turns| usize::try_from(turns).unwrap_or(usize::MAX));
         let share = share(book.left()?, book.to_come().min(most.max(1)));
+        let least = shares::least(&self.resolved.plan);
         let fits = match (&waits, book.entries.get(at)) {
             // The cap may have been lowered since its run began.
             (Some(_), Some(entry)) => book.fits(entry)?,
-            (_, _) => share >= LEAST_SHARE,
+            (None, Some(entry)) => share >= least && book.refused_share(entry)?.is_none_or(|refused| share > refused),
+            (_, None) => share >= least,
         };
         if !fits {
             let (cap, left) = (book.backlog.max_cost, book.left()?);
+            let needs = if share < least { format!(", and a call needs {least} at least") } else { String::new() };
             book.change(at, |entry| {
                 entry.reason = format!(
-                    "the {cap} for all tasks does not allow another call: {left} is left, {share} for each to come"
+                    "the {cap} for all tasks does not allow another call: {left} is left, {share} for each to come{needs}"
                 );
                 entry.wants_money = true;
                 entry.standing = Standing::LeftForMoney;

@@ -4,6 +4,7 @@
 //! run is. `policy::backlog` decides between runs. [`engine`] goes from task to task, [`book`] keeps the status of each in the log,
 //! [`load`] reads the source, [`steering`] takes orders meanwhile, [`proven`] puts a change on the branch and looks whether it stays.
 
+mod again;
 mod agents;
 mod book;
 mod command;
@@ -15,9 +16,11 @@ mod entry;
 mod flags;
 mod issues;
 mod load;
+mod lost;
 mod matrix;
 mod merging;
 mod named;
+mod of_run;
 mod only;
 mod orders;
 mod outcome;
@@ -25,6 +28,7 @@ mod proven;
 mod ready;
 mod reset;
 mod settle;
+mod shares;
 mod standing;
 mod steering;
 mod template;

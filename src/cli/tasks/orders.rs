@@ -10,17 +10,20 @@ use serde_json::{Value, json};
 use super::super::environment::{Environment, current_dir};
 use super::super::form::Form;
 use super::super::{Failure, plan, print, print_set, setup, stop_sources};
+use super::again::log_flag;
 use super::book;
 use super::entry::Entry;
+use super::of_run::Told;
 use super::ready::{deaf, who};
-use super::told::{lines, of_task};
-use super::{load, trusted};
+use super::told::lines;
+use super::{load, lost, trusted};
 use crate::audit::{Holder, Reader, Store};
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
 use crate::domain::shell::quote_path;
+use crate::domain::units::CommitSha;
 use crate::policy::course::Status;
 use crate::redact::Redactor;
-use crate::tracker::{Source, Task};
+use crate::tracker::{Source, Task, TaskStatus};
 
 /// How often it is looked for the answer of the process, which itself looks four times a second.
 const PATIENCE: u32 = 100;
@@ -79,9 +82,10 @@ pub(crate) fn resume(audit_db: Option<&str>, environment: &Environment) -> anyho
         )),
         // A process that is gone cannot be told anything, and a new one continues by itself.
         (None, Some((backlog, _))) if is_paused && backlog.stop_reason.is_none() => Err(Failure::usage(format!(
-            "the backlog of {} was paused here, and its process is gone\n→ Fix: `upshift run --tasks {}` continues it",
+            "the backlog of {} was paused here, and its process is gone\n→ Fix: `upshift run --tasks {}{}` continues it, with the other flags that it was started with",
             backlog.source,
-            quote_path(&backlog.source)
+            quote_path(&backlog.source),
+            log_flag(audit_db)
         ))),
         (_, _) => Ok(None),
     }
@@ -114,7 +118,17 @@ pub(super) fn mark_done(
         return Ok(());
     }
     let Some(store) = open(args, checkout, environment)? else { return Ok(()) };
-    book::mark_done(&store, (&load::name_of(source, checkout), &checkout.display().to_string()), tasks)
+    let place = (load::name_of(source, checkout), checkout.display().to_string());
+    let done = book::done_before(&store, (&place.0, &place.1), tasks)?;
+    let commits: Vec<CommitSha> = done.iter().filter_map(|(_, commit)| commit.clone()).collect();
+    // A fix that was reverted since, or is on another branch, is to be made once more.
+    let gone = lost::gone(&commits, checkout, environment);
+    for (at, _commit) in done.iter().filter(|(_, commit)| commit.as_ref().is_none_or(|commit| !gone.contains(commit))) {
+        if let Some(task) = tasks.get_mut(*at) {
+            task.status = TaskStatus::Completed;
+        }
+    }
+    Ok(())
 }
 
 /// Writes a list that a task was added to, also while a process works on it.
@@ -220,12 +234,20 @@ pub(super) fn status(audit_db: Option<&str>, form: Form, environment: &Environme
         let all = store.as_ref().and_then(|store| store.cost_of_task(&key).ok());
         entry.cost = all.filter(|all| all.total() > entry.cost.total()).unwrap_or(entry.cost);
     }
+    // A process at work looks itself, between two tasks.
+    if holder.is_none() && !says_what_is_done(&backlog.source) {
+        lost::reopen(&mut entries, &checkout, environment);
+    }
     // Whoever died said nothing of it.
     let status = if holder.is_some() { backlog.course.status.as_str() } else { Status::Idle.as_str() };
-    let done = entries.iter().filter(|entry| entry.task.status == crate::tracker::TaskStatus::Completed).count();
+    let done = entries.iter().filter(|entry| entry.task.status == TaskStatus::Completed).count();
+    let told: Vec<Told<'_>> = match &store {
+        Some(store) => entries.iter().map(|entry| Told::of(store, entry)).collect(),
+        None => Vec::new(),
+    };
     match form {
         Form::Json => {
-            let tasks: Vec<Value> = entries.iter().map(of_task).collect();
+            let tasks: Vec<Value> = told.iter().map(Told::document).collect();
             let document = json!({
                 "backlogId": backlog.backlog_id,
                 "source": backlog.source,
@@ -244,10 +266,15 @@ pub(super) fn status(audit_db: Option<&str>, form: Form, environment: &Environme
             let by = holder.as_ref().map(|holder| format!(", {}", who(holder))).unwrap_or_default();
             let mut text =
                 format!("{status}: {done} of {} tasks of {} completed{by}\n\n", entries.len(), backlog.source);
-            text.push_str(&lines(&entries));
+            text.push_str(&lines(told));
             print_set(&text, environment.console())
         }
     }
+}
+
+/// Whether a source by that name tells itself which of its tasks are done.
+fn says_what_is_done(name: &str) -> bool {
+    name.parse().is_ok_and(|source: Source| source.says_what_is_done())
 }
 
 /// The status of a process that keeps none: it is at work, and tells how far it is itself.

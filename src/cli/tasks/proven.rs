@@ -6,13 +6,15 @@ use std::path::PathBuf;
 
 use super::super::left_behind::named;
 use super::super::setup;
+use super::again::log_flag;
 use super::book::{self, Book};
 use super::committed::commit_task;
 use super::engine::Engine;
 use super::load;
+use super::lost::why;
+use super::of_run::of_task;
 use super::ready::unreadable;
 use super::standing::Standing;
-use super::told::of_task;
 use crate::domain::tree_patch::TreePatch;
 use crate::domain::units::{CommitSha, RunId};
 use crate::lifecycle::message::RUN_TRAILER;
@@ -63,7 +65,7 @@ impl Engine<'_> {
                     Err(anyhow::anyhow!(
                         "{} changed in the commit that is checked out since it was judged; {}",
                         named(&moved),
-                        ways_out(run)
+                        self.ways_out(run)
                     ))
                 }
             },
@@ -78,12 +80,12 @@ impl Engine<'_> {
             // The files are as in the commit, and not as judged: the change was thrown away.
             (_, false) => Ok(Put::Gone),
             (Some(unlike), true) => {
-                Err(anyhow::anyhow!("not as they were judged: {}; {}", named(&unlike), ways_out(run)))
+                Err(anyhow::anyhow!("not as they were judged: {}; {}", named(&unlike), self.ways_out(run)))
             }
             (None, true) => Err(anyhow::anyhow!(
                 "whether {} are as they were judged is no longer known; {}",
                 named(files),
-                ways_out(run)
+                self.ways_out(run)
             )),
         }
     }
@@ -178,9 +180,7 @@ impl Engine<'_> {
             return Ok(false);
         }
         for (at, commit) in &lost {
-            let short = commit.0.get(..7).unwrap_or(&commit.0);
-            let why =
-                format!("the change of its commit {short} is not in the commit that is checked out: it is open again");
+            let why = why(commit);
             if let Some(entry) = book.entries.get(*at) {
                 self.teller.word(&format!("⚠ {}: {why}", entry.task.id));
             }
@@ -215,13 +215,14 @@ impl Engine<'_> {
         self.head.replace(Some(self.revisions.commit("HEAD").await?));
         Ok(())
     }
-}
 
-/// What a person can do about files that nobody judged.
-fn ways_out(run: &RunId) -> String {
-    format!(
-        "nothing is committed. Commit, restore or stash what `git status` names, and the same command starts the task over; \
-         `upshift show {} --last-patch` prints what was judged",
-        run.short()
-    )
+    /// What a person can do about files that nobody judged.
+    fn ways_out(&self, run: &RunId) -> String {
+        format!(
+            "nothing is committed. Commit, restore or stash what `git status` names, and the same command starts the task over; \
+             `upshift show {} --last-patch{}` prints what was judged",
+            run.short(),
+            log_flag(self.resolved.plan.audit.as_deref())
+        )
+    }
 }

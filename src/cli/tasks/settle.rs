@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::again::log_flag;
 use super::book::{self, Book};
 use super::engine::Engine;
 use super::outcome::{reason, standing, status};
@@ -96,9 +97,10 @@ impl Engine<'_> {
         {
             // No same command would ever commit it, and the other tasks are none the worse.
             let why = format!(
-                "its change is proven, and cannot be committed: {}; `upshift show {} --last-patch` prints it",
+                "its change is proven, and cannot be committed: {}; `upshift show {} --last-patch{}` prints it",
                 first_line(error),
-                run.short()
+                run.short(),
+                log_flag(self.resolved.plan.audit.as_deref())
             );
             book.change(at, |entry| {
                 entry.task.status = TaskStatus::Blocked;

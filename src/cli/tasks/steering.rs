@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::again::log_flag;
 use super::book::Book;
 use super::comments::{Answer, CommentListener, Wish};
 use super::engine::Engine;
@@ -123,7 +124,8 @@ impl Engine<'_> {
         }
         book.save_course()?;
         self.tell("engine:paused", json!({ "currentIteration": book.course.iteration }));
-        self.teller.word("◆ Paused; `upshift resume` continues");
+        let log = log_flag(self.resolved.plan.audit.as_deref());
+        self.teller.word(&format!("◆ Paused; `upshift resume{log}` continues"));
         while book.course.status == Status::Paused && self.stop.raised().is_none() {
             tokio::select! {
                 // A person waits, not a model: a clock that leaps over waits does not leap here.

@@ -5,11 +5,14 @@ use serde_json::{Map, Value, json};
 use super::super::environment::Environment;
 use super::super::output::{print, print_set, say};
 use super::book::Book;
+use super::ending::SHARED;
 use super::entry::Entry;
+use super::of_run::{Told, waits};
 use crate::config::Format;
 use crate::domain::clock::Timestamp;
 use crate::domain::units::{Charge, MicroUsd};
 use crate::report::plain;
+use crate::report::words::count;
 use crate::tracker::TaskStatus;
 
 /// Tells in the form that was asked for.
@@ -59,26 +62,8 @@ impl Teller<'_> {
     }
 }
 
-/// A task for programs.
-pub(super) fn of_task(entry: &Entry) -> Value {
-    json!({
-        "id": entry.task.id,
-        "title": entry.task.title,
-        "status": entry.task.status.as_str(),
-        "priority": entry.task.priority,
-        "dependsOn": entry.task.depends_on,
-        "proof": entry.task.proof,
-        "tries": entry.tries,
-        "runId": entry.run.as_ref().map(|run| &run.0),
-        "commit": entry.commit.as_ref().map(|commit| &commit.0),
-        "costMicroUsd": entry.cost.known.0,
-        "unknownCostMicroUsd": entry.cost.unknown.0,
-        "reason": entry.reason,
-    })
-}
-
 fn document(book: &Book, reason: &str) -> Value {
-    let tasks: Vec<Value> = book.shown().map(of_task).collect();
+    let tasks: Vec<Value> = book.told().iter().map(Told::document).collect();
     let cost = spent(book);
     json!({
         "backlogId": book.backlog.backlog_id,
@@ -105,15 +90,16 @@ fn spent(book: &Book) -> Charge {
 
 /// The table of a backlog that was worked on.
 fn table(book: &Book, reason: &str) -> String {
-    let is_empty = book.shown().next().is_none();
+    let tasks = book.told();
+    let (is_empty, halted) = (tasks.is_empty(), halted(book, waits(&tasks)));
     let why = match reason {
         // Two ends have this word: an empty source, and tasks that all wait for something.
         "no_tasks" if is_empty => "there is none",
         "completed" => "every task is done",
         "max_iterations" => "as many tasks were worked on as --max-tasks allows",
         "interrupted" => "interrupted; the same command continues it",
-        "error" => "a task could not be worked on",
-        _ => "no other task is ready",
+        "error" => "a task could not be worked on; once that is mended, the same command continues",
+        _ => halted.as_deref().unwrap_or("no other task is ready"),
     };
     let (done, cost) = (completed(book), spent(book));
     let all = book.total();
@@ -122,8 +108,21 @@ fn table(book: &Book, reason: &str) -> String {
     let mark = if reason == "completed" || is_empty { "✔" } else { "✖" };
     let gone = if gone == 0 { String::new() } else { format!(" ({gone} cancelled)") };
     let mut text = format!("{mark} {done} of {all} tasks completed{gone}, {cost}: {why}\n\n");
-    text.push_str(&lines(book.shown()));
+    text.push_str(&lines(tasks));
     text
+}
+
+/// What the tasks that are left need, where it is money or a limit's end.
+fn halted(book: &Book, waits: Option<String>) -> Option<String> {
+    // A cap that other runs share is told by its task: raising this one's own would not help.
+    let is_poor = |entry: &&Entry| entry.wants_money && entry.task.is_open() && !entry.reason.contains(SHARED);
+    let poor = u64::try_from(book.shown().filter(is_poor).count()).unwrap_or(u64::MAX);
+    let money = (poor > 0).then(|| {
+        let (some, cap) = (count(poor, "task"), book.backlog.max_cost);
+        format!("{cap} is not enough for {some}; raise --max-cost-usd, and the same command continues")
+    });
+    let parts: Vec<String> = money.into_iter().chain(waits).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// A line in which a title or a reason is neither a command to a runner nor turns around what stands beside it.
@@ -132,10 +131,11 @@ pub(super) fn harmless(line: &str) -> String {
     plain::inert(&format!("{indent}{}", plain::command(line)))
 }
 
-/// A line a task.
-pub(super) fn lines<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> String {
+/// A line a task, and below it the reason for its status or the places to look at in its change.
+pub(super) fn lines<'e>(tasks: impl IntoIterator<Item = Told<'e>>) -> String {
     let mut text = String::new();
-    for entry in entries {
+    for told in tasks {
+        let entry = told.entry;
         let mark = match entry.task.status {
             TaskStatus::Completed => "✔",
             // A task that was never tried has not failed.
@@ -155,6 +155,10 @@ pub(super) fn lines<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> String 
         text.push('\n');
         if !entry.reason.is_empty() && entry.task.status != TaskStatus::Completed {
             text.push_str(&harmless(&format!("      {}", entry.reason)));
+            text.push('\n');
+        }
+        for place in told.places() {
+            text.push_str(&harmless(&format!("      {place}")));
             text.push('\n');
         }
     }
