@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::Failure;
+use super::environment::Environment;
 use super::setup::{Setup, folder_name, locate};
 use crate::config::{Plan, Sandbox};
 use crate::domain::outcome::EXIT_REFUSED;
@@ -14,6 +15,11 @@ use crate::process::environment::child_environment;
 
 /// The folder in the state home that holds copies of git directories while children could write them.
 const GUARDS: &str = "guards";
+
+/// Where copies of a checkout's git directory outlive a crash.
+pub(super) fn guards_folder(checkout: &Path, environment: &Environment) -> PathBuf {
+    environment.state_home(checkout).join(GUARDS).join(folder_name(checkout))
+}
 
 /// Paths that children may work in, and paths that are kept from them.
 #[derive(Debug)]
@@ -81,7 +87,7 @@ impl Setup<'_> {
             )));
         }
         // Copies of `.git` outlive a crash only where no child can reach them.
-        let state = home.join(GUARDS).join(folder_name(self.checkout));
+        let state = guards_folder(self.checkout, self.environment);
         // A folder above the checkout cannot be kept out: the checkout would be gone with it.
         let kept_out = [Some(home), log, runner].into_iter().flatten().filter(|path| !checkout.starts_with(path));
         Ok(Keeping { kept_out: kept_out.collect(), checkout, state })

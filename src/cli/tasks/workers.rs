@@ -3,26 +3,28 @@
 //!
 //! Invariant: a clone and its log go only once the log is joined, so that what was paid for is found again after a kill.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
+use super::super::confining::guards_folder;
 use super::super::environment::Environment;
 use super::super::plan::{self, Flags, Resolved};
-use super::super::setup::{self, Setup, folder_name};
+use super::super::setup::{self, Setup, folder_name, trees_folder};
 use super::super::work::repository;
 use super::super::{Failure, say, signals};
+use super::again;
 use super::agents::Turn;
 use super::book::done_before;
 use super::flags::BacklogFlags;
-use super::load;
-use super::matrix::{LEAST_SHARE, dollars};
+use super::matrix::dollars;
 use super::merging::{self, MergeForm, Report, Wish};
 use super::only::only;
 use super::ready::{clean, lock, or_stopped, ready_for_commits, refuse, unreadable, warn_without_branch};
 use super::worker::{self, Order};
+use super::{load, shares};
 use crate::audit::{Cap, Scope, Work};
 use crate::config::{Format, Setting, Settings};
 use crate::domain::budget::OF_DAY;
@@ -36,8 +38,8 @@ use crate::workspace::{Presence, RevisionError, Revisions};
 const FOLDER: &str = "workers";
 /// Why no job takes a task.
 const NOT_PROVABLE: &str = "no test or command proves it, or it waits for a task that nobody works on";
-/// How often the tasks that are requeued are worked on once more.
-const ROUNDS: usize = 2;
+/// How often tasks are worked on side by side. One whose change collides each time is then worked on alone, once, on top of the others.
+const ROUNDS_TOGETHER: usize = 2;
 
 /// Works off the backlog with so many jobs at a time.
 pub(super) fn run(flags: Flags, backlog: BacklogFlags, environment: &Environment) -> anyhow::Result<u8> {
@@ -134,11 +136,19 @@ async fn opened(
     }
     let (left, is_short) = workers.rounds((open, &all), &mut report, merge).await?;
     demand(&mut report, &all, &left);
+    // Once more, since only now it is known which tasks nobody worked on.
+    merging::note(
+        &report,
+        &Wish { logs: &logs, source: Some(source), tasks: &all, into: &into },
+        &setup,
+        plan.budget.max_cost,
+    )?;
     // A joined log need not stay.
     // A stopped merge needs the logs once more.
     if !report.is_stopped() {
         drop(std::fs::remove_dir_all(&workers.place));
     }
+    report.again_by(again::command(&workers.settings, flags));
     let form = if plan.format == Format::Text { MergeForm::Text } else { MergeForm::Json };
     merging::print(&report, form, &setup)?;
     let code = merging::exit_code(&report, stop);
@@ -186,6 +196,36 @@ fn demand(report: &mut Report, all: &[Task], left: &BTreeMap<String, String>) {
     }
 }
 
+/// The folder of a job. Its clone goes with this, with all that upshift keeps about that elsewhere, and so does the folder where no log lies
+/// in it.
+#[derive(Debug)]
+struct Room {
+    folder: PathBuf,
+    clone: PathBuf,
+    /// The folders of recorded trees and of guarded files that runs in the clone have.
+    beside: [PathBuf; 2],
+}
+
+impl Room {
+    fn open(folder: PathBuf, environment: &Environment) -> std::io::Result<Self> {
+        std::fs::create_dir_all(&folder)?;
+        let clone = folder.join("clone");
+        let beside = [trees_folder(&clone, environment), guards_folder(&clone, environment)];
+        Ok(Self { folder, clone, beside })
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        for gone in self.beside.iter().chain([&self.clone]) {
+            drop(std::fs::remove_dir_all(gone));
+        }
+        // A folder with a log in it is not empty, and stays.
+        drop(std::fs::remove_dir(&self.folder));
+        drop(self.folder.parent().map(std::fs::remove_dir));
+    }
+}
+
 impl Workers<'_> {
     /// Works on open tasks in rounds, behind each of which all is merged. Returns why tasks are left, and whether money was short.
     async fn rounds(
@@ -197,19 +237,21 @@ impl Workers<'_> {
         let cap = self.resolved.plan.budget.max_cost;
         let mut left: BTreeMap<String, String> = BTreeMap::new();
         let first = self.first_round();
-        for round in first..first + ROUNDS {
+        let mut came_alone: BTreeSet<String> = BTreeSet::new();
+        for round in first.. {
+            let alone = round >= first + ROUNDS_TOGETHER;
             // The second round has what the first one left, and not the whole cap again.
             let left_of_all = cap.saturating_sub(report.cost().total());
             let left_of_day = self.left_of_day()?;
             // No job sees what the others spend, so that all of them together get no more than the day has left.
             let money = left_of_day.map_or(left_of_all, |left| left.min(left_of_all));
             let is_by_day = money < left_of_all;
-            let parted = matrix(&open, money, MOST_JOBS);
+            let mut parted = matrix(&open, money, MOST_JOBS);
             left.extend(parted.left_out.iter().map(|id| (id.clone(), NOT_PROVABLE.to_owned())));
             if report.is_stopped() || parted.jobs.is_empty() {
                 break;
             }
-            if parted.share < LEAST_SHARE {
+            if parted.share < shares::least(&self.resolved.plan) {
                 let why = if is_by_day {
                     format!("{OF_DAY} is used up (`global.maxCostUsdPerDay`)")
                 } else {
@@ -218,8 +260,18 @@ impl Workers<'_> {
                 left.extend(parted.jobs.iter().flat_map(|job| &job.tasks).map(|id| (id.clone(), why.clone())));
                 return Ok((left, true));
             }
+            if alone {
+                // The others come after it, each with its share still.
+                parted.jobs.truncate(1);
+                came_alone.extend(parted.jobs.iter().flat_map(|job| job.tasks.iter().cloned()));
+            }
             let by_day = if is_by_day { format!(": {OF_DAY} leaves {}", money.at_least()) } else { String::new() };
-            say(&format!("◆ {} jobs, at most {} a task{by_day}", parted.jobs.len(), parted.share));
+            let jobs = if alone {
+                "1 job, alone on top of the others".to_owned()
+            } else {
+                format!("{} jobs", parted.jobs.len())
+            };
+            say(&format!("◆ {jobs}, at most {} a task{by_day}", parted.share));
             left.extend(self.work(&parted.jobs, round).await?);
             // No job came so far that it had a log, so there is nothing to merge.
             if !merging::has_logs(&self.place) {
@@ -229,7 +281,7 @@ impl Workers<'_> {
             *report = merge(all).await?;
             let again = report.requeued();
             // Only tasks whose change did not stand beside the others come again.
-            open.retain(|task| again.contains(&task.id.as_str()));
+            open.retain(|task| again.contains(&task.id.as_str()) && !came_alone.contains(&task.id));
         }
         Ok((left, false))
     }
@@ -272,8 +324,9 @@ impl Workers<'_> {
         if self.stop.raised().is_some() {
             return Ok(Vec::new());
         }
-        let clone = folder.join("clone");
-        std::fs::create_dir_all(&folder)?;
+        // However this job ends, its clone goes: one that a signal cut short would be left for good.
+        let room = Room::open(folder.clone(), self.environment)?;
+        let clone = room.clone.clone();
         match self.revisions.clone_to(&clone).await {
             Ok(()) => {}
             // The report tells which tasks were not begun.
@@ -295,7 +348,7 @@ impl Workers<'_> {
         };
         let came = worker::work(order, self.environment, self.stop).await?;
         // The log beside it is all that the merge needs, and a clone may be large.
-        drop(std::fs::remove_dir_all(&clone));
+        drop(room);
         // Where its backlog told nothing of the task, the end of the whole job is the reason.
         let why = |id: &String| came.reasons.get(id).filter(|why| !why.is_empty()).unwrap_or(&came.said).clone();
         Ok(job.tasks.iter().map(|id| (id.clone(), why(id))).collect())

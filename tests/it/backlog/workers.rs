@@ -10,7 +10,7 @@ use upshift::domain::catalogue::Price;
 use upshift::domain::units::MicroUsd;
 
 use super::merging::{mends_a_neighbour, neighbours};
-use super::{BUGS, WITH, git, lines_of, mends, project, subjects, work_off};
+use super::{BUGS, WITH, failing_of, git, lines_of, mends, project, subjects, work_off};
 use crate::agents::memory::family;
 use crate::world::log::Log;
 use crate::world::model_server::{ModelServer, Options, Request, Say, Scripted};
@@ -229,5 +229,77 @@ fn workers_hear_no_orders_and_say_so() {
     let document: Value = serde_json::from_str(&said.out).expect("JSON");
     assert_eq!((&document["status"], &document["heldBy"]["work"]), (&"running".into(), &"workers".into()));
     kill_family(&mut child);
+    server.finish();
+}
+
+/// Three values on one line: side by side one more of their changes fits each time.
+#[test]
+#[ignore = "slow: `.ci/run` runs it"]
+fn what_collides_twice_is_worked_on_alone_on_top_of_the_others() {
+    const NAMES: [&str; 3] = ["one", "two", "three"];
+    let project = project();
+    project.write("shop/trio.py", "TRIO = dict(one=1, two=1, three=1)\n");
+    let task = |name: &str| {
+        let file = format!("tests/test_{name}.py");
+        let test = format!(
+            "import unittest\n\nfrom shop.trio import TRIO\n\n\nclass {name}Test(unittest.TestCase):\n    def test_{name}(self):\n        self.assertEqual(TRIO['{name}'], 10)\n"
+        );
+        project.write(&file, &test);
+        format!(
+            "  - {{id: {name}, title: Mend it, tests: ['test_{name} (tests.test_{name}.{name}Test.test_{name})']}}\n"
+        )
+    };
+    project.write("tasks.yml", &format!("tasks:\n{}", NAMES.map(task).concat()));
+    git(&project, &["add", "--all"]);
+    git(&project, &["commit", "--quiet", "--message=trio"]);
+    let server = ModelServer::start(|request: &Request| {
+        let failing = failing_of(request);
+        let name = NAMES.into_iter().find(|name| failing.contains(&format!("test_{name}"))).expect("a task");
+        match request.turn() {
+            0 => {
+                let (old, new) = (format!("{name}=1"), format!("{name}=10"));
+                let edit = json!({ "path": "shop/trio.py", "old_text": old, "new_text": new });
+                Say::call("edit_file", edit).usage(1_000, 50).into()
+            }
+            _ => Say::call("final_report", json!({ "summary": "mended", "status": "done" })).usage(1_000, 20).into(),
+        }
+    });
+    let program = Program::with_anthropic(&server.url()).without_court();
+    let said = work_off(&program, &project, &["--tasks", "tasks.yml", "--workers", "3"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert_eq!(project.read("shop/trio.py"), "TRIO = dict(one=10, two=10, three=10)\n", "{}", said.all());
+    assert!(said.err.contains("◆ 1 job, alone on top of the others"), "{}", said.all());
+    assert_eq!(server.requests().len(), (3 + 2 + 1) * 2, "{}", said.all());
+    // Of six proven fixes three collided: they are no part of the branch.
+    let said = program.run(project.path(), &["stats", "--format", "json"]);
+    let stats: Value = serde_json::from_str(&said.out).expect("JSON");
+    assert_eq!((&stats["fixed"], &stats["not_committed"]), (&json!(3), &json!(3)), "{stats:#}");
+    server.finish();
+}
+
+#[test]
+fn a_signal_leaves_no_clone_behind() {
+    let project = project();
+    let (tell, called) = mpsc::channel();
+    let server = ModelServer::start(move |_request| {
+        tell.send(()).unwrap_or_default();
+        Scripted::Hang
+    });
+    let program = Program::with_anthropic(&server.url()).without_court();
+    let child = start(&program, &project);
+    called.recv().expect("a call");
+    called.recv().expect("another one");
+    let killed = Command::new("kill").arg(child.id().to_string()).status();
+    assert!(killed.expect("kill").success());
+    let ended = child.wait_with_output().expect("it ends");
+    assert_eq!(ended.status.code(), Some(128 + 15), "{}", String::from_utf8_lossy(&ended.stderr));
+    let mut folders = vec![program.home().to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let is_of_a_clone = entry.file_name().to_string_lossy().starts_with("clone");
+            assert!(!is_of_a_clone, "{} is left behind", entry.path().display());
+            folders.extend(entry.path().is_dir().then(|| entry.path()));
+        }
+    }
     server.finish();
 }

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 
 use super::super::super::environment::{Environment, from_here};
-use super::super::super::plan::{self, Resolved, TestFlags};
+use super::super::super::plan::{self, Flags, Resolved, TestFlags};
 use super::super::super::setup::{self, Setup};
 use super::super::super::signals;
 use super::super::load;
 use super::super::named::source;
 use super::super::ready::{clean, lock, or_stopped, ready_for_commits, unreadable, warn_without_branch};
+use super::super::worker;
 use super::all::all;
 use super::court::go_back;
 use super::proven;
@@ -19,7 +20,9 @@ use super::pulls::{Proposer, Whence};
 use super::rows::Wish;
 use super::told::{MergeForm, Report, print};
 use crate::audit::Work;
+use crate::config::Setting;
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SIGNAL_BASE, EXIT_SUCCESS};
+use crate::domain::shell::{quote, quote_path};
 use crate::domain::stop::{Stop, StopCause, StopSource};
 use crate::tracker::Source;
 use crate::workspace::Revisions;
@@ -112,6 +115,9 @@ async fn opened(
     };
     let wish = Wish { logs: &args.logs, source: from, tasks: &tasks, into: &into };
     let mut report = all(&wish, &setup, resolved, (&revisions, stop)).await?;
+    if let Some(from) = from {
+        report.again_by(again(args, from));
+    }
     if !report.is_stopped() {
         // Before anything is proposed: a failure of the forge must not lose the fixes.
         if let Some(file) = &args.keep_proven {
@@ -121,6 +127,15 @@ async fn opened(
     }
     print(&report, args.format, &setup)?;
     Ok(exit_code(&report, stop))
+}
+
+/// The command that works on the tasks of a source as this one looks at them.
+fn again(args: &MergeArgs, from: &Source) -> String {
+    let mut settings = Flags::from(args.tests.clone()).settings();
+    settings.set(Setting::AuditDb, args.audit_db.clone());
+    let words = worker::words("upshift run", &settings);
+    let words: Vec<String> = words.iter().skip(1).map(|word| format!(" {}", quote(word))).collect();
+    format!("upshift run --tasks {}{}", quote_path(&from.to_string()), words.concat())
 }
 
 /// Proposes with the job's own token and addresses.

@@ -21,5 +21,6 @@ pub(super) use command::exit_code;
 pub(in crate::cli) use command::{MergeArgs, run};
 pub(super) use court::go_back;
 pub(super) use logs::has_logs;
+pub(super) use noted::note;
 pub(super) use rows::Wish;
 pub(super) use told::{MergeForm, Report, print};

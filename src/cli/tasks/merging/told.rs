@@ -39,6 +39,9 @@ pub(in crate::cli::tasks) struct Report {
     /// The source of the tasks, as a person names it.
     #[serde(default)]
     source: Option<String>,
+    /// The command that works on the tasks, with the flags that were given. `None` where another one merges.
+    #[serde(skip)]
+    again: Option<String>,
     is_stopped: bool,
 }
 
@@ -47,12 +50,27 @@ impl Report {
         Self { logs, rows, source: source.map(ToString::to_string), ..Self::default() }
     }
 
+    /// Names the command that works on its tasks once more.
+    pub(in crate::cli::tasks) fn again_by(&mut self, command: String) {
+        self.again = Some(command);
+    }
+
     /// Tells of a task that should be done by now, unless a run for it is told of.
     pub(in crate::cli::tasks) fn demand(&mut self, task: &str, why: &str) {
         // The row says why already.
         if !self.rows.iter().any(|row| row.task.as_deref() == Some(task)) {
             self.not_worked_on.push((task.to_owned(), why.to_owned()));
         }
+    }
+
+    /// The tasks that no run is for, each with the reason.
+    pub(super) fn not_worked_on(&self) -> &[(String, String)] {
+        &self.not_worked_on
+    }
+
+    /// Why a task was not worked on, where it was not.
+    pub(super) fn why_not_worked_on(&self, task: &str) -> Option<&str> {
+        self.not_worked_on.iter().find(|(id, _)| id == task).map(|(_, why)| why.as_str())
     }
 
     pub(super) fn set(&mut self, at: usize, standing: Standing, reason: String, commit: Option<CommitSha>) {
@@ -172,7 +190,8 @@ fn next_steps(report: &Report) -> Vec<String> {
     let requeued = report.requeued();
     let ids: String = requeued.iter().map(|id| format!(" --task {}", quote_path(id))).collect();
     let source = report.source.as_deref().map_or_else(|| "SOURCE".to_owned(), quote_path);
-    let again = format!("To try again, on top of what is merged: `upshift run --tasks {source}{ids}`");
+    let command = report.again.clone().unwrap_or_else(|| format!("upshift run --tasks {source}"));
+    let again = format!("To try again, on top of what is merged: `{command}{ids}`");
     let stopped = "Stopped; the same command continues.".to_owned();
     [(!requeued.is_empty()).then_some(again), report.is_stopped.then_some(stopped)].into_iter().flatten().collect()
 }
