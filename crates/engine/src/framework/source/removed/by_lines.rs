@@ -7,7 +7,6 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Removed;
 use crate::domain::line_diff;
 use crate::framework::source::{Language, scan};
 
@@ -28,8 +27,19 @@ static CALLS: LazyLock<Regex> =
 #[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
 static SETS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[^=!<>]=[^=>~]").unwrap());
 
-/// See [`super::removed`].
-pub(super) fn removed(language: Language, before: &str, after: &str) -> Vec<Removed> {
+/// Lines that are gone, put back.
+#[derive(Debug)]
+pub(super) struct Lines {
+    /// The one-based line of the changed text where they belong.
+    pub(super) line: u32,
+    /// The first of them.
+    pub(super) spelled: String,
+    /// The changed text with them.
+    pub(super) text: String,
+}
+
+/// The lines that a change takes out of a text, each run of them.
+pub(super) fn removed(language: Language, before: &str, after: &str) -> Vec<Lines> {
     let (old, new) = (line_diff::lines(before.as_bytes()), line_diff::lines(after.as_bytes()));
     let all = line_diff::groups(&old, &new, 0, None).into_iter().flatten();
     let gone = all.filter(|part| !part.is_equal && part.new.is_empty());
@@ -43,7 +53,7 @@ pub(super) fn removed(language: Language, before: &str, after: &str) -> Vec<Remo
         }
         let text = [text(new.get(..part.new.start)?), lines, text(new.get(part.new.start..)?)].concat();
         let line = u32::try_from(part.new.start + 1).ok()?;
-        scan::is_whole(language, &text).then_some(Removed { line, spelled: shown, text })
+        scan::is_whole(language, &text).then_some(Lines { line, spelled: shown, text })
     };
     gone.filter_map(put_back).collect()
 }

@@ -12,6 +12,7 @@ mod replaced;
 
 use std::collections::BTreeMap;
 
+use self::by_lines::Lines;
 use self::effect::{Effect, effect};
 use self::function::{Function, Sides, functions};
 use self::place::{definitions, put_back, wrapped};
@@ -37,7 +38,8 @@ pub struct Removed {
 pub fn removed(path: &str, before: &str, after: &str) -> Vec<Removed> {
     let Some(language) = Language::of(path) else { return Vec::new() };
     if !language.has_grammar() {
-        return by_lines::removed(language, before, after);
+        let found = by_lines::removed(language, before, after).into_iter();
+        return found.map(|Lines { line, spelled, text }| Removed { line, spelled, text }).collect();
     }
     let (Some(old), Some(new)) = (parse(language, before), parse(language, after)) else { return Vec::new() };
     let sides = Sides { language, old: (old.root_node(), before), new: (new.root_node(), after) };
