@@ -53,13 +53,14 @@ async fn refusal(url: &str, access: &Access, environment: &Environment) -> anyho
     let header = access.header();
     let (name, value) = header.split_once(':').context("no header")?;
     let request = http(environment).client_for(&question)?.get(question).header(name.trim(), value.trim());
-    let answer = request.timeout(PATIENCE).send().await?;
+    let mut answer = request.timeout(PATIENCE).send().await?;
     let status = answer.status().as_u16();
     // A repository that the token may not see is told as none.
     if !matches!(status, 401 | 403 | 404) {
         return Ok(None);
     }
-    let said: String = answer.text().await.unwrap_or_default();
+    let said = answer.chunk().await.ok().flatten().unwrap_or_default();
+    let said = String::from_utf8_lossy(&said).into_owned();
     let said: String = said.lines().next().unwrap_or_default().trim().chars().take(SAID_CHARS).collect();
     Ok(Some(if said.is_empty() || said.starts_with('<') {
         format!("status {status}")

@@ -9,7 +9,7 @@ use super::table::{Table, with_models};
 use super::targets;
 use crate::agent::{self, Prompt};
 use crate::backend::{self, Backend};
-use crate::config::spoken_by;
+use crate::config::{DEFAULT_IDLE_SECONDS, Plan, spoken_by};
 use crate::domain::account::Unavailability;
 use crate::domain::agents::{AgentRecovery, AgentSwitch, AllLimited};
 use crate::domain::clock::Timestamp;
@@ -247,7 +247,7 @@ async fn with_agent(
         // Where no wire fits, the house finds no way to the provider and says so.
         spoken: spoken.unwrap_or(Spoken::Chat),
         side_model: plan.agent.side_model.clone(),
-        idle: Duration::from_secs(u64::from(plan.agent.idle_seconds)),
+        idle: idle(plan),
         prompt: world.redactor.redact(&told).into_owned(),
         meta,
         lineage,
@@ -304,6 +304,13 @@ fn note(table: &mut Table<'_, '_, '_>, target: &ModelId, hosted: &HostedEnd) {
             said,
         });
     }
+}
+
+/// How long an agent may show no sign of life. It may run the tests itself, and say nothing until they end: a shorter time is somebody's wish.
+fn idle(plan: &Plan) -> Duration {
+    let wished = plan.agent.idle_seconds;
+    let tests = if wished < DEFAULT_IDLE_SECONDS { 0 } else { plan.test.timeout_seconds };
+    Duration::from_secs(u64::from(wished).max(tests))
 }
 
 #[cfg(test)]

@@ -18,6 +18,8 @@ use crate::report::markdown::{Held, MARKER, Stamp, Standing};
 const PAGES: usize = 10;
 /// The most runs that are taken up by one job: what waits longer is the next one's.
 const MAX_TAKEN: usize = 20;
+/// The most attempts of a job that may fail before they reach a fix which an outage kept in.
+const MOST_FAILED: u64 = 4;
 /// How long a workflow run can be run again, in seconds: GitHub's month, less a day for clocks.
 const AGAIN_WITHIN: u64 = 29 * 24 * 3_600;
 
@@ -34,6 +36,8 @@ pub struct Due {
     pub until: u64,
     /// The blockers in its way. Empty for one that waits for a time.
     pub on: Vec<Blocker>,
+    /// How many attempts of its job may have failed before they reached it: an outage that keeps a fix in may bar a checkout, too.
+    pub most_failed: u64,
 }
 
 /// The result for a run that was due.
@@ -98,14 +102,14 @@ fn due_of(comment: &IssueComment) -> Option<Due> {
     let is_blocked = |held: &Held| stamp.standing == Standing::Blocked && !held.on.is_empty();
     if let Some(held) = stamp.held.clone().filter(is_blocked) {
         let until = Timestamp(comment.updated_at.clone()).unix_seconds()?;
-        return Some(Due { pull_request, job, commit: held.commit, until, on: held.on });
+        return Some(Due { pull_request, job, commit: held.commit, until, on: held.on, most_failed: 0 });
     }
     if let Some(held) = stamp.held.filter(|_| stamp.standing == Standing::Undelivered) {
         let until = Timestamp(comment.updated_at.clone()).unix_seconds()?;
-        return Some(Due { pull_request, job, commit: held.commit, until, on: Vec::new() });
+        return Some(Due { pull_request, job, commit: held.commit, until, on: Vec::new(), most_failed: MOST_FAILED });
     }
     let parked = stamp.parked?;
-    Some(Due { pull_request, job, commit: parked.commit, until: parked.until, on: Vec::new() })
+    Some(Due { pull_request, job, commit: parked.commit, until: parked.until, on: Vec::new(), most_failed: 0 })
 }
 
 /// Has a workflow run begin again, or says why not.
@@ -140,7 +144,8 @@ async fn again(queue: Queue<'_>, due: &Due) -> Result<Option<&'static str>, Gith
         return Ok(Some("the comment names a run of another workflow"));
     }
     // The comment names the attempt as well: once the run began again the number no longer fits, so nobody takes it up twice.
-    if run.progress != Progress::Completed || run.run_attempt != attempt {
+    let is_next = (attempt..=attempt.saturating_add(due.most_failed)).contains(&run.run_attempt);
+    if run.progress != Progress::Completed || !is_next {
         return Ok(Some("its workflow run was taken up already"));
     }
     github.run_again(id).await.map(|()| None)

@@ -28,6 +28,7 @@ use crate::domain::units::CommitSha;
 use crate::github::{GithubError, NewPull, PullOrigin, Readiness};
 use crate::report::words::count;
 use crate::workspace::publish::{Onto, Order, PublishError, Published, Surroundings};
+use outage::Step;
 
 /// The server's message where the repository's settings keep a job's token from opening pull requests. Source: GitHub's documentation,
 /// "Managing GitHub Actions settings for a repository".
@@ -52,6 +53,7 @@ pub(super) fn begin(context: &Context<'_>, climb: Climb, events: Vec<Event>) -> 
         onto: None,
         rebased: 0,
         barred: 0,
+        parked: 0,
     };
     Next::deliver(climb, Leg::Publish(fix), events)
 }
@@ -63,7 +65,7 @@ pub(super) async fn run(context: &Context<'_>, mut climb: Climb, fix: Fix) -> Ne
     let Some(branch) = fix.branch.clone() else {
         return match choose_branch(context, &climb, destination).await {
             Ok(Chosen { branch, onto }) => choose(climb, destination, Fix { branch: Some(branch), onto, ..fix }),
-            Err(error) => barred(context, climb, fix, &error).await,
+            Err(error) => barred(context, climb, (Leg::Publish, fix), &error).await,
         };
     };
     // Asked right before the push: a merged pull request's branch is nobody's any more.
@@ -114,7 +116,7 @@ pub(super) async fn run(context: &Context<'_>, mut climb: Climb, fix: Fix) -> Ne
                 wait_or_conclude(context, climb, fix, events).await
             }
         }
-        Err(error) => barred(context, climb, fix, &error).await,
+        Err(error) => barred(context, climb, (Leg::Publish, fix), &error).await,
     }
 }
 
@@ -234,17 +236,22 @@ async fn push(
 }
 
 /// A fix that could not be pushed: green here, and a person has to do the rest.
-pub(super) fn failed(context: &Context<'_>, climb: Climb, fix: Fix, error: &PublishError) -> Next {
+fn failed(context: &Context<'_>, climb: Climb, fix: Fix, error: &PublishError) -> Next {
     if let (PublishError::Stopped, Some(StopCause::Signal(signal))) = (error, context.signals()) {
         return interrupt(climb, Leg::Publish(fix), signal);
     }
     stuck(&context.charter, climb, format!("{NOT_PUSHED}{}", context.redact(&error.to_string())))
 }
 
-/// The same, but for an outage, which ends.
-async fn barred(context: &Context<'_>, climb: Climb, fix: Fix, error: &PublishError) -> Next {
+/// The same, but for an outage, which ends: the step is tried again.
+pub(super) async fn barred(
+    context: &Context<'_>,
+    climb: Climb,
+    (step, fix): (Step, Fix),
+    error: &PublishError,
+) -> Next {
     if outage::bars_push(error) {
-        return outage::again(context, climb, Leg::Publish, fix, &error.to_string()).await;
+        return outage::again(context, climb, step, fix, &error.to_string()).await;
     }
     failed(context, climb, fix, error)
 }

@@ -39,7 +39,7 @@ pub(super) async fn run(
     let (head, Rebased { start, fix: tree, files }) =
         match moved(context, outside, (&climb, &fix), (&branch, &parent)).await {
             Ok(found) => found,
-            Err(error) => return Ok(publish::failed(context, climb, fix, &error)),
+            Err(error) => return Ok(publish::barred(context, climb, (Leg::Rebase, fix), &error).await),
         };
     let short = head.short().to_owned();
     let begun = format!(
@@ -59,7 +59,7 @@ pub(super) async fn run(
         Err(PublishError::Conflict { path, why }) => {
             return Ok(stuck(&context.charter, climb, context.redact(&no_fit(&head, &branch, (&path, &why)))));
         }
-        Err(error) => return Ok(publish::failed(context, climb, fix, &error)),
+        Err(error) => return Ok(publish::barred(context, climb, (Leg::Rebase, fix), &error).await),
     };
     let judged = judged(context, recorder, (&mut climb, &fix), (&start, &tree, Author::Model), &files).await?;
     if judged.judgement.verdict != Verdict::Green {

@@ -136,7 +136,8 @@ impl Whose {
         match stamp.standing {
             Standing::Blocked => self != Self::OwnDead,
             Standing::Working => (self != Self::OwnDead && stamp.spawn > 1) || (self != Self::Blocked && is_own),
-            Standing::Interrupted | Standing::Undelivered => self != Self::Blocked && is_own,
+            Standing::Undelivered => self != Self::OwnDead || is_own,
+            Standing::Interrupted => self != Self::Blocked && is_own,
             Standing::Over | Standing::Waiting | Standing::Merging => false,
         }
     }
@@ -221,7 +222,7 @@ pub async fn waiting_at(query: HeadQuery<'_>) -> Result<Option<String>, GithubEr
 
 /// Why no run is to go on, by what our comment says.
 fn refusal(stamp: &Stamp, query: HeadQuery<'_>) -> Option<&'static str> {
-    if matches!(stamp.standing, Standing::Over | Standing::Interrupted | Standing::Undelivered) {
+    if matches!(stamp.standing, Standing::Over | Standing::Interrupted) {
         return Some("its run is over");
     }
     // One that died between its push and its comment did not come to say so; its log does.

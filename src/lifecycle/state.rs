@@ -99,6 +99,9 @@ pub struct Fix {
     /// How often an outage of the Git host barred the next step of its way out.
     #[serde(default)]
     pub barred: u32,
+    /// How often the run was parked for that.
+    #[serde(default)]
+    pub parked: u32,
 }
 
 /// A breakpoint that the run stands at.

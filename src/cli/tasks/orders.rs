@@ -224,7 +224,7 @@ pub(super) fn status(audit_db: Option<&str>, form: Form, environment: &Environme
     let Some((backlog, tasks)) = last else {
         return Err(Failure::with_code(
             EXIT_NOT_FIXED,
-            "no backlog was worked on here by one process; `--workers` and `merge` print a report of their own, and `upshift runs` lists their runs",
+            "no backlog was worked on here; `upshift runs` lists the runs that are in the log",
         ));
     };
     let mut entries: Vec<Entry> = tasks.into_iter().filter_map(Entry::from_record).collect();

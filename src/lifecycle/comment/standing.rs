@@ -1,5 +1,6 @@
 //! The standing of a run for the jobs that come after this one, as its comment's hidden line says it.
 
+use super::super::message::BRANCH_PREFIX;
 use crate::domain::delivery::Awaited;
 use crate::domain::outcome::Outcome;
 use crate::domain::units::CommitSha;
@@ -35,17 +36,22 @@ pub(super) fn held(view: &RunView, commit: Option<&CommitSha>) -> Option<Held> {
         return Some(Held { commit: wait.commit.clone(), on: wait.on.clone() });
     }
     // Should its process die, or be interrupted, the next attempt of its job goes on with it.
-    let is_left = match standing(view) {
-        Standing::Working | Standing::Interrupted => view.delivery.pushes.is_empty(),
-        // Its branch may be there, and the pull request is missing.
-        Standing::Undelivered => true,
-        Standing::Over | Standing::Waiting | Standing::Merging | Standing::Blocked => false,
+    let at = match standing(view) {
+        Standing::Working | Standing::Interrupted => commit.filter(|_| view.delivery.pushes.is_empty()),
+        Standing::Undelivered => pushed_head(view).or(commit),
+        Standing::Over | Standing::Waiting | Standing::Merging | Standing::Blocked => None,
     };
-    commit.filter(|_| is_left).map(|commit| Held { commit: commit.clone(), on: Vec::new() })
+    at.map(|commit| Held { commit: commit.clone(), on: Vec::new() })
 }
 
 /// The number that the next run is to count from: a run that ended without having reached a model has used up nothing.
 pub(super) fn counted(view: &RunView, attempt: u32) -> u32 {
     let counts = view.reached_a_model || view.ending == Ending::Running;
     if counts { attempt } else { attempt.saturating_sub(1) }
+}
+
+/// The commit that the run pushed last onto the branch that it is about. One on a branch of its own is no head of that.
+fn pushed_head(view: &RunView) -> Option<&CommitSha> {
+    let last = view.delivery.pushes.last().filter(|push| !push.branch.starts_with(BRANCH_PREFIX));
+    last.map(|push| &push.commit)
 }

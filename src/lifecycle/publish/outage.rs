@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use super::super::climb::Climb;
 use super::super::context::Context;
-use super::super::leaving::interrupt;
+use super::super::leaving::{interrupt, stuck};
 use super::super::stage::{Ending, Leg, Next};
 use super::super::state::Fix;
 use crate::domain::event::Event;
-use crate::domain::outcome::{Outcome, UNDELIVERED};
+use crate::domain::outcome::{NOT_PUSHED, Outcome, UNDELIVERED};
 use crate::domain::stop::StopCause;
 use crate::domain::units::human_duration;
 use crate::github::GithubError;
@@ -18,8 +18,11 @@ use crate::workspace::publish::PublishError;
 /// The pauses before the step is tried again, in seconds. An outage that outlasts all of them is left to another process.
 const PAUSES_S: [u64; 8] = [10, 20, 30, 60, 60, 120, 120, 180];
 
+/// How often a run is parked in front of its way out: what stays so is no outage.
+const MOST_PARKED: u32 = 5;
+
 /// The step of the way out that an outage bars.
-pub(super) type Step = fn(Fix) -> Leg;
+pub(in super::super) type Step = fn(Fix) -> Leg;
 
 /// Whether the host may take the same push a while later.
 pub(super) fn bars_push(error: &PublishError) -> bool {
@@ -28,7 +31,8 @@ pub(super) fn bars_push(error: &PublishError) -> bool {
 
 /// Whether the host may answer the same request a while later.
 pub(super) fn bars_request(error: &GithubError) -> bool {
-    error.is_passing()
+    // An expired token does not come back within this job.
+    error.is_passing() && !error.is_token_refused()
 }
 
 /// Tries the step again after a pause, or parks the run in front of it.
@@ -36,7 +40,10 @@ pub(super) async fn again(context: &Context<'_>, climb: Climb, step: Step, fix: 
     let tried = usize::try_from(fix.barred).unwrap_or(usize::MAX);
     let why = context.redact(why);
     let Some(pause) = PAUSES_S.get(tried).filter(|pause| context.job_left_ms() > **pause * 1_000) else {
-        return park(climb, step(Fix { barred: 0, ..fix }), &why);
+        if fix.parked >= MOST_PARKED {
+            return stuck(&context.charter, climb, format!("{NOT_PUSHED}{why}"));
+        }
+        return park(climb, step(Fix { barred: 0, parked: fix.parked.saturating_add(1), ..fix }), &why);
     };
     let leg = step(Fix { barred: fix.barred.saturating_add(1), ..fix });
     if let Some(signal) = rest(context, Duration::from_secs(*pause)).await {

@@ -260,7 +260,7 @@ impl Reader {
               UNION
               SELECT e.run_id FROM events e JOIN segments s ON s.run_id = e.run_id
               WHERE e.kind = 'run_started' AND NOT EXISTS (SELECT 1 FROM backlog_tasks t WHERE t.run_id = e.run_id)
-                AND EXISTS (SELECT 1 FROM backlog_tasks t WHERE t.run_id IS NOT NULL
+                AND EXISTS (SELECT 1 FROM backlog_tasks t JOIN segments other ON other.run_id = t.run_id WHERE t.run_id IS NOT NULL
                   AND t.task_id = substr(json_extract(e.body, '$.task'), instr(json_extract(e.body, '$.task'), '/') + 1))";
             self.db.prepare(text)?.query_map([], |row| row.get(0).map(RunId))?.collect()
         };

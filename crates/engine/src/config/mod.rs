@@ -63,7 +63,7 @@ pub use reference::reference;
 pub use resolve::{NO_MODEL, audit_path, faults_of_flags, resolve};
 pub use saved::UNCHECKED;
 pub use schema::schema;
-pub use sections::SEEN_TESTS;
+pub use sections::{DEFAULT_IDLE_SECONDS, SEEN_TESTS};
 pub use shared_plan::SharedPlan;
 pub use sources::{Build, BuiltInEndpoint, Catalogue, FileContent, NamedFile, Setting, Settings, Sources};
 pub use suggest::nearest;

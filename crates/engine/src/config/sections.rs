@@ -176,7 +176,7 @@ fn check_framework(picker: &Picker<'_>, name: &str, origin: &Origin) {
 }
 
 /// How long a coding agent may show no sign of life unless something else is said: longer than a build of its own usually takes.
-const DEFAULT_IDLE_SECONDS: u32 = 900;
+pub const DEFAULT_IDLE_SECONDS: u32 = 900;
 
 /// How the agent works.
 pub(super) fn agent(picker: &Picker<'_>, key_vars: &[&str]) -> AgentPlan {

@@ -12,6 +12,8 @@ use crate::gateway::Ledger;
 
 /// The most entries of folders that are looked at for a change. In more of them a change is taken for granted.
 const MOST_ENTRIES: usize = 500_000;
+/// The least time between two looks at all files.
+const BETWEEN_LOOKS: Duration = Duration::from_secs(15);
 /// Folders that hold no work of an agent's: git's own, and that of our log.
 const NOT_ITS_WORK: [&str; 2] = [".git", ".upshift"];
 
@@ -37,7 +39,7 @@ pub(super) async fn silence(heard: &Heard, ledger: &Ledger, root: &Path, idle: D
         let Some(rest) = idle.checked_sub(last.elapsed()).filter(|rest| !rest.is_zero()) else {
             // Only now, since a look at all files is not free.
             match since_last_change(root.to_owned(), idle).await {
-                Some(since) => tokio::time::sleep(idle.saturating_sub(since)).await,
+                Some(since) => tokio::time::sleep(idle.saturating_sub(since).max(BETWEEN_LOOKS)).await,
                 None => return StopCause::OwnTime(u32::try_from(idle.as_secs()).unwrap_or(u32::MAX)),
             }
             continue;

@@ -5,6 +5,9 @@ use super::task::TaskFault;
 /// The way out where a line is indented by tabs.
 const NO_TABS: &str = "indent with spaces: YAML allows no tabs";
 
+/// How many characters of a wrong content are shown.
+const SHOWN_CHARS: usize = 80;
+
 /// The fault of a list, in words for whoever wrote it. `form` shows how a list is written.
 pub(super) fn misread(error: &serde_yaml::Error, text: &str, form: &str) -> TaskFault {
     let said = error.to_string();
@@ -95,7 +98,10 @@ fn found_in_words(found: &str) -> String {
         "unit value" => "empty".to_owned(),
         found => match found.split_once(['`', '"']) {
             // A number, a truth value or a text, each behind the reader's word for its type.
-            Some((_, value)) => format!("`{}`", value.trim_end_matches(['`', '"'])),
+            Some((_, value)) => {
+                let value = value.trim_end_matches(['`', '"']).lines().next().unwrap_or_default();
+                format!("`{}`", value.chars().take(SHOWN_CHARS).collect::<String>())
+            }
             None => found.to_owned(),
         },
     }

@@ -148,7 +148,7 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
         Outcome::Interrupted { .. } => vec![interrupted(view)],
         Outcome::Parked if view.limited().is_some() => limited(view),
         Outcome::Parked if view.blocked_at().is_some() => blocked(view),
-        Outcome::Parked if view.is_undelivered() => vec![undelivered(view)],
+        Outcome::Parked if view.is_undelivered() => undelivered(view),
         Outcome::Parked if goes_on_by_itself(view) => {
             one("Nothing: what is waited for starts the job that continues the run, or ends it.")
         }
@@ -239,7 +239,7 @@ fn pushed(view: &RunView, outcome: &Outcome) -> Option<Vec<Sentence>> {
             .into_iter()
             .collect(),
         Outcome::Parked if view.limited().is_some() => limited(view),
-        Outcome::Parked if view.is_undelivered() => vec![undelivered(view)],
+        Outcome::Parked if view.is_undelivered() => undelivered(view),
         Outcome::Fixed { .. }
         | Outcome::AlreadyGreen
         | Outcome::Proposed { .. }
@@ -376,15 +376,18 @@ fn limited(view: &RunView) -> Vec<Sentence> {
 }
 
 /// The way out for a fix that an outage of the Git host kept in.
-fn undelivered(view: &RunView) -> Sentence {
-    match view.kept_in {
-        Whereabouts::Here => {
-            resume(view, "once the Git host answers: it brings the fix out, and asks no model for it.")
-        }
-        Whereabouts::Artifact(_) | Whereabouts::Runner => Sentence::plain(
-            "Run this job again once the Git host answers: it brings the fix out, and asks no model for it.",
-        ),
+fn undelivered(view: &RunView) -> Vec<Sentence> {
+    if view.kept_in == Whereabouts::Here {
+        return vec![resume(view, "once the Git host answers: it brings the fix out, and asks no model for it.")];
     }
+    vec![
+        Sentence::plain(
+            "Run this job again once the Git host answers: for a pull request it brings the fix out, and asks no model for it.",
+        ),
+        Sentence::plain("Without one a job begins anew: fetch the log instead, and run ")
+            .code("upshift resume --audit-db")
+            .ours(" with it in a clone."),
+    ]
 }
 
 /// The way on from an interruption. The iteration that was cut short has its number, and its change is not in the files.

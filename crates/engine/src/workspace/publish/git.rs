@@ -267,6 +267,11 @@ impl<'a> Git<'a> {
         if finished.stopped.is_some() {
             return Err(PublishError::Stopped);
         }
+        // A server that takes for ever is not reached either.
+        if finished.exit == Exit::Timeout {
+            let said = format!("git gave up after {} minutes", TIMEOUT.as_secs() / 60);
+            return Err(PublishError::Unreachable { said });
+        }
         let code = match finished.exit {
             Exit::Code { code } => Some(code),
             Exit::Signal { .. }

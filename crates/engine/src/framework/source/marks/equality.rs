@@ -10,8 +10,7 @@ use super::super::nodes::{descendants, lines_of, text_of};
 use super::sides::{Mark, Shape, Side, Sides};
 
 /// Methods of Python that a comparison or a look at a type asks.
-const OF_PYTHON: [&str; 6] =
-    ["__eq__", "__ne__", "__contains__", "__instancecheck__", "__subclasscheck__", "__subclasshook__"];
+const OF_PYTHON: [&str; 5] = ["__eq__", "__ne__", "__instancecheck__", "__subclasscheck__", "__subclasshook__"];
 /// Methods that assertions of JavaScript ask.
 const OF_SCRIPT: [&str; 5] = ["equals", "asymmetricMatch", "valueOf", "[Symbol.hasInstance]", "[Symbol.toPrimitive]"];
 /// Methods of Go that packages for comparisons and `errors.Is` ask.

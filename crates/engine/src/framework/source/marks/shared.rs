@@ -24,7 +24,7 @@ static FORMS: LazyLock<Forms> = LazyLock::new(|| {
         php: regex(r"^\s*(?:(?:public|private|protected|readonly)\s+)*static\s[^(=;]*(\$\w+)\s*(?:=[^;]*)?;"),
         ruby: regex(r"(@@\w+|\$[a-z]\w+)\s*(?:\|\|=|\+=|=[^=~]|<<|\[[^\]]*\]\s*=[^=~])"),
         java: regex(
-            r"^\s*(?:(?:public|private|protected|volatile)\s+)*static\s+(?:volatile\s+|final\s+(?:\w*(?:List|Map|Set|Queue|Deque)\b|Atomic))?[\w<>,\[\]?. ]*?\b(\w+)\s*(?:=[^=;]*)?;",
+            r"^\s*(?:(?:public|private|protected|volatile)\s+)*static\s+(?:volatile\s+)?(?:final\s+\w*(?:List|Map|Set|Queue|Deque|Atomic)\w*)?[\w<>,\[\]?. ]*?\b(\w+)\s*(?:=[^=;]*)?;",
         ),
         cpp: regex(
             r"^\s*(?:inline|static|thread_local)\s+(?:inline\s+|static\s+)?[\w:<>,&* ]+?\b(\w+)\s*(?:=[^;]*|\{[^;]*\})?;",
@@ -32,13 +32,14 @@ static FORMS: LazyLock<Forms> = LazyLock::new(|| {
         go: regex(
             r"^(?:var\s+|\t)(\w+)\s*(?:=\s*(?:map\[|\[\]|make\(|new\(|&|sync\.|\d|\x22|nil|false|true)|[\w\[\]*.]+\s*$)",
         ),
-        rust: regex(
-            r"^\s*(?:pub(?:\([a-z]+\))?\s+)?static\s+(?:mut\s+)?(\w+)\s*:.*(?:Atomic|Mutex|RwLock|OnceLock|Cell)",
-        ),
+        rust: regex(r"^\s*(?:pub(?:\([a-z]+\))?\s+)?static\s+(?:mut\s+)?(\w+)\s*:.*(?:Atomic|Mutex|RwLock|RefCell)"),
     }
 });
 /// Words of what is never set again, and of functions.
 const FIXED: [&str; 5] = ["const ", "constexpr ", "function ", "readonly ", "static_assert"];
+
+/// Java's containers, which are filled where they are final, too.
+const OF_MANY: [&str; 6] = ["List<", "Map<", "Set<", "Queue<", "Deque<", "Atomic"];
 
 /// The first such value that a change adds, and that the file writes to.
 pub(super) fn mark(language: Language, before: &str, after: &str) -> Option<Mark> {
@@ -61,7 +62,15 @@ pub(super) fn mark(language: Language, before: &str, after: &str) -> Option<Mark
         {
             return None;
         }
-        let name = form.captures(line)?.get(1)?.as_str();
+        // A comment says nothing, and Ruby's own streams and sets are everybody's.
+        let is_said = line.trim_start().starts_with(['#', '/', '*'])
+            || ["$stdout", "$stderr", "$stdin"].iter().any(|own| line.contains(own));
+        let name = form.captures(line).filter(|_| !is_said)?.get(1)?.as_str();
+        let is_constant =
+            language == Language::Java && line.contains(" final ") && !OF_MANY.iter().any(|word| line.contains(word));
+        if is_constant {
+            return None;
+        }
         let is_new = !mentions(before, name);
         // In Ruby and Rust the line, or the type, says that it is set.
         let is_set = matches!(language, Language::Ruby | Language::Rust) || is_written(after, name, number);
@@ -106,7 +115,12 @@ fn is_written(text: &str, name: &str, made: u32) -> bool {
             sets || counts || is_given || before.ends_with("++") || CALLS.iter().any(|call| behind.starts_with(call))
         })
     };
-    text.lines().zip(1_u32..).any(|(line, number)| number != made && writes(line))
+    // What a class fills while it is loaded is a table.
+    let mut is_loading = false;
+    text.lines().zip(1_u32..).any(|(line, number)| {
+        is_loading = line.trim() == "static {" || is_loading && line.trim() != "}";
+        number != made && !is_loading && writes(line)
+    })
 }
 
 fn mentions(text: &str, name: &str) -> bool {
@@ -173,6 +187,20 @@ mod tests {
                 "package a\n\nvar most = 3\n\nfunc f() int {\n\tvar sum int\n\tsum = most\n\treturn sum\n}\n",
             ),
             (Language::Rust, "static NAMES: [&str; 1] = [\"a\"];\n"),
+            (Language::Rust, "static RE: OnceLock<Regex> = OnceLock::new();\n"),
+            (
+                Language::Java,
+                "class A {\n  private static final int SIZE = 10;\n  int PAGE_SIZE;\n  void f() { PAGE_SIZE = 20; this.SIZE = 3; }\n}\n",
+            ),
+            (
+                Language::Java,
+                "class A {\n  static final Map<String, A> CODES = new HashMap<>();\n  static {\n    CODES.put(k, a);\n  }\n}\n",
+            ),
+            (
+                Language::Go,
+                "package a\n\nvar m = map[string]int{}\n\nfunc f() int {\n\tsum := 1\n\treturn sum + m[x]\n}\n",
+            ),
+            (Language::Ruby, "def f\n  $stdout << 'x'\n  # $last = 1\nend\n"),
         ] {
             assert_eq!(said(language, text), None, "{text}");
         }

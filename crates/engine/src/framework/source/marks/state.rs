@@ -58,6 +58,25 @@ fn stored((root, text): Side<'_>) -> Vec<(u32, String)> {
 /// Containers of Python by the call that makes an empty one.
 const EMPTY_CALLS: [&str; 5] = ["list()", "dict()", "set()", "deque()", "Counter()"];
 
+/// Containers of JavaScript, as they are made.
+const CONTAINERS: [&str; 5] = ["new Map", "new Set", "new WeakMap", "new WeakSet", "new Array"];
+/// Calls that fill a container or take something out of it.
+const FILLING: [&str; 13] = [
+    ".append(",
+    ".add(",
+    ".push(",
+    ".set(",
+    ".update(",
+    ".extend(",
+    ".insert(",
+    ".setdefault(",
+    ".pop(",
+    ".shift(",
+    ".unshift(",
+    ".remove(",
+    ".delete(",
+];
+
 /// What a class holds for all of its objects, empty at first and never set for one of them, with the line where it is made.
 fn of_classes((root, text): Side<'_>) -> Vec<(u32, String)> {
     let held = |node: Node<'_>| {
@@ -83,9 +102,21 @@ fn of_classes((root, text): Side<'_>) -> Vec<(u32, String)> {
             _ => is_empty(value, text),
         };
         let (name, whole) = (text_of(name, text), text_of(class, text));
-        let is_own = whole.contains(&format!("self.{name} =")) || whole.contains(&format!("this.{name} ="));
-        let is_filled = [".", "["].iter().any(|sign| whole.contains(&format!(".{name}{sign}")));
-        (is_empty && !is_own && is_filled).then(|| (lines_of(node).0, name.to_owned()))
+        let is_own = ["self", "this"]
+            .iter()
+            .any(|one| [" =", ":"].iter().any(|sign| whole.contains(&format!("{one}.{name}{sign}"))));
+        // What an object only reads may be set by a class below.
+        let fills = |line: &str| {
+            let behind = line.split_once(&format!(".{name}")).map(|(_, behind)| behind);
+            behind.is_some_and(|behind| {
+                FILLING.iter().any(|call| behind.starts_with(call))
+                    || behind.starts_with('[') && behind.contains("] = ")
+            })
+        };
+        let is_filled = whole.lines().any(fills);
+        let is_container =
+            !matches!(value.kind(), "new_expression") || CONTAINERS.iter().any(|one| spelled.starts_with(one));
+        (is_empty && is_container && !is_own && is_filled).then(|| (lines_of(node).0, name.to_owned()))
     };
     descendants(root).filter_map(held).collect()
 }

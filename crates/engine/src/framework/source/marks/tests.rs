@@ -217,3 +217,17 @@ fn names_within_a_type_are_no_inputs() {
     let none = script("for (const row of rows) await row;");
     assert_eq!(shapes("a.ts", &each, &none), [(Shape::DropsAPart, 1)]);
 }
+
+#[test]
+fn what_a_class_only_reads_or_sets_for_each_object_is_not_marked() {
+    for (path, after) in [
+        ("a.py", "class A:\n    initial = {}\n\n    def f(self):\n        return self.initial.copy()\n"),
+        (
+            "a.py",
+            "class A:\n    items = []\n\n    def __init__(self):\n        self.items: list = []\n\n    def f(self, a):\n        self.items.append(a)\n",
+        ),
+        ("a.ts", "class A { static log = new Logger(); f() { A.log.info('x'); } }\n"),
+    ] {
+        assert_eq!(shapes(path, "", after), [], "{after}");
+    }
+}

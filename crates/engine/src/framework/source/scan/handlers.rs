@@ -11,15 +11,16 @@ use super::view::View;
 /// Classes from which all errors descend, or those of programs.
 const ALL_ERRORS: [&str; 4] = ["Throwable", "Exception", "RuntimeException", "Error"];
 /// Words by which a handler gives an error on, or ends the program for it.
-const GIVES_ON: [&str; 6] = ["throw", "exit", "die", "abort", "terminate", "rethrow_exception"];
+const GIVES_ON: [&str; 7] = ["throw", "exit", "die", "abort", "terminate", "rethrow_exception", "current_exception"];
 /// Ruby's handler on a line of its own: the classes it takes, and the name of the error.
 #[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
 static RESCUE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\s*rescue(?:\s+(?:Standard|Runtime)?(?:Error|Exception))?(?:\s*=>\s*(\w+))?\s*(?:#.*)?$").unwrap()
+    Regex::new(r"^\s*rescue(?:\s+(?:StandardError|Exception))?(?:\s*=>\s*(\w+))?\s*(?:#.*)?$").unwrap()
 });
 /// Ruby's handler behind what it is for.
 #[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
-static BEHIND: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^[^#'\x22]*\S\s+rescue\s+[^=\s]").unwrap());
+static BEHIND: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^[^#'\x22]*[\w\])}]\s+rescue\s+(?:nil|false|true|\d|\[|\{|''|\x22\x22)").unwrap());
 
 /// The handlers of a text that look at no error: the one-based line of each, and it in words.
 pub(in super::super) fn blind_handlers(language: Language, text: &str) -> Vec<(u32, String)> {
@@ -48,7 +49,10 @@ fn of_catch(view: View<'_>, at: usize) -> Option<(u32, String)> {
 
 /// PHP's sign before a value by which its warnings are nobody's.
 fn of_silence(view: View<'_>, at: usize, language: Language) -> Option<(u32, String)> {
-    let is_silent = language == Language::Php && view.is(at, "@") && view.kind(at + 1) == Some(Kind::Word);
+    // What is asked whether it worked is looked at.
+    let before = at.checked_sub(1).map(|before| view.word(before)).unwrap_or_default();
+    let is_asked = ["!", "(", "&", "|", "="].contains(&before) && view.is(at + 2, "(");
+    let is_silent = language == Language::Php && view.is(at, "@") && view.kind(at + 1) == Some(Kind::Word) && !is_asked;
     is_silent.then(|| (view.line(at), spelled(view.text, view.span(at, at + 1))))
 }
 
