@@ -73,14 +73,19 @@ fn a_push_that_is_under_way_when_the_job_is_cancelled_is_told() {
     let _world = repository.finish();
 }
 
-/// The same repository, whose Git host is down once a model has mended the file: for so many requests.
-fn down_behind_the_model(path: &'static str, times: u64) -> (Repository, Value) {
+/// The same repository, whose Git host is down once a model has been asked so often: for so many requests.
+fn down_behind_the_model(
+    conclusions: &[&str],
+    asked: usize,
+    (path, times): (&'static str, u64),
+) -> (Repository, Value) {
     let files = [&FILES[..], &[(".github/workflows/ci.yml", CI)]].concat();
-    let site = Site::of(&files, &["success"]);
+    let site = Site::of(&files, conclusions);
     let fail = site.github.faults();
-    let mut is_down = false;
+    let mut calls = 0;
     let script = move |request: &Request| {
-        if !std::mem::replace(&mut is_down, true) {
+        calls += 1;
+        if calls == asked {
             fail(Fault::once("GET", path, Fails::status(503, "Service Unavailable", &[])).times(times));
         }
         mends(request)
@@ -90,7 +95,7 @@ fn down_behind_the_model(path: &'static str, times: u64) -> (Repository, Value) 
 
 #[test]
 fn an_outage_in_front_of_the_push_is_waited_out() {
-    let (mut repository, payload) = down_behind_the_model("/pulls/7", 9);
+    let (mut repository, payload) = down_behind_the_model(&["success"], 1, ("/pulls/7", 9));
     let waited = repository.job(&payload);
     assert_eq!(waited.output("outcome"), "parked", "{}", waited.said());
     assert!(
@@ -104,7 +109,7 @@ fn an_outage_in_front_of_the_push_is_waited_out() {
 
 #[test]
 fn an_outage_that_lasts_parks_the_run_with_its_fix_and_the_job_run_again_pushes_it() {
-    let (mut repository, payload) = down_behind_the_model("/pulls/7", 100_000);
+    let (mut repository, payload) = down_behind_the_model(&["success"], 1, ("/pulls/7", 100_000));
     let parked = repository.job(&payload);
     assert_eq!(parked.output("outcome"), "parked", "{}", parked.said());
     assert_eq!(repository.site.server.pushes(), 0, "{}", parked.said());
@@ -120,6 +125,23 @@ fn an_outage_that_lasts_parks_the_run_with_its_fix_and_the_job_run_again_pushes_
     assert!(again.said().contains(": its fix was not out yet."), "{}", again.said());
     assert_eq!(again.output("outcome"), "parked", "CI is waited for: {}", again.said());
     assert_eq!((repository.site.server.pushes(), repository.models.requests().len()), (1, asked), "{}", again.said());
+    let _world = repository.finish();
+}
+
+/// The second fix of a run lies at the run's own commit: whoever hears of CI there goes on with it, or the job run again.
+#[test]
+fn an_outage_in_front_of_a_second_push_keeps_nothing_in_for_ever() {
+    let (mut repository, payload) = down_behind_the_model(&["failure", "success"], 3, ("/pulls/7", 100_000));
+    let first = repository.job(&payload);
+    assert_eq!((first.output("outcome").as_str(), repository.site.server.pushes()), ("parked", 1), "{}", first.said());
+    let woken = repository.ci_ends();
+    let second = repository.job(&woken);
+    assert!(second.said().contains("parked: the fix is not out yet: "), "{}", second.said());
+    let asked = repository.models.requests().len();
+    repository.site.github.world().faults.clear();
+    let again = repository.again(&second, ("workflow_run", &woken), &[]);
+    assert!(again.said().contains(": its fix was not out yet."), "{}", again.said());
+    assert_eq!((repository.site.server.pushes(), repository.models.requests().len()), (2, asked), "{}", again.said());
     let _world = repository.finish();
 }
 
