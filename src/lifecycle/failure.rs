@@ -6,9 +6,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::climb::Climb;
 use super::context::Charter;
-use super::message::BRANCH_PREFIX;
 use crate::config::Push;
-use crate::domain::delivery::Destination;
+use crate::domain::delivery::{BRANCH_PREFIX, Destination};
 use crate::domain::test_report::{Problem, TestReport};
 use crate::policy::entropy;
 use crate::policy::verdict::Baseline;

@@ -9,8 +9,6 @@ use super::state::Fix;
 
 /// The trailer that names the run. A commit that has it is ours.
 pub const RUN_TRAILER: &str = "Upshift-Run-Id";
-/// How the branches of our pull requests begin.
-pub(super) const BRANCH_PREFIX: &str = "upshift/fix-";
 /// The message when nothing names another.
 const TEMPLATE: &str = "fix: make {tests} pass";
 /// The placeholders of a template.

@@ -5,8 +5,8 @@
 
 use super::context::Context;
 use super::gate;
-use super::message::BRANCH_PREFIX;
 use super::outside::Outside;
+use crate::domain::delivery::BRANCH_PREFIX;
 use crate::domain::units::CommitSha;
 use crate::github::{GitHub, Progress, WorkflowRun};
 

@@ -1,7 +1,6 @@
 //! The standing of a run for the jobs that come after this one, as its comment's hidden line says it.
 
-use super::super::message::BRANCH_PREFIX;
-use crate::domain::delivery::Awaited;
+use crate::domain::delivery::{Awaited, BRANCH_PREFIX};
 use crate::domain::outcome::Outcome;
 use crate::domain::units::CommitSha;
 use crate::report::markdown::{Held, Standing};

@@ -3,8 +3,8 @@
 //! Invariant: what holds for a push holds here (protected paths, the head that the run believes in, never forced), and a commit that
 //! an earlier process made is known again by its tree and its parent, since its name is the forge's business.
 
-use super::super::message::BRANCH_PREFIX;
 use super::super::outside::Outside;
+use crate::domain::delivery::BRANCH_PREFIX;
 use crate::github::{BranchPlace, Committed, FileChange, FileContent, GitHub, GithubError, NewCommit, Signature};
 use crate::workspace::Workspace;
 use crate::workspace::publish::{Composed, ComposedFile, Onto, Order, PublishError, Published, Surroundings, moved};

@@ -7,6 +7,8 @@ use super::units::CommitSha;
 
 /// The characters by which people name a commit.
 const SHORT: usize = 7;
+/// The beginning of the names of branches that a fix is proposed on.
+pub const BRANCH_PREFIX: &str = "upshift/fix-";
 
 /// The place where a fix goes, pinned when the run begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
