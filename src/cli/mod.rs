@@ -223,6 +223,7 @@ pub fn main() -> ExitCode {
             message: format!("upshift: internal error: {error}"),
             code: EXIT_INTERNAL,
             harmless: false,
+            passing: false,
         });
         // The message stands in the log as well as in the summary: some read only one of them.
         say(&wrap(&failure.message, environment.console().columns(Stream::Err)));
@@ -253,7 +254,7 @@ fn not_parsed(error: &clap::Error, environment: &Environment) -> ExitCode {
         // The usage below the mistake fills a page that has room for a sentence.
         let message = text.trim_start_matches("error: ").lines().take_while(|line| !line.starts_with("Usage:"));
         let message = message.filter(|line| !line.trim().is_empty()).map(str::trim).collect::<Vec<_>>().join("; ");
-        return ExitCode::from(step.failed(&Failure { message, code, harmless: false }));
+        return ExitCode::from(step.failed(&Failure { message, code, harmless: false, passing: false }));
     }
     ExitCode::from(code)
 }

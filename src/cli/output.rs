@@ -16,6 +16,8 @@ pub(super) struct Failure {
     pub(super) code: u8,
     /// Whether it is a refusal that asks nobody to do anything.
     pub(super) harmless: bool,
+    /// Whether it may be over by the next time: the forge could not be asked.
+    pub(super) passing: bool,
 }
 
 impl Failure {
@@ -26,13 +28,14 @@ impl Failure {
 
     /// Any other.
     pub(super) fn with_code(code: u8, message: impl Into<String>) -> anyhow::Error {
-        Self { message: message.into(), code, harmless: false }.into()
+        Self { message: message.into(), code, harmless: false, passing: false }.into()
     }
 
     /// No run may happen: exit 6.
     pub(super) fn refused(why: &Refusal) -> anyhow::Error {
         let message = format!("✖ Refused: {why}");
-        Self { message, code: EXIT_REFUSED, harmless: why.is_harmless() }.into()
+        let passing = matches!(why, Refusal::Unknown { .. });
+        Self { message, code: EXIT_REFUSED, harmless: why.is_harmless(), passing }.into()
     }
 }
 

@@ -11,8 +11,8 @@ use super::reentry::{self, Claim, Entry, Visit};
 use super::setup::{self, Setup};
 use super::work::{beneficiary, test_command};
 use super::{
-    attempt_limit, commenting, guidance, models, obstacles, other_commit, red_ci, resume, retirement, tasks, trigger,
-    waiting, way_in,
+    Failure, attempt_limit, commenting, guidance, models, obstacles, other_commit, red_ci, resume, retirement, tasks,
+    trigger, waiting, way_in,
 };
 use crate::audit::Journal;
 use crate::config::Plan;
@@ -189,7 +189,9 @@ async fn taken_up(
             super::say(&format!("Continuing run {run}: {}.", visit.because()));
             // The claim is ours, so no other job goes on if this one cannot. The comment must not wait for ever then.
             let gone_on = resume::from_log(&log, visit, environment).await;
-            if let Err(why) = &gone_on
+            // While nobody can be asked, nothing is over: the claim is this job's, and its next attempt goes on.
+            let is_over = |why: &&anyhow::Error| !why.downcast_ref::<Failure>().is_some_and(|failure| failure.passing);
+            if let Some(why) = gone_on.as_ref().err().filter(is_over)
                 && let Err(error) = visit.end_because(&why.to_string()).await
             {
                 super::say(&format!("⚠ the comment on the pull request could not be updated: {error}"));

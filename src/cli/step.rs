@@ -124,7 +124,7 @@ impl<'a> Step<'a> {
 
     /// Tells the runner that no run took place, and returns the step's exit code.
     pub(super) fn failed(self, failure: &Failure) -> u8 {
-        let Failure { message, code, harmless } = failure;
+        let Failure { message, code, harmless, passing: _ } = failure;
         let message = self.redacted(message);
         let (kind, summary) = if *harmless {
             (Annotation::Notice, markdown::not_needed(&message))

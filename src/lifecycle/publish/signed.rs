@@ -127,8 +127,8 @@ mod tests {
             let ours = refused("upshift/fix-1", error(422, rule)).to_string();
             assert!(!ours.contains("push: pr") && ours.contains("`upshift/`"), "{ours}");
         }
-        for other in [error(422, "Object does not exist"), error(500, "rule violations")] {
-            assert!(matches!(refused("topic", other), PublishError::Api { .. }));
-        }
+        assert!(matches!(refused("topic", error(422, "Object does not exist")), PublishError::Api { .. }));
+        // The host's own trouble is no rule, and passes.
+        assert!(matches!(refused("topic", error(500, "rule violations")), PublishError::Unreachable { .. }));
     }
 }
