@@ -15,11 +15,12 @@ use super::http_client::http;
 use crate::config::{Plan, Push};
 use crate::domain::ci::CiContext;
 use crate::domain::delivery::Destination;
+use crate::report::plain;
 use crate::workspace::publish::{Access, PublishError};
 
 /// How long the answer is waited for.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How many characters of the server's words are told.
+/// How many columns of the server's words are told.
 const SAID_CHARS: usize = 200;
 
 /// The destination of a fix that a run may pay for.
@@ -61,7 +62,8 @@ async fn refusal(url: &str, access: &Access, environment: &Environment) -> anyho
     }
     let said = answer.chunk().await.ok().flatten().unwrap_or_default();
     let said = String::from_utf8_lossy(&said).into_owned();
-    let said: String = said.lines().next().unwrap_or_default().trim().chars().take(SAID_CHARS).collect();
+    // A server's words: none moves a cursor.
+    let said = plain::clipped_line(said.lines().next().unwrap_or_default().trim(), SAID_CHARS);
     Ok(Some(if said.is_empty() || said.starts_with('<') {
         format!("status {status}")
     } else {

@@ -96,6 +96,8 @@ pub(super) async fn run(context: &Context<'_>, mut climb: Climb, fix: Fix) -> Ne
     };
     match pushed {
         Ok(published) => {
+            // The next step has a patience of its own.
+            let fix = Fix { barred: 0, ..fix };
             let parent = fix.onto.clone().unwrap_or_else(|| climb.delivered.parent(destination));
             let is_of_this_run = climb.delivered.commits.contains(&parent);
             // Only behind the push: until then CI of the commit below may be the last word.

@@ -29,7 +29,7 @@ pub(super) fn standing(view: &RunView) -> Standing {
     }
 }
 
-/// The commit that a run which has pushed nothing is to go on at, and the blockers that are in its way.
+/// The commit that a run is to go on at which has pushed nothing, or not its last fix, and the blockers that are in its way.
 pub(super) fn held(view: &RunView, commit: Option<&CommitSha>) -> Option<Held> {
     if let Some(wait) = view.blocked_at() {
         return Some(Held { commit: wait.commit.clone(), on: wait.on.clone() });

@@ -100,8 +100,8 @@ fn told(error: GithubError) -> PublishError {
     if let GithubError::Stopped(_) = error {
         return PublishError::Stopped;
     }
-    // What may be over soon is no word about this commit.
-    if error.is_passing() {
+    // What may be over soon is no word about this commit. An expired token does not come back within this job.
+    if error.is_passing() && !error.is_token_refused() {
         return PublishError::Unreachable { said: error.to_string() };
     }
     let way_out = if error.is_missing_endpoint() {
