@@ -13,7 +13,7 @@ use super::choice::{Choice, Way};
 use super::edit::Edit;
 use super::nodes::{children, descendants, lines_of, text_of};
 use super::parse::parse;
-use super::{Language, alternatives, answers, nothing, parts, scan, steps, tables};
+use super::{Language, alternatives, answers, embedded, nothing, parts, scan, steps, tables};
 
 /// Operators of which one operand alone is a program too.
 const ARITHMETIC: [&str; 7] = ["+", "-", "*", "/", "//", "%", "**"];
@@ -21,6 +21,10 @@ const ARITHMETIC: [&str; 7] = ["+", "-", "*", "/", "//", "%", "**"];
 const JOINING: [&str; 5] = ["&&", "||", "and", "or", "??"];
 /// Operators whose value is yes or no.
 const COMPARING: [&str; 12] = ["==", "!=", "===", "!==", "<", ">", "<=", ">=", "in", "instanceof", "is", "not in"];
+
+/// The nodes that are literal texts, of all languages with a grammar.
+const LITERAL_TEXTS: [&str; 5] =
+    ["string", "template_string", "string_literal", "raw_string_literal", "interpreted_string_literal"];
 
 /// The conditions of a shell's script: the text in brackets of its own, and other commands that a branch hangs on. The pattern works on
 /// bytes, since an automaton that knows characters takes longer to make than the script to read. Each match stands between ASCII either
@@ -38,17 +42,32 @@ static ARMS_OF_SHELL: LazyLock<Regex> =
 #[must_use]
 pub fn choices(path: &str, text: &str) -> Option<Vec<Choice>> {
     let Some(language) = Language::of(path) else {
-        return Some(if is_of_shell(path, text) { of_shell(text) } else { Vec::new() });
+        return Some(if is_of_shell(path, text) { of_shell(text) } else { embedded::of_file(path, text) });
     };
+    let (mut all, literals) = of_program(language, text)?;
+    let read = |code: &str| of_program(language, code).map_or_else(Vec::new, |(choices, _)| choices);
+    all.extend(literals.into_iter().flat_map(|literal| embedded::of_literal(text, literal, language, &read)));
+    Some(all)
+}
+
+/// The choices of a program, and where its literal texts are. `None` where it is not understood.
+fn of_program(language: Language, text: &str) -> Option<(Vec<Choice>, Vec<Range<usize>>)> {
     if !language.has_grammar() {
-        return scan::choices(language, text);
+        return Some((scan::choices(language, text)?, scan::literal_texts(language, text)));
     }
     let tree = parse(language, text)?;
     let each = |node| {
         let asked = answers::of_call(node, text, language);
         of_node(node, text, language).into_iter().chain(alternatives::of_pattern(node, text)).chain(asked)
     };
-    Some(descendants(tree.root_node()).flat_map(each).collect())
+    let choices = descendants(tree.root_node()).flat_map(each).collect();
+    let is_text = |node: &Node<'_>| LITERAL_TEXTS.contains(&node.kind()) && !is_documentation(*node);
+    Some((choices, descendants(tree.root_node()).filter(is_text).map(|node| node.byte_range()).collect()))
+}
+
+/// Whether a text is a statement of its own, as documentation of Python's is.
+fn is_documentation(node: Node<'_>) -> bool {
+    node.parent().is_some_and(|parent| parent.kind() == "expression_statement")
 }
 
 /// Whether anything of a file is read for choices: program text of a known language.

@@ -18,6 +18,7 @@ mod choice;
 mod choices;
 mod disguise;
 mod edit;
+mod embedded;
 mod go;
 mod hidden;
 mod inputs;
@@ -72,7 +73,7 @@ pub use self::outline::{Definition, Import, Outline};
 pub use self::parts::decides_when_built;
 pub use self::relation::{Numbers, Twice};
 pub use self::repeated::{Growth, Repeated};
-pub use self::scan::java_test;
+pub use self::scan::{functions, java_test};
 pub use self::settings::{Setting, Shortened, settings, shortened};
 pub use self::test_body::{Expectation, Means, Place, Poison, TestBody};
 

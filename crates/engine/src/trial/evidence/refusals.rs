@@ -13,7 +13,7 @@ use super::{outcome, tally};
 use crate::domain::remark::{Remark, RemarkKind};
 use crate::domain::units::TreeId;
 use crate::framework::source::probe::{self, Became, Family, Probe, Told, Value};
-use crate::framework::source::{Definition, Edit, Outline};
+use crate::framework::source::{Definition, Edit, Outline, functions};
 use crate::policy::guard::Guard;
 use crate::policy::tamper::Change;
 
@@ -25,7 +25,7 @@ const FEWEST_OF_ALL: usize = 3;
 /// A program may pass over what is added at the end of a text.
 const SPOILT_BY_CHANCE: usize = 2;
 /// The written forms of no value at all.
-const NO_VALUES: [&str; 2] = ["None", "null"];
+const NO_VALUES: [&str; 3] = ["None", "null", "nil"];
 /// The codes of the answers yes and nothing.
 const YES: &str = "t";
 const NOTHING: [&str; 2] = ["0", "00"];
@@ -77,10 +77,10 @@ impl Court<'_> {
             let gone = gone.map(|said| (RemarkKind::RefusesNoMore, said));
             let left = awaits_no_more(&before, &after).map(|said| (RemarkKind::AwaitsNoMore, said));
             for (kind, what) in gone.into_iter().chain(left) {
-                let Some((file, definition)) = functions.get(probe.function.as_str()) else { continue };
+                let Some((file, line)) = functions.get(probe.function.as_str()) else { continue };
                 if said.insert((kind.as_str(), probe.function.clone())) {
                     let said = Some(format!("`{}` {what}", probe.function));
-                    let lines = Some((definition.line, definition.line));
+                    let lines = Some((*line, *line));
                     self.remarks.push(Remark { kind, file: file.clone(), lines, said });
                 }
             }
@@ -88,10 +88,17 @@ impl Court<'_> {
         Ok(())
     }
 
-    /// The functions of the changed files that both sides define, by their names.
-    fn functions(&self, changes: &[Change]) -> BTreeMap<String, (String, Definition)> {
-        let mut all = self.definitions(changes);
-        all.retain(|_, (_, one)| !one.is_container);
+    /// The functions of the changed files that both sides define, by their names: each one's file and line.
+    fn functions(&self, changes: &[Change]) -> BTreeMap<String, (String, u32)> {
+        let all = self.definitions(changes).into_iter().filter(|(_, (_, one))| !one.is_container);
+        let mut all: BTreeMap<_, _> = all.map(|(name, (file, one))| (name, (file, one.line))).collect();
+        for change in changes.iter().filter(|change| !change.may_edit_tests && !self.is_judge(&change.path)) {
+            let read = |text: &Option<String>| functions(&change.path, text.as_deref().unwrap_or_default());
+            let was: BTreeSet<String> = read(&change.before).into_iter().map(|(name, _)| name).collect();
+            for (name, line) in read(&change.after).into_iter().filter(|(name, _)| was.contains(name)) {
+                all.entry(name).or_insert_with(|| (change.path.clone(), line));
+            }
+        }
         all
     }
 

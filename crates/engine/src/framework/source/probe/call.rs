@@ -40,14 +40,8 @@ fn call(
     is_meant: &dyn Fn(&str) -> bool,
 ) -> Option<Call> {
     let before = text.get(body.start..open)?;
-    let is_path = |c: char| is_word(c) || c == '.' || c == ':';
-    // `cart.total(` and `shop::total(`, from the bracket back to the first sign that is none of a path.
-    let path = before.rsplit(|c| !is_path(c)).next()?;
-    let function = path.rsplit(['.', ':']).next().filter(|name| is_meant(name))?;
-    // What a chain begins with stands before it.
-    if path.starts_with(['.', ':']) {
-        return None;
-    }
+    let path = if is_scanned(language) { chain(before)? } else { path(before)? };
+    let function = path.rsplit(|c: char| !is_name(c, language)).next().filter(|name| is_meant(name))?;
     let start = open - path.len();
     let ahead = text.get(body.start..start)?.trim_end();
     let last = ahead.rsplit(|c: char| !is_word(c)).next().unwrap_or_default();
@@ -58,6 +52,66 @@ fn call(
     let after = text.get(end..)?;
     let is_awaited = last == "await" || after.starts_with(".await");
     Some(Call { function: function.to_owned(), range: start..end, arguments, is_awaited })
+}
+
+/// Whether a language's calls are written with chains in front of them, of objects that a test makes on the spot.
+const fn is_scanned(language: Language) -> bool {
+    match language {
+        Language::Php | Language::Ruby => true,
+        Language::Python | Language::JavaScript | Language::Rust | Language::Go | Language::Java | Language::Cpp => {
+            false
+        }
+    }
+}
+
+/// Whether a character belongs to a function's own name.
+fn is_name(c: char, language: Language) -> bool {
+    is_word(c) || language == Language::Ruby && matches!(c, '?' | '!')
+}
+
+/// `cart.total(` and `shop::total(`, from the bracket back to the first sign that is none of a path.
+fn path(before: &str) -> Option<&str> {
+    let path = before.rsplit(|c| !(is_word(c) || c == '.' || c == ':')).next()?;
+    // The beginning of a chain stands before it.
+    (!path.starts_with(['.', ':'])).then_some(path)
+}
+
+/// `$cart->total(`, `(new Cart(3))->total(` and `Cart.new(3).total(`, from the bracket back over the chain.
+fn chain(before: &str) -> Option<&str> {
+    let is_part = |c: char| is_word(c) || matches!(c, '.' | ':' | '$' | '@' | '\\' | '?' | '!');
+    let mut left = before;
+    loop {
+        left = left.trim_end_matches(is_part);
+        if let Some(object) = left.strip_suffix("->") {
+            left = object;
+        }
+        // A chain goes on in front of a link alone: `f (` is none.
+        let links = before.get(left.len()..)?.starts_with(['.', ':', '-']);
+        match left.chars().next_back() {
+            Some(')') if links => left = opened(left)?,
+            _ if links && left.ends_with(is_part) => {}
+            // `expect(` and `!` stand in front of a call, and are none of it.
+            _ => return before.get(left.len()..).map(|path| path.trim_start_matches(['!', '?'])),
+        }
+    }
+}
+
+/// The text in front of the bracket that its last one closes. A bracket in a text within leads to no call.
+fn opened(text: &str) -> Option<&str> {
+    let mut depth = 0_usize;
+    for (at, c) in text.char_indices().rev() {
+        match c {
+            ')' => depth += 1,
+            '(' => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return text.get(..at);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 fn is_word(c: char) -> bool {
@@ -106,4 +160,25 @@ fn trimmed(text: &str, range: Range<usize>) -> Option<Range<usize>> {
     let start = range.start + (inside.len() - inside.trim_start().len());
     let length = inside.trim().len();
     (length > 0).then_some(start..start + length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn called(language: Language, text: &str) -> Vec<String> {
+        let found = calls(text, &(0..text.len()), language, &|name| name == "login" || name == "valid?");
+        found.into_iter().filter_map(|call| text.get(call.range).map(str::to_owned)).collect()
+    }
+
+    #[test]
+    fn chains_belong_to_their_calls() {
+        let ruby = "expect(Account.new('ada', f(1)).login('ada', 'x ')).to be(true)\nassert !@user.valid?('a')\nlogin('b').size\n";
+        let found = ["Account.new('ada', f(1)).login('ada', 'x ')", "@user.valid?('a')", "login('b')"];
+        assert_eq!(called(Language::Ruby, ruby), found);
+        let php = "$this->assertTrue($login->login('ada', 'x'));\n$this->assertFalse((new Login([]))->login('b'));\nA\\B::login('c');\n";
+        let found = ["$login->login('ada', 'x')", "(new Login([]))->login('b')", "A\\B::login('c')"];
+        assert_eq!(called(Language::Php, php), found);
+        assert_eq!(called(Language::Python, "make().login('a')\na.login('b')\n"), ["a.login('b')"]);
+    }
 }

@@ -102,6 +102,8 @@ impl Source {
             Language::JavaScript if call.is_awaited => written::awaited(&calls, &self.watched(call), word),
             Language::JavaScript if !values.is_empty() => written::javascript(&calls, word),
             Language::Rust if !values.is_empty() && !call.is_awaited => written::rust(&calls, word),
+            Language::Php if !values.is_empty() => written::php(&calls, word),
+            Language::Ruby if !values.is_empty() => written::ruby(&calls, word),
             Language::Python
             | Language::JavaScript
             | Language::Rust
@@ -209,6 +211,16 @@ mod tests {
         let found = probe("test_a.py", "def test_a():\n    assert check(save('a')) == 'a'\n").expect("a call");
         assert!(found.values.iter().all(|value| value.family == Family::Spoilt), "{:?}", found.values);
         assert!(found.edit.text.contains("check((save('a'))[:-1])"), "{}", found.edit.text);
+    }
+
+    #[test]
+    fn php_and_ruby_are_asked_with_other_values() {
+        let php = "<?php\nfinal class ATest extends TestCase\n{\n    public function testA(): void\n    {\n        $this->assertTrue((new A(1))->check('x', 'secret'));\n    }\n}\n";
+        let found = probe("tests/ATest.php", php).expect("a call");
+        assert!(found.edit.text.contains("fn () => (new A(1))->check('zzzz', 'secret'), "), "{}", found.edit.text);
+        let ruby = "RSpec.describe A do\n  it 'is' do\n    expect(A.new(1).check('x')).to be(true)\n  end\nend\n";
+        let found = probe("spec/a_spec.rb", ruby).expect("a call");
+        assert!(found.edit.text.contains("lambda { A.new(1).check('zzzz') }, "), "{}", found.edit.text);
     }
 
     #[test]

@@ -75,7 +75,9 @@ pub(super) fn values(literal: &str, language: Language) -> Option<Vec<Value>> {
     let foreign: &[&str] = match language {
         Language::Python => &["None", "object()", "refusing"],
         Language::JavaScript => &["null", "Symbol('q')", "refusing"],
-        Language::Rust | Language::Go | Language::Java | Language::Php | Language::Cpp | Language::Ruby => &[],
+        Language::Php => &["null", "new \\stdClass()"],
+        Language::Ruby => &["nil", "Object.new"],
+        Language::Rust | Language::Go | Language::Java | Language::Cpp => &[],
     };
     values.extend(foreign.iter().map(|text| Value::new(Family::Foreign, (*text).to_owned())));
     Some(values)

@@ -190,6 +190,37 @@ fn became(one: ::std::thread::Result<::std::string::String>) -> ::std::string::S
     }
 }"#;
 
+/// PHP: one function over the calls. Objects cannot be compared by what they print.
+const PHP: &str = r#"static function (array $calls) {
+    $became = static function (callable $call): string {
+        try {
+            $one = $call();
+        } catch (\Throwable $error) {
+            return 'R' . hash('crc32b', get_class($error));
+        }
+        if ($one === true || $one === null) {
+            return $one ? 'At' : 'A0';
+        }
+        if ($one === false || is_float($one) && is_nan($one)) {
+            return 'D';
+        }
+        $said = print_r($one, true);
+        return is_object($one) || strpos($said, ' Object') !== false ? 'L' : 'A' . hash('crc32b', gettype($one) . $said);
+    };"#;
+
+/// Ruby: one function over the calls. Objects cannot be compared by what they print.
+const RUBY: &str = r#"lambda { |calls|
+  code = lambda { |text| text.unpack('C*').inject(2_166_136_261) { |sum, byte| ((sum ^ byte) * 16_777_619) & 0xffff_ffff }.to_s(16) }
+  became = lambda do |call|
+    one = call.call
+    next(one ? 'At' : 'A0') if one.equal?(true) || one.equal?(nil)
+    next 'D' if one.equal?(false) || (one.is_a?(Float) && one.nan?)
+    said = one.inspect
+    said.include?('#<') ? 'L' : "A#{code.call(one.class.name + said)}"
+  rescue StandardError, ScriptError => error
+    "R#{code.call(error.class.name)}"
+  end"#;
+
 /// A word in two pieces.
 fn halves(word: &str) -> (&str, &str) {
     word.split_at_checked(word.len() / 2).unwrap_or((word, ""))
@@ -251,5 +282,21 @@ pub(super) fn rust(calls: &[String], word: &str) -> String {
         .collect();
     format!(
         "{{\n{RUST}\nlet mut said = ::std::string::String::new();\n{said}if ::std::hint::black_box(true) {{ ::std::panic!(\"~{{}}{{}}={{}}|~\", \"{one}\", \"{two}\", said); }}\n{own}\n}}"
+    )
+}
+
+pub(super) fn php(calls: &[String], word: &str) -> String {
+    let (one, two) = halves(word);
+    let calls: String = calls.iter().map(|call| format!("fn () => {call}, ")).collect();
+    format!(
+        "({PHP}\n    $said = '';\n    foreach ($calls as $call) {{\n        $said .= $became($call) . ';';\n    }}\n    throw new \\RuntimeException('~{one}' . '{two}=' . $said . '|~');\n}})([{calls}])"
+    )
+}
+
+pub(super) fn ruby(calls: &[String], word: &str) -> String {
+    let (one, two) = halves(word);
+    let calls: String = calls.iter().map(|call| format!("lambda {{ {call} }}, ")).collect();
+    format!(
+        "{RUBY}\n  said = calls.map {{ |call| became.call(call) + ';' }}.join\n  raise '~' + '{one}' + '{two}=' + said + '|~'\n}}.call([{calls}])"
     )
 }

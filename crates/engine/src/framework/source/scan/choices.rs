@@ -13,6 +13,9 @@ use super::{answers, arms};
 
 /// Tokens that a condition of `? :` cannot reach over.
 const BOUNDS: [&str; 9] = ["return", "=", ",", ";", "{", "}", ":", "?", "=>"];
+/// An escape that ends a line, a comment or a text of Java before anything is read.
+#[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
+static DISGUISED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?i)\\u+00(?:0[ad]|2[2af])").unwrap());
 /// A condition of Ruby at the beginning of its line, or behind what hangs on it.
 #[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
 static RUBY: LazyLock<Regex> = LazyLock::new(|| {
@@ -26,6 +29,9 @@ pub(in super::super) fn choices(language: Language, text: &str) -> Option<Vec<Ch
     }
     let tokens = lexer::tokens(language, text)?;
     let view = View { text, tokens: &tokens };
+    if language == Language::Java && (DISGUISED.is_match(text) || (0..tokens.len()).any(|at| view.is(at, "\\"))) {
+        return None;
+    }
     let choice = |at| {
         of_branch(view, at, language)
             .or_else(|| of_ternary(view, at, language))
@@ -194,6 +200,13 @@ mod tests {
     fn conditions_are_found_by_their_brackets() {
         let java = "class A { int f(Map<?, B> m, int a) { if (a == (1) && g(a)) { return 2; } int c = a <= 3 ? f(m, 1) : 4; return (a != 1) ? 5 : 6; } }";
         assert_eq!(spelled(Language::Java, java), ["a == (1) && g(a)", "a <= 3", "(a != 1)"]);
+        for hidden in [
+            "int f() { // a \\u000a if (a) return 1;\n return 2; }",
+            "int f() { \\u0069f (a) { return 1; } return 2; }",
+        ] {
+            assert_eq!(choices(Language::Java, &format!("class A {{ {hidden} }}")), None, "{hidden}");
+        }
+        assert!(choices(Language::Java, "class A { String a = \"\\u001b[0m\"; }").is_some());
         let php = "<?php function f($a) { if ($a) { return 1; } elseif (!$a->b) {} $x = $a['k'] ?? 1; $y = $a?->b; return h($a > 2 ? 1 : 2, $a ?: 3); }";
         assert_eq!(spelled(Language::Php, php), ["$a", "!$a->b", "$a > 2"]);
         let cpp = "int f(int a) { if (auto it = g(a); it) { return 1; } if (int b = a) { return b; } else if (a < 2) { return 2; } return a ? 1 : 2; }";

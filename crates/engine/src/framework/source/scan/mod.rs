@@ -21,6 +21,9 @@ mod values;
 mod view;
 
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use self::lexer::Kind;
 use self::view::View;
@@ -32,6 +35,13 @@ pub(super) use self::handlers::blind_handlers;
 pub use self::names::java_test;
 pub(super) use self::names::{is_called, renamed};
 pub(super) use self::values::altered;
+
+/// The name of a function that a line of PHP defines.
+#[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
+static FUNCTIONS_OF_PHP: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\bfunction\s+&?(\w+)\s*\(").unwrap());
+/// The name of a method that a line of Ruby defines.
+#[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
+static FUNCTIONS_OF_RUBY: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^\s*def\s+(?:self\.)?(\w+[?!]?)").unwrap());
 
 /// The tests of a text. `None` where it is not whole.
 pub(super) fn tests(language: Language, text: &str) -> Option<Vec<TestBody>> {
@@ -53,6 +63,30 @@ pub(super) fn numbers(language: Language, text: &str) -> Vec<(u32, Range<usize>)
     let tokens = if language == Language::Ruby { None } else { lexer::tokens(language, text) };
     let numbers = tokens.into_iter().flatten().filter(|token| token.kind == Kind::Number);
     numbers.map(|token| (token.line, token.range)).collect()
+}
+
+/// Where the literal texts of a program are, with their quotes. Of Ruby those on one line.
+pub(super) fn literal_texts(language: Language, text: &str) -> Vec<Range<usize>> {
+    if language == Language::Ruby {
+        return ruby::literal_texts(text);
+    }
+    let texts = lexer::tokens(language, text).into_iter().flatten().filter(|token| token.kind == Kind::Text);
+    texts.map(|token| token.range).collect()
+}
+
+/// The names of the functions that a file of PHP or Ruby defines, with their one-based lines. None of any other.
+#[must_use]
+pub fn functions(path: &str, text: &str) -> Vec<(String, u32)> {
+    let pattern = match Language::of(path) {
+        Some(Language::Php) => &FUNCTIONS_OF_PHP,
+        Some(Language::Ruby) => &FUNCTIONS_OF_RUBY,
+        Some(
+            Language::Python | Language::JavaScript | Language::Rust | Language::Go | Language::Java | Language::Cpp,
+        )
+        | None => return Vec::new(),
+    };
+    let named = |(line, number): (&str, u32)| Some((pattern.captures(line)?.get(1)?.as_str().to_owned(), number));
+    text.lines().zip(1..).filter_map(named).collect()
 }
 
 /// Whether a text is whole, as far as it is understood.

@@ -1,5 +1,10 @@
 //! Ruby: examples of RSpec and minitest and methods of minitest and test-unit, by the indentation of their `end`.
 
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::lexer::{self, Kind};
 use super::values;
 use super::view::View;
@@ -47,6 +52,16 @@ fn lines(text: &str) -> Vec<Line<'_>> {
         code: text.get(start + indent..start + end).unwrap_or_default(),
     };
     places.into_iter().map(line).collect()
+}
+
+/// A text in quotes on one line.
+#[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
+static TEXTS: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#""(?:[^"\\\n]|\\[^\n])*"|'(?:[^'\\\n]|\\[^\n])*'"#).unwrap());
+
+/// See [`super::literal_texts`].
+pub(super) fn literal_texts(text: &str) -> Vec<Range<usize>> {
+    TEXTS.find_iter(text).map(|found| found.range()).collect()
 }
 
 /// The tests of a file, in its order.
