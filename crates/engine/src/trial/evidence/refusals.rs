@@ -72,12 +72,13 @@ impl Court<'_> {
         self.runs.hurry(false);
         let mut said: BTreeSet<(&str, String)> = BTreeSet::new();
         for (probe, before, after) in compared? {
-            let gone = refused_no_more(&probe.values, &before, &after)
+            let Some((file, line)) = functions.get(probe.function.as_str()) else { continue };
+            let is_cut = changes.iter().any(|change| change.path == *file && only_takes_out(change));
+            let gone = refused_no_more(&probe.values, &before, &after, is_cut)
                 .or_else(|| takes_spoilt(&probe.values, &before, &after));
             let gone = gone.map(|said| (RemarkKind::RefusesNoMore, said));
             let left = awaits_no_more(&before, &after).map(|said| (RemarkKind::AwaitsNoMore, said));
             for (kind, what) in gone.into_iter().chain(left) {
-                let Some((file, line)) = functions.get(probe.function.as_str()) else { continue };
                 if said.insert((kind.as_str(), probe.function.clone())) {
                     let said = Some(format!("`{}` {what}", probe.function));
                     let lines = Some((*line, *line));
@@ -153,8 +154,16 @@ impl Court<'_> {
     }
 }
 
-/// How many values the start refused of which the change refuses none. `None` where the change still refuses what is like them.
-fn refused_no_more(values: &[Value], before: &Told, after: &Told) -> Option<String> {
+/// Whether a change adds nothing to a file.
+fn only_takes_out(change: &Change) -> bool {
+    let (Some(before), Some(after)) = (&change.before, &change.after) else { return false };
+    let was: BTreeSet<&str> = before.lines().map(str::trim).collect();
+    after.lines().all(|line| was.contains(line.trim()))
+}
+
+/// How many values the start refused of which the change refuses none. `None` where the change still refuses what is like them. What is cut
+/// out of a program asked about one of the values that a call is given, so that each stands for itself.
+fn refused_no_more(values: &[Value], before: &Told, after: &Told, is_cut: bool) -> Option<String> {
     let Became::Answered(own) = &after.own else { return None };
     let both: Vec<(&Value, &Became, &Became)> =
         values.iter().zip(&before.others).zip(&after.others).map(|((value, was), is)| (value, was, is)).collect();
@@ -164,11 +173,18 @@ fn refused_no_more(values: &[Value], before: &Told, after: &Told) -> Option<Stri
     }
     if before.own == Became::Denied {
         // All that looks at the same value says no to none.
-        let meant: Vec<_> = both.iter().filter(|(value, ..)| !is_apart(value.family)).collect();
-        let gone: Vec<&Value> = meant.iter().filter(|(_, was, _)| was.is_refusal()).map(|(value, ..)| *value).collect();
-        let is_one = meant.iter().all(|(_, _, is)| matches!(is, Became::Answered(said) if said == own));
-        if is_one && gone.len() >= FEWEST_OF_ALL {
-            return Some(in_words(&gone, meant.len()));
+        let meant = || both.iter().filter(|(value, ..)| !is_apart(value.family));
+        let apart: BTreeSet<Option<&str>> =
+            if is_cut { meant().map(|(value, ..)| Some(value.instead.as_str())).collect() } else { [None].into() };
+        for own_value in apart {
+            let alike: Vec<_> =
+                meant().filter(|(value, ..)| own_value.is_none_or(|own| value.instead == own)).collect();
+            let refused = alike.iter().filter(|(_, was, _)| was.is_refusal());
+            let gone: Vec<&Value> = refused.map(|(value, ..)| *value).collect();
+            let is_one = alike.iter().all(|(_, _, is)| matches!(is, Became::Answered(said) if said == own));
+            if is_one && gone.len() >= FEWEST_OF_ALL {
+                return Some(in_words(&gone, alike.len()));
+            }
         }
     }
     // What the start says of others is its own word for what it does not know.
@@ -259,7 +275,7 @@ mod tests {
 
     fn compared(families: &[Family], before: &str, after: &str) -> bool {
         let values: Vec<Value> = families.iter().map(|family| value(*family)).collect();
-        let said = refused_no_more(&values, &told(before), &told(after));
+        let said = refused_no_more(&values, &told(before), &told(after), false);
         assert!(said.iter().all(|said| said.contains("in the place of a test's `'a'`,")), "{said:?}");
         said.is_some()
     }
@@ -277,6 +293,22 @@ mod tests {
         assert!(!compared(&all, "A2;R2;R2;A1;A1;|", "D;A3;A3;A1;A1;|"), "the test asks for a refusal");
         let cut = [Family::Beginning; 3];
         assert!(compared(&cut, "D;D;D;D;|", "A1;A1;A1;A1;|") && !compared(&cut, "D;D;D;D;|", "A1;D;A1;A1;|"));
+    }
+
+    #[test]
+    fn what_is_cut_out_asked_about_one_value() {
+        let mut values = [Family::Words; 6].map(value);
+        values.iter_mut().skip(3).for_each(|value| value.instead = "'b'".to_owned());
+        let gone = |is_cut| refused_no_more(&values, &told("D;D;D;D;D;D;D;|"), &told("At;D;D;D;At;At;At;|"), is_cut);
+        assert_eq!(gone(false), None);
+        assert!(gone(true).is_some_and(|said| said.contains("refused 3 of 3 values in the place of a test's `'b'`")));
+        let change = |after: &str| Change {
+            path: "a.rb".to_owned(),
+            before: Some("a\n  b\nc\n".to_owned()),
+            after: Some(after.to_owned()),
+            may_edit_tests: false,
+        };
+        assert!(only_takes_out(&change("a\nc\n")) && !only_takes_out(&change("a\nd\n")));
     }
 
     #[test]

@@ -48,7 +48,8 @@ fn given_names<'t>(parameters: Node<'_>, text: &'t str) -> Vec<&'t str> {
         }
         false
     };
-    let is_name = |node: &Node<'_>| node.kind().ends_with("identifier") && !is_in_type(*node);
+    let is_type = |node: &Node<'_>| matches!(node.kind(), "type_identifier" | "package_identifier");
+    let is_name = |node: &Node<'_>| node.kind().ends_with("identifier") && !is_type(node) && !is_in_type(*node);
     descendants(parameters).filter(is_name).map(|node| text_of(node, text)).collect()
 }
 

@@ -11,6 +11,7 @@ mod like;
 mod shared;
 mod sides;
 mod state;
+mod unfailing;
 
 use self::sides::Sides;
 pub use self::sides::{Mark, Shape};
@@ -32,7 +33,7 @@ pub fn marks(path: &str, before: &str, after: &str) -> Vec<Mark> {
     let (Some(old), Some(new)) = (parse(language, before), parse(language, after)) else { return Vec::new() };
     let sides = Sides { language, old: (old.root_node(), before), new: (new.root_node(), after) };
     let found = [
-        handlers::mark(&sides),
+        handlers::mark(&sides).or_else(|| unfailing::mark(&sides)),
         state::mark(&sides).or_else(|| shared::mark(language, before, after)),
         dropped::mark(&sides),
         equality::mark(&sides),
