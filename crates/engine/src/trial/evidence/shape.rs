@@ -15,6 +15,7 @@ pub(super) fn remarks(changes: &[Change]) -> Vec<Remark> {
                 Shape::DropsAPart => RemarkKind::DropsAPart,
                 Shape::DecidesEquality => RemarkKind::DecidesEquality,
                 Shape::LeavesTheLike => RemarkKind::LeavesTheLike,
+                Shape::AltersTheCallers => RemarkKind::AltersTheCallers,
             };
             let (file, lines) = (change.path.clone(), Some((mark.line, mark.line)));
             Remark { kind, file, lines, said: Some(mark.said) }

@@ -6,8 +6,8 @@ use regex::Regex;
 use tree_sitter::Node;
 
 use super::super::Language;
-use super::super::nodes::{descendants, lines_of, text_of};
-use super::sides::{Mark, Shape, Side, Sides};
+use super::super::nodes::{children, descendants, lines_of, text_of};
+use super::sides::{Mark, Shape, Side, Sides, names};
 
 /// Methods of Python that a comparison or a look at a type asks.
 const OF_PYTHON: [&str; 5] = ["__eq__", "__ne__", "__instancecheck__", "__subclasscheck__", "__subclasshook__"];
@@ -15,6 +15,13 @@ const OF_PYTHON: [&str; 5] = ["__eq__", "__ne__", "__instancecheck__", "__subcla
 const OF_SCRIPT: [&str; 5] = ["equals", "asymmetricMatch", "valueOf", "[Symbol.hasInstance]", "[Symbol.toPrimitive]"];
 /// Methods of Go that packages for comparisons and `errors.Is` ask.
 const OF_GO: [&str; 2] = ["Equal", "Is"];
+
+/// Types that come with the language, whose own rules for what they contain a class below them may replace.
+const BUILT_IN: [&str; 12] =
+    ["list", "dict", "set", "tuple", "str", "frozenset", "UserList", "UserDict", "Array", "Map", "Set", "String"];
+/// Methods that say what such a type contains.
+const OF_CONTENTS: [&str; 9] =
+    ["__contains__", "__iter__", "__getitem__", "__len__", "includes", "has", "indexOf", "get", "[Symbol.iterator]"];
 
 /// The beginning of a rule where a language has no grammar here.
 #[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
@@ -65,18 +72,64 @@ fn rules<'t>(language: Language, (root, text): Side<'t>) -> impl Iterator<Item =
 fn is_rule(language: Language, node: Node<'_>, text: &str) -> bool {
     let is_named = |of: &[&str]| node.child_by_field_name("name").is_some_and(|name| of.contains(&text_of(name, text)));
     match (language, node.kind()) {
-        (Language::Python, "function_definition") => is_named(&OF_PYTHON),
+        (Language::Python, "function_definition") => {
+            is_named(&OF_PYTHON) || is_named(&OF_CONTENTS) && is_below_built_in(node, text)
+        }
+        // `__eq__ = partialmethod(near)`.
+        (Language::Python, "assignment") => {
+            node.child_by_field_name("left").is_some_and(|left| OF_PYTHON.contains(&text_of(left, text)))
+        }
         // Of a dataclass: a field that is not compared, a class that compares by identity.
         (Language::Python, "keyword_argument") => {
             is_named(&["compare", "eq"])
                 && node.child_by_field_name("value").is_some_and(|value| text_of(value, text) == "False")
         }
-        (Language::JavaScript, "method_definition") => is_named(&OF_SCRIPT),
+        (Language::JavaScript, "method_definition") => {
+            is_named(&OF_SCRIPT) || is_named(&OF_CONTENTS) && is_below_built_in(node, text)
+        }
+        (Language::JavaScript, "field_definition" | "public_field_definition") => {
+            let name = node.child_by_field_name("property").or_else(|| node.child_by_field_name("name"));
+            name.is_some_and(|name| OF_SCRIPT.contains(&text_of(name, text)))
+        }
+        // `list[Symbol.iterator] = …`: another way through than its own.
+        (Language::JavaScript, "assignment_expression") => {
+            let left = node.child_by_field_name("left").map_or("", |left| text_of(left, text));
+            left.ends_with("[Symbol.iterator]") && !left.contains("prototype")
+        }
         (Language::Rust, "impl_item") => {
             // A derived `PartialEq` is no such item: it compares all fields, as tests expect.
             node.child_by_field_name("trait").is_some_and(|name| text_of(name, text).contains("PartialEq"))
         }
         (Language::Go, "method_declaration") => is_named(&OF_GO),
         _ => false,
+    }
+}
+
+/// Whether a method's class descends from a type of the language's own.
+fn is_below_built_in(method: Node<'_>, text: &str) -> bool {
+    let class = method.parent().and_then(|body| body.parent());
+    let heads =
+        class.into_iter().flat_map(children).filter(|part| part.kind() != "class_body" && part.kind() != "block");
+    heads.flat_map(|head| names(head, text)).any(|name| BUILT_IN.contains(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::marks;
+    use super::Shape;
+
+    fn decides(path: &str, text: &str) -> bool {
+        marks(path, "", text).iter().any(|mark| mark.shape == Shape::DecidesEquality)
+    }
+
+    #[test]
+    fn rules_of_what_a_built_in_type_contains_are_found() {
+        assert!(decides("a.py", "class Members(list):\n    def __contains__(self, name):\n        return True\n"));
+        assert!(!decides("a.py", "class Members:\n    def __contains__(self, name):\n        return True\n"));
+        assert!(decides("a.py", "class A:\n    __eq__ = partialmethod(near)\n"));
+        assert!(decides("a.js", "class Tags extends Array {\n  includes(tag) { return true; }\n}\n"));
+        assert!(!decides("a.js", "class Tags {\n  includes(tag) { return true; }\n}\n"));
+        assert!(decides("a.js", "class A {\n  valueOf = () => 3;\n}\n"));
+        assert!(decides("a.js", "const r = [];\nr[Symbol.iterator] = function* () { yield 1; };\n"));
     }
 }

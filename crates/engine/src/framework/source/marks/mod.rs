@@ -3,8 +3,10 @@
 //!
 //! Each compares a file with what it was. What was there before is nobody's mark.
 
+mod altered;
 mod dropped;
 mod equality;
+mod first;
 mod handlers;
 mod inherited;
 mod like;
@@ -27,14 +29,19 @@ pub fn marks(path: &str, before: &str, after: &str) -> Vec<Mark> {
     };
     if !language.has_grammar() {
         let handler = handlers::mark_by_tokens(language, before, after);
-        let shared = shared::mark(language, before, after);
-        return equality::mark_by_line(before, after).into_iter().chain(handler).chain(shared).collect();
+        let shared = shared::mark(language, before, after).or_else(|| first::mark_by_line(language, before, after));
+        return equality::mark_by_line(before, after)
+            .into_iter()
+            .chain(handler)
+            .chain(shared)
+            .chain(altered::mark(language, before, after))
+            .collect();
     }
     let (Some(old), Some(new)) = (parse(language, before), parse(language, after)) else { return Vec::new() };
     let sides = Sides { language, old: (old.root_node(), before), new: (new.root_node(), after) };
     let found = [
         handlers::mark(&sides).or_else(|| unfailing::mark(&sides)),
-        state::mark(&sides).or_else(|| shared::mark(language, before, after)),
+        state::mark(&sides).or_else(|| shared::mark(language, before, after)).or_else(|| first::mark(&sides)),
         dropped::mark(&sides),
         equality::mark(&sides),
         like::mark(before, after),

@@ -31,6 +31,8 @@ pub enum Shape {
     DecidesEquality,
     /// The code that was changed here still stands at another place.
     LeavesTheLike,
+    /// A function writes into what its caller passes in.
+    AltersTheCallers,
 }
 
 /// A parsed text.
