@@ -16,6 +16,7 @@ pub(super) fn remarks(changes: &[Change]) -> Vec<Remark> {
                 Shape::DecidesEquality => RemarkKind::DecidesEquality,
                 Shape::LeavesTheLike => RemarkKind::LeavesTheLike,
                 Shape::AltersTheCallers => RemarkKind::AltersTheCallers,
+                Shape::AnswersToAll => RemarkKind::UntestedChoice,
             };
             let (file, lines) = (change.path.clone(), Some((mark.line, mark.line)));
             Remark { kind, file, lines, said: Some(mark.said) }

@@ -4,6 +4,7 @@
 //! Each compares a file with what it was. What was there before is nobody's mark.
 
 mod altered;
+mod catch_all;
 mod dropped;
 mod equality;
 mod first;
@@ -35,6 +36,7 @@ pub fn marks(path: &str, before: &str, after: &str) -> Vec<Mark> {
             .chain(handler)
             .chain(shared)
             .chain(altered::mark(language, before, after))
+            .chain(catch_all::mark(language, before, after))
             .collect();
     }
     let (Some(old), Some(new)) = (parse(language, before), parse(language, after)) else { return Vec::new() };
@@ -46,6 +48,7 @@ pub fn marks(path: &str, before: &str, after: &str) -> Vec<Mark> {
         equality::mark(&sides),
         like::mark(before, after),
         inherited::mark(&sides),
+        catch_all::mark(language, before, after),
     ];
     found.into_iter().flatten().collect()
 }

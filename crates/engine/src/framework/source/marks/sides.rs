@@ -33,6 +33,8 @@ pub enum Shape {
     LeavesTheLike,
     /// A function writes into what its caller passes in.
     AltersTheCallers,
+    /// A function answers for every name that an object lacks.
+    AnswersToAll,
 }
 
 /// A parsed text.
