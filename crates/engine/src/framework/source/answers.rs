@@ -47,7 +47,7 @@ pub(super) fn choice(
         (Edit { range: range.clone(), text }, Way::Answered((*answer).to_owned()))
     };
     let ways: Vec<_> = instead(language).iter().map(edit).collect();
-    (!ways.is_empty()).then_some(Choice { lines, spelled, ways, either_tells: true })
+    (!ways.is_empty()).then_some(Choice { lines, spelled, ways, either_tells: true, is_within_text: false })
 }
 
 /// The choice that a call is.

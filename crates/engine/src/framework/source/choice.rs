@@ -17,6 +17,8 @@ pub struct Choice {
     /// Whether either operand alone is a finding of its own: of two values that are multiplied, of which a factor of none or one is a
     /// condition, of the lesser or greater of two, and of a call's answers.
     pub either_tells: bool,
+    /// Whether it stands in a text that the program gives to another language: where both ways fail, the text may only be broken.
+    pub is_within_text: bool,
 }
 
 /// One of the ways.
@@ -55,7 +57,7 @@ impl Choice {
 
     /// A place with one edit.
     pub(super) fn of_one(lines: (u32, u32), spelled: impl Into<String>, edit: Edit, way: Way) -> Self {
-        Self { lines, spelled: spelled.into(), ways: vec![(edit, way)], either_tells: false }
+        Self { lines, spelled: spelled.into(), ways: vec![(edit, way)], either_tells: false, is_within_text: false }
     }
 
     /// A condition, settled by what is put around it.
@@ -75,6 +77,6 @@ impl Choice {
         };
         let ways =
             vec![(edit(format!("(({spelled}) {or})")), Way::Holds), (edit(format!("(({spelled}) {and})")), Way::Fails)];
-        Some(Self { lines, spelled: spelled.to_owned(), ways, either_tells: false })
+        Some(Self { lines, spelled: spelled.to_owned(), ways, either_tells: false, is_within_text: false })
     }
 }

@@ -22,6 +22,8 @@ const JOINING: [&str; 5] = ["&&", "||", "and", "or", "??"];
 /// Operators whose value is yes or no.
 const COMPARING: [&str; 12] = ["==", "!=", "===", "!==", "<", ">", "<=", ">=", "in", "instanceof", "is", "not in"];
 
+/// Conditions within the texts of a file that are looked at at most.
+const MOST_WITHIN_TEXTS: usize = 200;
 /// The nodes that are literal texts, of all languages with a grammar.
 const LITERAL_TEXTS: [&str; 5] =
     ["string", "template_string", "string_literal", "raw_string_literal", "interpreted_string_literal"];
@@ -46,7 +48,8 @@ pub fn choices(path: &str, text: &str) -> Option<Vec<Choice>> {
     };
     let (mut all, literals) = of_program(language, text)?;
     let read = |code: &str| of_program(language, code).map_or_else(Vec::new, |(choices, _)| choices);
-    all.extend(literals.into_iter().flat_map(|literal| embedded::of_literal(text, literal, language, &read)));
+    let within = literals.into_iter().flat_map(|literal| embedded::of_literal(text, literal, language, &read));
+    all.extend(within.take(MOST_WITHIN_TEXTS));
     Some(all)
 }
 
@@ -95,6 +98,7 @@ fn of_shell(text: &str) -> Vec<Choice> {
             spelled: text.get(found.clone()).unwrap_or_default().to_owned(),
             ways,
             either_tells: false,
+            is_within_text: false,
         }
     };
     let (bytes, settled) = (text.as_bytes(), [("true", Way::Holds), ("false", Way::Fails)]);
@@ -123,7 +127,13 @@ fn of_node(node: Node<'_>, text: &str, language: Language) -> Option<Choice> {
     let lines = lines_of(node);
     if is_one(&JOINING) || is_one(&ARITHMETIC) {
         let (spelled, ways) = (text_of(node, text).to_owned(), operands(node, text)?);
-        return Some(Choice { lines, spelled, ways, either_tells: is_one(&["*"]) && is_of_values(node) });
+        return Some(Choice {
+            lines,
+            spelled,
+            ways,
+            either_tells: is_one(&["*"]) && is_of_values(node),
+            is_within_text: false,
+        });
     }
     if !(is_one(&COMPARING) || is_condition(node)) {
         return of_extreme(node, text)
@@ -149,7 +159,13 @@ fn of_extreme(node: Node<'_>, text: &str) -> Option<Choice> {
     let edit = |kept: Node<'_>| Edit { range: node.byte_range(), text: format!("({})", text_of(kept, text)) };
     let ways = vec![(edit(*first), Way::Left), (edit(*second), Way::Right)];
     // Where either alone will do, no test tells it from one of them.
-    Some(Choice { lines: lines_of(node), spelled: text_of(node, text).to_owned(), ways, either_tells: true })
+    Some(Choice {
+        lines: lines_of(node),
+        spelled: text_of(node, text).to_owned(),
+        ways,
+        either_tells: true,
+        is_within_text: false,
+    })
 }
 
 /// The operator of an expression with two operands, and of Python's comparisons.

@@ -27,6 +27,8 @@ const COMPILERS: [&str; 12] = [
     "class_eval",
     "module_eval",
 ];
+/// Objects whose functions of those names compile a text of the same language.
+const HOSTS: [&str; 5] = ["vm", "builtins", "globalThis", "window", "self"];
 /// Longer conditions are none.
 const MOST_BYTES: usize = 400;
 
@@ -45,7 +47,7 @@ static OF_TEMPLATES: LazyLock<[(Regex, Mark); 5]> = LazyLock::new(|| {
             pattern(r"<%[-_]?\s*(?:\}?\s*else\s+)?(?:if|elsif|unless)\b\s*([^%\n]+?)\s*(?:\bthen\s*)?\{?\s*-?%>"),
             Mark::Word,
         ),
-        (pattern(r"<%[-=]=?\s*([^%\n?]+?\??)\s+\?\s[^%\n]*?%>"), Mark::Word),
+        (pattern(r"<%[-=]=?\s*([^%\n?,]+?\??)\s+\?\s[^%\n]*?%>"), Mark::Word),
     ]
 });
 /// The beginning of a text that is SQL.
@@ -65,6 +67,9 @@ static OF_SQL: LazyLock<[Regex; 4]> = LazyLock::new(|| {
         pattern(r"\(((?:[^()]|\([^()]*\))*(?:=|<|>)(?:[^()]|\([^()]*\))*)\)"),
     ]
 });
+/// A statement of SQL that alters what is stored.
+static ALTERS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)\b(?:update|delete|insert|replace|merge|drop|truncate|create|trigger|call|exec)\b"));
 /// What makes a part of SQL a condition.
 static COMPARES: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)[=<>]|\b(?:between|like|in|is|glob|exists)\b"));
 
@@ -128,7 +133,7 @@ fn of_template(text: &str, within: Range<usize>, signs: bool) -> Vec<Choice> {
         let found: Vec<Range<usize>> =
             pattern.captures_iter(part).filter_map(|found| Some(found.get(1)?.range())).collect();
         found.into_iter().filter_map(move |at| {
-            choice(text, shifted(&at, within.start), &|condition, holds| {
+            choice(text, shifted(&at, within.start), true, &|condition, holds| {
                 let word = if holds { words[0] } else { words[1] };
                 // Around a condition in brackets the brackets stay.
                 if condition.starts_with('(') { format!("({word})") } else { word.to_owned() }
@@ -140,6 +145,8 @@ fn of_template(text: &str, within: Range<usize>, signs: bool) -> Vec<Choice> {
 
 fn of_sql(text: &str, within: Range<usize>) -> Vec<Choice> {
     let Some(part) = text.get(within.clone()).filter(|part| IS_SQL.is_match(part)) else { return Vec::new() };
+    // What deletes some rows would delete all of them.
+    let alters = ALTERS.is_match(part);
     let each = |pattern: &Regex| {
         let found: Vec<Range<usize>> =
             pattern.captures_iter(part).filter_map(|found| Some(found.get(1)?.range())).collect();
@@ -154,7 +161,7 @@ fn of_sql(text: &str, within: Range<usize>) -> Vec<Choice> {
         found
             .into_iter()
             .filter(is_condition)
-            .filter_map(move |at| choice(text, shifted(&at, within.start), &settled))
+            .filter_map(move |at| choice(text, shifted(&at, within.start), !alters, &settled))
             .collect::<Vec<_>>()
     };
     OF_SQL.iter().flat_map(each).collect()
@@ -172,6 +179,7 @@ fn of_code(text: &str, within: Range<usize>, read: &dyn Fn(&str) -> Vec<Choice>)
             .into_iter()
             .map(|(edit, way)| (Edit { range: shifted(&edit.range, within.start), text: edit.text }, way))
             .collect(),
+        is_within_text: true,
         ..choice
     };
     // A quote of an edit's own would end the literal.
@@ -188,8 +196,14 @@ fn of_code(text: &str, within: Range<usize>, read: &dyn Fn(&str) -> Vec<Choice>)
 fn is_compiled(text: &str, start: usize) -> bool {
     let before = text.get(..start).unwrap_or_default().trim_end();
     let before = before.strip_suffix('(').unwrap_or(before).trim_end();
-    let name = before.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
-    COMPILERS.contains(&name)
+    let is_sign = |c: char| !c.is_alphanumeric() && c != '_';
+    let name = before.rsplit(is_sign).next().unwrap_or_default();
+    // `re.compile` and `db.exec` take another language's text.
+    let of = before.strip_suffix(name).and_then(|rest| rest.strip_suffix('.'));
+    let of = of.map(|rest| rest.rsplit(is_sign).next().unwrap_or_default());
+    let is_plain =
+        !["eval", "exec", "compile", "Script", "Function"].contains(&name) || of.is_none_or(|of| HOSTS.contains(&of));
+    COMPILERS.contains(&name) && is_plain
 }
 
 fn shifted(range: &Range<usize>, by: usize) -> Range<usize> {
@@ -201,16 +215,22 @@ fn line_of(text: &str, at: usize) -> u32 {
     u32::try_from(before + 1).unwrap_or(u32::MAX)
 }
 
-fn choice(text: &str, range: Range<usize>, settled: &dyn Fn(&str, bool) -> String) -> Option<Choice> {
+/// A condition that another language decides. One that may not hold is settled the other way alone.
+fn choice(text: &str, range: Range<usize>, may_hold: bool, settled: &dyn Fn(&str, bool) -> String) -> Option<Choice> {
     let spelled = text.get(range.clone())?.to_owned();
-    let is_whole = spelled.matches('(').count() == spelled.matches(')').count();
-    if spelled.trim().is_empty() || spelled.len() > MOST_BYTES || !is_whole {
+    let is_even = |sign: char| spelled.matches(sign).count().is_multiple_of(2);
+    let is_whole = spelled.matches('(').count() == spelled.matches(')').count() && is_even('\'') && is_even('"');
+    // One that binds a name, or whose rest is a comment, is more than a condition.
+    let is_more = [":=", "--", "#{"].iter().any(|sign| spelled.contains(sign))
+        || spelled.get(..5).is_some_and(|head| head.eq_ignore_ascii_case("where"));
+    if spelled.trim().is_empty() || spelled.len() > MOST_BYTES || !is_whole || is_more {
         return None;
     }
     let edit = |holds: bool| Edit { range: range.clone(), text: settled(&spelled, holds) };
     let lines = (line_of(text, range.start), line_of(text, range.end));
-    let ways = vec![(edit(true), Way::Holds), (edit(false), Way::Fails)];
-    Some(Choice { lines, spelled, ways, either_tells: false })
+    let both = [(edit(true), Way::Holds), (edit(false), Way::Fails)];
+    let ways = both.into_iter().filter(|(_, way)| may_hold || *way == Way::Fails).collect();
+    Some(Choice { lines, spelled, ways, either_tells: false, is_within_text: true })
 }
 
 #[cfg(test)]
@@ -255,6 +275,20 @@ mod tests {
         assert_eq!(settled("a.php", php, compared)[0], php.replace(compared, &format!("(({compared}) OR 1=1)")));
         let file = "SELECT a\nFROM b\nWHERE c IN (1, 2)\nORDER BY a;\n";
         assert_eq!(settled("q/a.sql", file, "c IN (1, 2)")[1], file.replace("c IN (1, 2)", "((c IN (1, 2)) AND 1=0)"));
+        let deletes = "Q = 'delete from a where b = ?'\n";
+        assert_eq!(
+            settled("a.py", deletes, "b = ?"),
+            [deletes.replace("b = ?", "((b = ?) AND 1=0)")],
+            "all would be gone"
+        );
+        for other in [
+            "Q = 'select count(*) filter (where b = 1) from a'\n",
+            "Q = \"select a from b where c = '\" + c + \"'\"\n",
+            "P = re.compile('a-z')\n",
+        ] {
+            let all = choices("a.py", other).expect("read");
+            assert!(all.iter().all(|one| !one.is_within_text), "{all:?}");
+        }
         let prose = "S = 'Select rows where nothing else will do'\nT = \"with care, where a < b\"\n";
         assert_eq!(choices("a.py", prose), Some(Vec::new()));
     }

@@ -31,6 +31,7 @@ pub(super) fn of_table(node: Node<'_>, text: &str) -> Option<Choice> {
             spelled,
             ways: vec![(none, Way::Unused)],
             either_tells: false,
+            is_within_text: false,
         });
     }
     let ways = (0..).zip(&values).map(|(number, kept)| {
@@ -38,7 +39,7 @@ pub(super) fn of_table(node: Node<'_>, text: &str) -> Option<Choice> {
         let row = text.get(row_of(*kept).byte_range()).unwrap_or(value).to_owned();
         (Edit { range: node.byte_range(), text: settled(node, text, &values, value) }, Way::Row(number, row))
     });
-    Some(Choice { lines: lines_of(node), spelled, ways: ways.collect(), either_tells: false })
+    Some(Choice { lines: lines_of(node), spelled, ways: ways.collect(), either_tells: false, is_within_text: false })
 }
 
 /// The values of its rows.

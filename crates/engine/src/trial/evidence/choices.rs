@@ -86,16 +86,23 @@ impl Court<'_> {
         self.unread(green, changes).await?;
         // A loop whose condition is settled may have no end.
         self.runs.hurry(true);
-        let (asked, places) = places.into_iter().partition(|at| at.choice.is_answered());
-        let settled = self.settle_all(green, places).await;
-        let settled = if settled.is_ok() { self.settle_answers(green, asked).await } else { settled };
+        let settled = self.settle_each(green, places).await;
         self.runs.hurry(false);
         settled
     }
 
-    /// Settles calls by fixed answers. Where there are too many of them, or half of the time is over, the rest go untold: most calls are
-    /// what they seem.
-    async fn settle_answers(&mut self, green: &TestRun, mut places: Vec<At<'_>>) -> Result<(), TrialError> {
+    /// The program's own places first: those that texts hold, and calls, may not take their turns.
+    async fn settle_each(&mut self, green: &TestRun, places: Vec<At<'_>>) -> Result<(), TrialError> {
+        let (asked, places): (Vec<_>, Vec<_>) = places.into_iter().partition(|at| at.choice.is_answered());
+        let (within, places) = places.into_iter().partition(|at| at.choice.is_within_text);
+        self.settle_all(green, places).await?;
+        self.settle_quietly(green, within).await?;
+        self.settle_quietly(green, asked).await
+    }
+
+    /// Settles calls by fixed answers, and conditions within texts. Where there are too many of them, or half of the time is over, the rest
+    /// go untold: most calls are what they seem.
+    async fn settle_quietly(&mut self, green: &TestRun, mut places: Vec<At<'_>>) -> Result<(), TrialError> {
         for _ in 0..MOST_PLACES {
             if places.is_empty() || self.runs.is_half_spent() {
                 break;
@@ -262,7 +269,10 @@ impl Court<'_> {
                 (false, _) => {}
             }
         }
-        let Some((edit, way)) = kept else { return Ok(Settled::Needed) };
+        let Some((edit, way)) = kept else {
+            // The text may be none any more for whoever reads it.
+            return Ok(if place.choice.is_within_text { Settled::DidNotRun } else { Settled::Needed });
+        };
         // So far only the tests that failed at the start were asked.
         let Some(run) = self.with_edit(place, edit, false).await? else { return Ok(Settled::OutOfTime) };
         // A run that is green with fewer tests may have lost them by the edit.

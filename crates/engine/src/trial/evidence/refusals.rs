@@ -25,7 +25,7 @@ const FEWEST_OF_ALL: usize = 3;
 /// A program may pass over what is added at the end of a text.
 const SPOILT_BY_CHANCE: usize = 2;
 /// The written forms of no value at all.
-const NO_VALUES: [&str; 3] = ["None", "null", "nil"];
+const NO_VALUES: [&str; 2] = ["None", "null"];
 /// The codes of the answers yes and nothing.
 const YES: &str = "t";
 const NOTHING: [&str; 2] = ["0", "00"];
@@ -73,8 +73,9 @@ impl Court<'_> {
         let mut said: BTreeSet<(&str, String)> = BTreeSet::new();
         for (probe, before, after) in compared? {
             let Some((file, line)) = functions.get(probe.function.as_str()) else { continue };
-            let is_cut = changes.iter().any(|change| change.path == *file && only_takes_out(change));
-            let gone = refused_no_more(&probe.values, &before, &after, is_cut)
+            let change = changes.iter().find(|change| change.path == *file);
+            let cut = change.map(|change| asked_by_what_is_gone(change, *line)).unwrap_or_default();
+            let gone = refused_no_more(&probe.values, &before, &after, &cut)
                 .or_else(|| takes_spoilt(&probe.values, &before, &after));
             let gone = gone.map(|said| (RemarkKind::RefusesNoMore, said));
             let left = awaits_no_more(&before, &after).map(|said| (RemarkKind::AwaitsNoMore, said));
@@ -154,16 +155,32 @@ impl Court<'_> {
     }
 }
 
-/// Whether a change adds nothing to a file.
-fn only_takes_out(change: &Change) -> bool {
-    let (Some(before), Some(after)) = (&change.before, &change.after) else { return false };
-    let was: BTreeSet<&str> = before.lines().map(str::trim).collect();
-    after.lines().all(|line| was.contains(line.trim()))
+/// The places of the parameters that are named by the lines which a change takes out of a file. None where it adds something.
+fn asked_by_what_is_gone(change: &Change, head: u32) -> BTreeSet<usize> {
+    let (Some(before), Some(after)) = (&change.before, &change.after) else { return BTreeSet::new() };
+    let lines = |text: &str| text.lines().map(|line| line.trim().to_owned()).collect::<BTreeSet<String>>();
+    let (was, is) = (lines(before), lines(after));
+    if !is.is_subset(&was) {
+        return BTreeSet::new();
+    }
+    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    let words = |line: &String| line.split(|c| !is_word(c)).map(str::to_owned).collect::<Vec<_>>();
+    let named: BTreeSet<String> = was.difference(&is).flat_map(words).collect();
+    let head = usize::try_from(head).ok().and_then(|line| after.lines().nth(line.checked_sub(1)?)).unwrap_or_default();
+    let given = head.split_once('(').map_or("", |(_, given)| given.split(')').next().unwrap_or_default());
+    // Python's own object is passed by nobody.
+    let given = given.split(',').filter(|one| !["self", "cls"].contains(&one.trim()));
+    // `string $name`, `name: str`, `name = 3`.
+    let name = |one: &str| {
+        let name = one.split([':', '=']).next().unwrap_or_default();
+        name.split(|c| !is_word(c)).rfind(|word| !word.is_empty()).unwrap_or_default().to_owned()
+    };
+    given.enumerate().filter(|(_, one)| named.contains(&name(one))).map(|(place, _)| place).collect()
 }
 
 /// How many values the start refused of which the change refuses none. `None` where the change still refuses what is like them. What is cut
-/// out of a program asked about one of the values that a call is given, so that each stands for itself.
-fn refused_no_more(values: &[Value], before: &Told, after: &Told, is_cut: bool) -> Option<String> {
+/// out of a program asked about one of the values that a call is given, so that the places that are `cut` stand for themselves.
+fn refused_no_more(values: &[Value], before: &Told, after: &Told, cut: &BTreeSet<usize>) -> Option<String> {
     let Became::Answered(own) = &after.own else { return None };
     let both: Vec<(&Value, &Became, &Became)> =
         values.iter().zip(&before.others).zip(&after.others).map(|((value, was), is)| (value, was, is)).collect();
@@ -174,11 +191,8 @@ fn refused_no_more(values: &[Value], before: &Told, after: &Told, is_cut: bool) 
     if before.own == Became::Denied {
         // All that looks at the same value says no to none.
         let meant = || both.iter().filter(|(value, ..)| !is_apart(value.family));
-        let apart: BTreeSet<Option<&str>> =
-            if is_cut { meant().map(|(value, ..)| Some(value.instead.as_str())).collect() } else { [None].into() };
-        for own_value in apart {
-            let alike: Vec<_> =
-                meant().filter(|(value, ..)| own_value.is_none_or(|own| value.instead == own)).collect();
+        for place in [None].into_iter().chain(cut.iter().map(Some)) {
+            let alike: Vec<_> = meant().filter(|(value, ..)| place.is_none_or(|place| value.place == *place)).collect();
             let refused = alike.iter().filter(|(_, was, _)| was.is_refusal());
             let gone: Vec<&Value> = refused.map(|(value, ..)| *value).collect();
             let is_one = alike.iter().all(|(_, _, is)| matches!(is, Became::Answered(said) if said == own));
@@ -266,7 +280,7 @@ mod tests {
     use super::*;
 
     fn value(family: Family) -> Value {
-        Value { family, written: "'q'".to_owned(), instead: "'a'".to_owned() }
+        Value { family, written: "'q'".to_owned(), instead: "'a'".to_owned(), place: 0 }
     }
 
     fn told(codes: &str) -> Told {
@@ -275,7 +289,7 @@ mod tests {
 
     fn compared(families: &[Family], before: &str, after: &str) -> bool {
         let values: Vec<Value> = families.iter().map(|family| value(*family)).collect();
-        let said = refused_no_more(&values, &told(before), &told(after), false);
+        let said = refused_no_more(&values, &told(before), &told(after), &BTreeSet::new());
         assert!(said.iter().all(|said| said.contains("in the place of a test's `'a'`,")), "{said:?}");
         said.is_some()
     }
@@ -298,17 +312,26 @@ mod tests {
     #[test]
     fn what_is_cut_out_asked_about_one_value() {
         let mut values = [Family::Words; 6].map(value);
-        values.iter_mut().skip(3).for_each(|value| value.instead = "'b'".to_owned());
-        let gone = |is_cut| refused_no_more(&values, &told("D;D;D;D;D;D;D;|"), &told("At;D;D;D;At;At;At;|"), is_cut);
-        assert_eq!(gone(false), None);
-        assert!(gone(true).is_some_and(|said| said.contains("refused 3 of 3 values in the place of a test's `'b'`")));
-        let change = |after: &str| Change {
-            path: "a.rb".to_owned(),
-            before: Some("a\n  b\nc\n".to_owned()),
-            after: Some(after.to_owned()),
-            may_edit_tests: false,
+        values.iter_mut().skip(3).for_each(|value| (value.instead, value.place) = ("'b'".to_owned(), 1));
+        let (before, after) = (told("D;D;D;D;D;D;D;|"), told("At;D;D;D;At;At;At;|"));
+        let gone = |cut: &[usize]| refused_no_more(&values, &before, &after, &cut.iter().copied().collect());
+        assert!(gone(&[]).is_none() && gone(&[0]).is_none());
+        assert!(gone(&[1]).is_some_and(|said| said.contains("refused 3 of 3 values in the place of a test's `'b'`")));
+        let asked = |head: &str, gone: &str, after: &str| {
+            let change = Change {
+                path: "a.rb".to_owned(),
+                before: Some(format!("{head}\n  {gone}\n  true\n")),
+                after: Some(format!("{head}\n{after}")),
+                may_edit_tests: false,
+            };
+            asked_by_what_is_gone(&change, 1).into_iter().collect::<Vec<_>>()
         };
-        assert!(only_takes_out(&change("a\nc\n")) && !only_takes_out(&change("a\nd\n")));
+        let check = "return false unless @password == password";
+        assert_eq!(asked("def login(name, password)", check, "  true\n"), [1]);
+        assert_eq!(asked("def login(name, password)", check, "  true if name\n"), [0_usize; 0]);
+        let check = "if (!password_verify($password, $this->users[$name])) {";
+        assert_eq!(asked("function check(string $name, string $password): bool", check, "  true\n"), [0, 1]);
+        assert_eq!(asked("def f(self, code: str, currency='EUR'):", "return len(code) == 8", "  true\n"), [0]);
     }
 
     #[test]

@@ -38,6 +38,10 @@ fn blind<'t>(head: &Regex, text: &'t str) -> Vec<(u32, &'t str)> {
     let blind = |(at, line): (usize, &&'t str)| {
         let found = head.captures(line)?;
         let name = found.get(1)?;
+        // A head over several lines may name what this one does not.
+        if !line.contains(')') {
+            return None;
+        }
         let rest = line.get(name.end()..)?;
         let is_inside = |one: &&&str| one.trim().is_empty() || margin(one) > margin(line) || one.trim() == "{";
         let body = lines.get(at + 1..)?.iter().take_while(is_inside).copied();
@@ -45,8 +49,12 @@ fn blind<'t>(head: &Regex, text: &'t str) -> Vec<(u32, &'t str)> {
         let name = name.as_str().trim_start_matches('*');
         let reads = |part: &str| part.split(|c| !is_word(c)).any(|word| word == name);
         // One that hands all on to `super` or to another object does not look at the name, and means it.
-        let hands_on = |part: &str| ["super", "raise", "throw"].iter().any(|word| part.contains(word));
+        let hands_on = |part: &str| ["super", "raise", "throw", "(...)", "(*"].iter().any(|word| part.contains(word));
         let mut parts = [rest].into_iter().chain(body);
+        // What only says its type has no body.
+        if lines.get(at + 1).is_some_and(|next| next.trim() == "...") || rest.trim_end().ends_with("...") {
+            return None;
+        }
         let is_blind = parts.all(|part| !hands_on(part) && (name.is_empty() || !reads(part)));
         is_blind.then(|| Some((u32::try_from(at + 1).ok()?, line.trim())))?
     };
@@ -70,6 +78,10 @@ mod tests {
         ));
         assert!(is_marked(Language::Ruby, "class A\n  def method_missing(*) = nil\nend\n"));
         assert!(!is_marked(Language::Ruby, "class A\n  def method_missing(name, *rest)\n    super\n  end\nend\n"));
+        for open in ["  def method_missing(...) = @b.public_send(...)\n", "  def method_missing(\n    name\n  )\n"] {
+            assert!(!is_marked(Language::Ruby, open), "{open}");
+        }
+        assert!(!is_marked(Language::Python, "    def __getattr__(self, name: str) -> Any: ...\n"));
         let php = "class A\n{\n    public function __call(string $name, array $given)\n    {\n        return $this;\n    }\n}\n";
         assert!(is_marked(Language::Php, php) && mark(Language::Php, php, php).is_none());
         assert!(!is_marked(Language::Php, &php.replace("$this;", "$this->$name;")));

@@ -7,7 +7,7 @@ use tree_sitter::Node;
 
 use super::super::Language;
 use super::super::nodes::{children, descendants, lines_of, text_of};
-use super::sides::{Mark, Shape, Side, Sides, names};
+use super::sides::{Mark, Shape, Side, Sides};
 
 /// Methods of Python that a comparison or a look at a type asks.
 const OF_PYTHON: [&str; 5] = ["__eq__", "__ne__", "__instancecheck__", "__subclasscheck__", "__subclasshook__"];
@@ -107,10 +107,18 @@ fn is_rule(language: Language, node: Node<'_>, text: &str) -> bool {
 
 /// Whether a method's class descends from a type of the language's own.
 fn is_below_built_in(method: Node<'_>, text: &str) -> bool {
-    let class = method.parent().and_then(|body| body.parent());
-    let heads =
-        class.into_iter().flat_map(children).filter(|part| part.kind() != "class_body" && part.kind() != "block");
-    heads.flat_map(|head| names(head, text)).any(|name| BUILT_IN.contains(&name))
+    let above = method.parent().map(|one| if one.kind() == "decorated_definition" { one.parent() } else { Some(one) });
+    let class = above.flatten().and_then(|body| body.parent()).filter(|class| class.kind().starts_with("class"));
+    let Some(class) = class else { return false };
+    let is_built_in = |base: &Node<'_>| BUILT_IN.contains(&text_of(*base, text));
+    if let Some(bases) = class.child_by_field_name("superclasses") {
+        return children(bases).iter().any(is_built_in);
+    }
+    let heritage = children(class).into_iter().find(|part| part.kind() == "class_heritage");
+    // TypeScript has a clause of its own within.
+    let base = heritage.and_then(|heritage| heritage.named_child(0));
+    let within = base.filter(|base| base.kind() == "extends_clause").and_then(|clause| clause.named_child(0));
+    within.or(base).is_some_and(|base| is_built_in(&base))
 }
 
 #[cfg(test)]
@@ -129,6 +137,17 @@ mod tests {
         assert!(decides("a.py", "class A:\n    __eq__ = partialmethod(near)\n"));
         assert!(decides("a.js", "class Tags extends Array {\n  includes(tag) { return true; }\n}\n"));
         assert!(!decides("a.js", "class Tags {\n  includes(tag) { return true; }\n}\n"));
+        for own in [
+            "const cache = { items: new Map(), get(key) { return String(this.items.get(key)); } };\n",
+            "class Map {\n  get(x, y) { return this.rows[y][x]; }\n}\n",
+        ] {
+            assert!(!decides("a.js", own), "{own}");
+        }
+        assert!(!decides(
+            "a.py",
+            "class Index(Mapping[str, list]):\n    def __iter__(self):\n        return iter(self.rows)\n"
+        ));
+        assert!(decides("a.ts", "class Tags extends Array<string> {\n  includes(tag: string) { return true; }\n}\n"));
         assert!(decides("a.js", "class A {\n  valueOf = () => 3;\n}\n"));
         assert!(decides("a.js", "const r = [];\nr[Symbol.iterator] = function* () { yield 1; };\n"));
     }

@@ -19,12 +19,20 @@ const FUNCTIONS: [&str; 7] = [
     "generator_function_declaration",
     "method_definition",
 ];
+/// A longer text is generated.
+const MOST_BYTES: usize = 200_000;
 /// Functions that are called once for each object.
-const MAKERS: [&str; 3] = ["__init__", "constructor", "initialize"];
+const MAKERS: [&str; 4] = ["__init__", "constructor", "initialize", "__construct"];
 /// A value of an object of Ruby or PHP that is set where it is not yet, and what it is set to.
 #[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
 static BY_LINE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(@{1,2}\w+|\$this->\w+|(?:self|static)::\$\w+)\s*(?:\|\|=|\?\?=)\s*(.+)$").unwrap());
+/// Where a function of Ruby or PHP begins.
+#[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
+static DEFINES: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b(?:def|function)\b").unwrap());
+/// The name of an argument, by which it is passed.
+#[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
+static NAMED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b\w+:(?:[^:]|$)").unwrap());
 /// The head of a function of Ruby or PHP: its name and what it is given.
 #[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
 static HEAD: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b(?:def|function)\s+([\w.?!]+)\s*\(([^)]*)\)").unwrap());
@@ -35,6 +43,9 @@ pub(super) fn mark(sides: &Sides<'_>) -> Option<Mark> {
         return None;
     }
     let all = |side: Side<'_>| -> Vec<(u32, String)> {
+        if side.1.len() > MOST_BYTES {
+            return Vec::new();
+        }
         descendants(side.0).filter_map(|node| Some((lines_of(node).0, kept(node, side.1)?))).collect()
     };
     new_one(&all(sides.old), all(sides.new))
@@ -68,13 +79,18 @@ fn kept(node: Node<'_>, text: &str) -> Option<String> {
     let function = function_of(node)?;
     let name = function.child_by_field_name("name").map_or("", |name| text_of(name, text));
     let given = given(function, text);
-    let is_made_of_input = names(value, text).into_iter().any(|name| given.contains(&name));
-    (is_made_of_input && !MAKERS.contains(&name) && outlives(target, function, text))
+    // What was given first, or least, is kept by its own will. An answer that was made of it is another matter.
+    let is_made = descendants(value).any(|node| matches!(node.kind(), "call" | "call_expression" | "new_expression"));
+    let is_of_input = names(value, text).into_iter().any(|name| given.contains(&name));
+    (is_made && is_of_input && !MAKERS.contains(&name) && outlives(target, function, text))
         .then(|| text_of(target, text).to_owned())
 }
 
 /// What a branch sets that only asks whether it is there.
 fn set_where_missing<'t>(branch: Node<'t>, text: &str) -> Option<(Node<'t>, Node<'t>)> {
+    if branch.child_by_field_name("alternative").is_some() {
+        return None;
+    }
     let condition = text_of(branch.child_by_field_name("condition")?, text);
     let inside = branch.child_by_field_name("consequence")?;
     let sets = |node: &Node<'t>| matches!(node.kind(), "assignment" | "assignment_expression");
@@ -129,10 +145,26 @@ fn outlives(target: Node<'_>, function: Node<'_>, text: &str) -> bool {
             let is_python = function.kind() == "function_definition";
             let says = || descendants(function).filter(is_outer).any(|node| names(node, text).contains(&name));
             let is_own = given(function, text).contains(&name) || descendants(function).any(declared);
-            !is_own && (!is_python || says())
+            !is_own && (!is_python || says()) && is_handed_out(function, text)
         }
         _ => false,
     }
+}
+
+/// Whether a function goes to the caller of the one around it. One that is only called there has ended with it.
+fn is_handed_out(function: Node<'_>, text: &str) -> bool {
+    let Some(parent) = function.parent() else { return false };
+    if matches!(parent.kind(), "return_statement" | "arrow_function" | "pair") {
+        return true;
+    }
+    let name = function.child_by_field_name("name").or_else(|| parent.child_by_field_name("name"));
+    let is_named = |node: &Node<'_>, name| {
+        node.kind() == "return_statement" && node.named_child(0).is_some_and(|value| text_of(value, text) == name)
+    };
+    // At the top of a module it outlives all calls.
+    function_of(function).is_none_or(|around| {
+        name.is_some_and(|name| descendants(around).any(|node| is_named(&node, text_of(name, text))))
+    })
 }
 
 /// The same by lines: a value of an object that is set of what its function is given.
@@ -140,6 +172,9 @@ fn by_line(text: &str) -> Vec<(u32, String)> {
     let mut given: Vec<&str> = Vec::new();
     let mut found = Vec::new();
     for (line, number) in text.lines().zip(1_u32..) {
+        if DEFINES.is_match(line) {
+            given.clear();
+        }
         if let Some(head) = HEAD.captures(line) {
             let maker = head.get(1).is_some_and(|name| MAKERS.contains(&name.as_str()));
             let parameters = head.get(2).map_or("", |given| given.as_str());
@@ -149,7 +184,8 @@ fn by_line(text: &str) -> Vec<(u32, String)> {
         let Some(set) = BY_LINE.captures(line) else { continue };
         let (Some(name), Some(value)) = (set.get(1), set.get(2)) else { continue };
         let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
-        if value.as_str().split(|c| !is_word(c)).any(|word| given.contains(&word)) {
+        let value = NAMED.replace_all(value.as_str(), " ");
+        if value.contains('(') && value.split(|c| !is_word(c)).any(|word| given.contains(&word)) {
             found.push((number, name.as_str().to_owned()));
         }
     }
@@ -177,9 +213,13 @@ mod tests {
         };
         assert_eq!(marked("a.js", before, &script("asked ??= load([key]);")), said("asked"));
         assert_eq!(marked("a.js", before, &script("if (!asked) { asked = load([key]); }")), said("asked"));
-        for other in
-            ["asked ??= load();", "let own; own ||= load(key);", "asked[key] ??= load(key);", "key ??= f(key);"]
-        {
+        for other in [
+            "asked ??= load();",
+            "let own; own ||= load(key);",
+            "asked[key] ??= load(key);",
+            "key ??= f(key);",
+            "asked ??= key;",
+        ] {
             assert_eq!(marked("a.js", before, &script(other)), [""; 0], "{other}");
         }
         let python =
@@ -190,6 +230,12 @@ mod tests {
             said("self.kept")
         );
         assert_eq!(marked("a.py", &before, &python("if self.kept is None:\n            self.kept = load()")), [""; 0]);
+        let least = "if self.kept is None:\n            self.kept = f(key)\n        elif key < 1:\n            pass";
+        assert_eq!(marked("a.py", &before, &python(least)), [""; 0]);
+        let inner = "function header(rows) {\n  let found;\n  rows.forEach((row) => { found ??= f(row); });\n  return found;\n}\n";
+        assert_eq!(marked("a.js", "", inner), [""; 0]);
+        let own = "class A\n  def fetch(key)\n    client.get(key)\n  end\n  def client\n    @client ||= Client.new(key: f(1))\n  end\nend\n";
+        assert_eq!(marked("a.rb", "", own), [""; 0]);
         let ruby = |line: &str| format!("class A\n  def get(key, of: 1)\n    {line}\n  end\nend\n");
         assert_eq!(marked("a.rb", &ruby("load(key)"), &ruby("@kept ||= load(key)")), said("@kept"));
         assert_eq!(marked("a.rb", &ruby("load(key)"), &ruby("@kept[key] ||= load(key)")), [""; 0]);

@@ -91,7 +91,11 @@ fn chain(before: &str) -> Option<&str> {
             Some(')') if links => left = opened(left)?,
             _ if links && left.ends_with(is_part) => {}
             // `expect(` and `!` stand in front of a call, and are none of it.
-            _ => return before.get(left.len()..).map(|path| path.trim_start_matches(['!', '?'])),
+            _ => {
+                let path = before.get(left.len()..)?.trim_start_matches(['!', '?']);
+                // The beginning of the chain is something else: `list[0].f(`, `'a'.f(`.
+                return (!path.starts_with(['.', '-', '&', ':'])).then_some(path);
+            }
         }
     }
 }

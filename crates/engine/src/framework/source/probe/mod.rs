@@ -86,13 +86,14 @@ impl Source {
             let spoilt = || made().then(|| values::spoilt(written, self.language))?;
             values::values(written, self.language).or_else(spoilt)
         };
-        let literals = call.arguments.iter().filter_map(|range| Some((range, varied(range)?))).take(MOST_VARIED);
+        let places = call.arguments.iter().enumerate();
+        let literals = places.filter_map(|(place, range)| Some((place, range, varied(range)?)));
         let (mut values, mut calls) = (Vec::new(), vec![own.to_owned()]);
-        for (range, others) in literals {
+        for (place, range, others) in literals.take(MOST_VARIED) {
             let at = range.start - call.range.start..range.end - call.range.start;
             for value in others {
                 calls.push(format!("{}{}{}", own.get(..at.start)?, value.written, own.get(at.end..)?));
-                values.push(Value { instead: self.text.get(range.clone())?.to_owned(), ..value });
+                values.push(Value { instead: self.text.get(range.clone())?.to_owned(), place, ..value });
             }
         }
         let text = match self.language {

@@ -32,11 +32,13 @@ pub struct Value {
     pub written: String,
     /// The test's own value, in whose place it stands, as written.
     pub instead: String,
+    /// The place of that among what the call is given, from none.
+    pub place: usize,
 }
 
 impl Value {
     fn new(family: Family, written: String) -> Self {
-        Self { family, written, instead: String::new() }
+        Self { family, written, instead: String::new(), place: 0 }
     }
 }
 
@@ -75,9 +77,8 @@ pub(super) fn values(literal: &str, language: Language) -> Option<Vec<Value>> {
     let foreign: &[&str] = match language {
         Language::Python => &["None", "object()", "refusing"],
         Language::JavaScript => &["null", "Symbol('q')", "refusing"],
-        Language::Php => &["null", "new \\stdClass()"],
-        Language::Ruby => &["nil", "Object.new"],
-        Language::Rust | Language::Go | Language::Java | Language::Cpp => &[],
+        // Nothing at all is an empty text there: of a path it leaves the folder above.
+        Language::Rust | Language::Go | Language::Java | Language::Php | Language::Cpp | Language::Ruby => &[],
     };
     values.extend(foreign.iter().map(|text| Value::new(Family::Foreign, (*text).to_owned())));
     Some(values)
@@ -101,7 +102,14 @@ fn plain(literal: &str, language: Language) -> Option<(char, &str)> {
     let quote = literal.chars().next().filter(is_quote)?;
     let text = literal.strip_prefix(quote)?.strip_suffix(quote)?;
     // A path stays what it is: what would be done to another one nobody knows.
-    let is_plain = !text.contains([quote, '\\', '\n', '/']) && !text.contains("..");
+    let is_filled = match language {
+        Language::Php => quote == '"' && text.contains('$'),
+        Language::Ruby => quote == '"' && text.contains("#{"),
+        Language::Python | Language::JavaScript | Language::Rust | Language::Go | Language::Java | Language::Cpp => {
+            false
+        }
+    };
+    let is_plain = !is_filled && !text.contains([quote, '\\', '\n', '/']) && !text.contains("..");
     is_plain.then_some((quote, text))
 }
 

@@ -15,7 +15,8 @@ use super::{answers, arms};
 const BOUNDS: [&str; 9] = ["return", "=", ",", ";", "{", "}", ":", "?", "=>"];
 /// An escape that ends a line, a comment or a text of Java before anything is read.
 #[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
-static DISGUISED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?i)\\u+00(?:0[ad]|2[2af])").unwrap());
+static DISGUISED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?i)(?:^|[^\\])(?:\\\\)*\\u+00(?:0[ad]|2[2af])").unwrap());
 /// A condition of Ruby at the beginning of its line, or behind what hangs on it.
 #[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
 static RUBY: LazyLock<Regex> = LazyLock::new(|| {
