@@ -273,8 +273,14 @@ async fn act(
             park(climb, wait, stop_reason, vec![cleared])
         }
         Answer::Green | Answer::Merged => conclude(charter, climb, &wait.fix, vec![cleared]),
-        Answer::Red
-        | Answer::Absent
+        // Red CI that no model may mend any more, because nothing more can be pushed. It is no fix, whatever passed here.
+        Answer::Red => {
+            let reason = format!("red in CI: {detail}");
+            let mut events = vec![cleared];
+            events.extend(leave_tier(charter, &mut climb, TierExit::Success, None));
+            Next::end(climb, Outcome::Blocked { reason: reason.clone() }, reason, events)
+        }
+        Answer::Absent
         | Answer::RequiredMissing
         | Answer::NeedsApproval
         | Answer::Superseded
@@ -287,9 +293,10 @@ async fn act(
         | Answer::Resolved
         | Answer::ChangesRequested => {
             // What CI said before a merge was waited for stands.
-            let unconfirmed = match wait.awaited {
-                Awaited::Merge => "green here and in CI, but not merged",
-                Awaited::Ci | Awaited::Blockers => "green here, but not confirmed outside",
+            let unconfirmed = match (wait.awaited, answer) {
+                // A closed pull request ends the wait for CI only where that is green.
+                (Awaited::Merge, _) | (Awaited::Ci, Answer::Closed) => "green here and in CI, but not merged",
+                (Awaited::Ci | Awaited::Blockers, _) => "green here, but not confirmed outside",
             };
             let message = format!("{unconfirmed} ({}): {detail}", answer.words());
             conclude(charter, climb, &wait.fix, vec![cleared, Event::Warning { message }])

@@ -7,11 +7,19 @@ use super::context::Context;
 use super::gate;
 use crate::github::{GitHub, GithubError, Pull, PullState};
 
-/// The end of a pull request in words, and how to go on. `None` where it is open, or there is none.
+/// The end of a pull request.
+pub(super) struct Over {
+    /// Whether it was merged. It was closed without that otherwise.
+    pub(super) is_merged: bool,
+    /// In words, and how to go on.
+    pub(super) told: String,
+}
+
+/// The end of the pull request. `None` where it is open, or there is none.
 ///
 /// # Errors
 /// Any [`GithubError`]: whether it is open cannot be read.
-pub(super) async fn look(context: &Context<'_>, climb: &Climb) -> Result<Option<String>, GithubError> {
+pub(super) async fn look(context: &Context<'_>, climb: &Climb) -> Result<Option<Over>, GithubError> {
     let Some(outside) = context.world.outside else { return Ok(None) };
     let Some((github, number)) = outside.github.as_ref().zip(climb.pull_request(&context.charter)) else {
         return Ok(None);
@@ -30,7 +38,7 @@ async fn look_with(
     (context, climb): (&Context<'_>, &Climb),
     github: &GitHub,
     number: u64,
-) -> Result<Option<String>, GithubError> {
+) -> Result<Option<Over>, GithubError> {
     let pull = github.pull(number).await?;
     let told = match pull.state {
         PullState::Open => return Ok(None),
@@ -45,7 +53,7 @@ async fn look_with(
     // A process that died right behind its push recorded no commit and finds it here: it was pushed while the pull request was open.
     let is_recorded = climb.delivered.commits.contains(&pull.head.sha);
     let is_pushed = !is_recorded && is_ours(context, github, &pull).await?;
-    Ok((!is_pushed).then_some(told))
+    Ok((!is_pushed).then(|| Over { is_merged: pull.state == PullState::Merged, told }))
 }
 
 async fn is_ours(context: &Context<'_>, github: &GitHub, pull: &Pull) -> Result<bool, GithubError> {

@@ -71,7 +71,7 @@ pub(super) async fn run(context: &Context<'_>, mut climb: Climb, fix: Fix) -> Ne
     // Asked right before the push: a merged pull request's branch is nobody's any more.
     match closed::look(context, &climb).await {
         Ok(None) => {}
-        Ok(Some(told)) => return stuck(charter, climb, format!("{NOT_PUSHED}{told}")),
+        Ok(Some(over)) => return stuck(charter, climb, format!("{NOT_PUSHED}{}", over.told)),
         Err(error) => return not_known(context, climb, fix, &error).await,
     }
     let pushed = match push(context, &climb, destination, &fix, &branch).await {

@@ -9,6 +9,7 @@ use super::super::outside::Outside;
 use super::super::state::Wait;
 use super::failed_check::{FailedCheck, Fetched};
 use super::seen::{Seen, Work};
+use crate::config::WaitFor;
 use crate::domain::delivery::Answer;
 use crate::domain::foreign::Foreign;
 use crate::domain::units::CommitSha;
@@ -59,7 +60,7 @@ pub(super) async fn look(
         // Where a `paths` filter leaves the commit out no check will ever appear, whose end could start anything.
         CiState::NotYet => Seen::Settling,
         CiState::Pending { .. } => Seen::Moving,
-        CiState::Green { passed } => Seen::Answer(Answer::Green, format!("{passed} passed")),
+        CiState::Green { passed } => green(context, climb, passed).await?,
         CiState::NeverAppeared => {
             let advice = if context.world.starts_ci { LEFT_OUT } else { SET_UP };
             Seen::Answer(Answer::Absent, format!("no check appeared for {} {advice}", wait.commit.short()))
@@ -182,6 +183,18 @@ fn are_first(runs: &[WorkflowRun], failing: &[Item]) -> bool {
     !failed.is_empty() && failed.iter().all(is_first)
 }
 
+/// Green CI. Of a pull request that was closed without a merge it says so: there is nothing to merge any more.
+async fn green(context: &Context<'_>, climb: &Climb, passed: usize) -> Result<Seen, GithubError> {
+    let passed = format!("{passed} passed");
+    // A wait for the merge sees that by itself, behind this one.
+    let is_last = context.charter.plan.github.wait_for != WaitFor::Merge;
+    let over = if is_last { closed::look(context, climb).await? } else { None };
+    Ok(match over.filter(|over| !over.is_merged) {
+        Some(over) => Seen::Answer(Answer::Closed, format!("CI is green, {passed}; {}", over.told)),
+        None => Seen::Answer(Answer::Green, passed),
+    })
+}
+
 /// Red CI, reduced to the failures that matter. Of a pull request that is over by now it is no model's work: nothing more could be pushed.
 async fn red(
     context: &Context<'_>,
@@ -190,7 +203,7 @@ async fn red(
     failing: &[Item],
 ) -> Result<Seen, GithubError> {
     if let Some(over) = closed::look(context, climb).await? {
-        return Ok(Seen::Answer(Answer::Red, format!("{}; {over}", names(failing))));
+        return Ok(Seen::Answer(Answer::Red, format!("{}; {}", names(failing), over.told)));
     }
     Ok(Seen::Work(Answer::Red, work(context, github, &wait.commit, failing).await?))
 }

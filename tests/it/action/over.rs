@@ -51,21 +51,34 @@ fn nothing_is_pushed_to_a_pull_request_that_ended_while_the_run_was_at_work() {
     }
 }
 
+/// A red CI is no fix, whatever became of the pull request, and green CI says that there is nothing to merge.
 #[test]
-fn the_end_of_ci_is_told_of_a_run_whose_pull_request_was_merged_meanwhile() {
-    for (conclusion, told) in [("success", "CI green"), ("failure", "but CI is red")] {
+fn the_end_of_ci_is_told_of_a_run_whose_pull_request_ended_meanwhile() {
+    for (state, conclusion, outcome, told) in [
+        ("merged", "success", "fixed", &["CI green"][..]),
+        (
+            "closed",
+            "success",
+            "fixed",
+            &["CI green, but its pull request was closed", "Otherwise reopen the pull request"],
+        ),
+        ("merged", "failure", "blocked", &["but CI is red", "#7 was merged meanwhile", "Let upshift run on main"]),
+        ("closed", "failure", "blocked", &["but CI is red", "#7 was closed meanwhile", "Reopen it and comment"]),
+    ] {
         let mut repository = Repository::new(&[conclusion]);
         let first = repository.job(&repository.told("failure"));
         assert_eq!(first.output("outcome"), "parked", "{}", first.said());
         let paid = repository.models.requests().len();
-        ends(&repository, "merged");
+        ends(&repository, state);
         let mut payload = repository.ci_ends();
         payload["workflow_run"]["pull_requests"] = json!([]);
         let last = repository.job(&payload);
-        assert_eq!(last.output("outcome"), "fixed", "{conclusion}: {}", last.said());
+        assert_eq!(last.output("outcome"), outcome, "{state}, {conclusion}: {}", last.said());
         let comment = repository.comment();
-        assert!(comment.contains(told) && !comment.contains("standing="), "{conclusion}: {comment}");
-        assert_eq!((repository.site.server.pushes(), repository.models.requests().len()), (1, paid), "{conclusion}");
+        let missing: Vec<&str> = told.iter().filter(|words| !comment.contains(**words)).copied().collect();
+        assert!(missing.is_empty() && !comment.contains("standing="), "{state}, {conclusion}: {missing:?} {comment}");
+        let done = (repository.site.server.pushes(), repository.models.requests().len());
+        assert_eq!(done, (1, paid), "{state}, {conclusion}");
         let _world = repository.finish();
     }
 }

@@ -15,8 +15,8 @@ fn every_ending_says_its_outcome_and_exit_code() {
         let outcome = match name {
             "died" => "interrupted",
             "limited" => "parked",
-            "ci_green" | "ci_red" | "ci_unseen" => "fixed",
-            "not_pushed" | "stopped" => "blocked",
+            "ci_green" | "ci_unseen" => "fixed",
+            "ci_red" | "not_pushed" | "stopped" => "blocked",
             "interrupted_wait" | "interrupted_baseline" => "interrupted",
             name => name,
         };

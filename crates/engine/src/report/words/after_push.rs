@@ -52,9 +52,10 @@ pub(super) fn review(view: &RunView) -> Sentence {
         Some(Answer::TimedOut | Answer::Unreadable | Answer::Stopped) => {
             checks(view, "upshift did not see how they ended")
         }
-        Some(Answer::Closed) => {
-            Sentence::plain("Nothing, if that was intended; the change stays on ").name(&push.branch).ours(".")
-        }
+        Some(Answer::Closed) => Sentence::plain("Nothing, if that was intended; the change stays on ")
+            .name(&push.branch)
+            .ours(". ")
+            .ours("Otherwise reopen the pull request and merge it."),
         Some(Answer::ChangesRequested) => Sentence::plain(
             "Read the review: upshift has no more iterations for it. Change the fix yourself, or comment ",
         )

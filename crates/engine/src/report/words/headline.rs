@@ -215,6 +215,7 @@ fn outside(view: &RunView) -> (Mark, Option<String>) {
         (Some(Answer::Unreadable), _) => (Mark::Doubtful, "CI green, but whether it is merged could not be read"),
         (Some(Answer::Superseded), _) => (Mark::Doubtful, "but the branch has moved on"),
         (_, Some(Answer::Green)) => (Mark::Good, "CI green"),
+        (_, Some(Answer::Closed)) => (Mark::Doubtful, "CI green, but its pull request was closed"),
         (_, Some(Answer::Absent)) => (Mark::Doubtful, "but no check ran"),
         (_, Some(Answer::RequiredMissing)) => (Mark::Doubtful, "but a required check never ran"),
         (_, Some(Answer::Red)) => (Mark::Doubtful, "but CI is red"),
