@@ -5,6 +5,7 @@
 
 pub(super) mod ci;
 mod failed_check;
+mod open;
 mod review;
 pub(super) mod seen;
 
@@ -34,7 +35,7 @@ use crate::domain::stop::StopCause;
 use crate::github::{GitHub, GithubError};
 use crate::policy::candidate::Candidate;
 use crate::policy::escalation;
-use crate::report::words::count;
+use crate::report::words::{count, without_advice};
 use crate::session::Memory;
 use seen::{Seen, Work};
 
@@ -68,9 +69,12 @@ pub(super) async fn run(
         None => left(context).await,
     };
     let seen = loop {
-        let (mut is_settling, blind) = (false, blind(context));
+        let (mut is_settling, blind, mut open) = (false, blind(context), String::new());
         let trouble = match look(context, &climb, &wait, (waited(), runs_again)).await {
-            Ok(Seen::Moving) => None,
+            Ok(Seen::Moving(what)) => {
+                open = what;
+                None
+            }
             Ok(Seen::RunsAgain(told)) => {
                 recorder.warn(told);
                 runs_again = true;
@@ -106,7 +110,8 @@ pub(super) async fn run(
             break Ok(match trouble {
                 // Nobody knows what the outside says: neither good nor bad is claimed.
                 Some(trouble) => Seen::Later(Some(format!("{waited}; {trouble}"))),
-                None => Seen::Answer(Answer::TimedOut, waited),
+                None if open.is_empty() => Seen::Answer(Answer::TimedOut, waited),
+                None => Seen::Answer(Answer::TimedOut, format!("{waited}; {open}")),
             });
         }
         if let Follows::Stop(by) = commands::read(context, recorder, memory, &mut climb, At::Waiting(&wait)).await {
@@ -163,7 +168,7 @@ async fn look_with(
         Awaited::Ci => ci::look(context, (outside, github), climb, wait, so_far).await,
         Awaited::Merge => review::look(context, github, climb, wait).await,
         // That is waited for before there is a fix.
-        Awaited::Blockers => Ok(Seen::Moving),
+        Awaited::Blockers => Ok(Seen::Moving(String::new())),
     }
 }
 
@@ -240,7 +245,7 @@ async fn act(
 ) -> Next {
     let (charter, Answered { wait, seen, waited_ms, is_named }) = (&context.charter, answered);
     let (answer, detail, work) = match seen {
-        Seen::Moving | Seen::RunsAgain(_) | Seen::Settling => return later(context, climb, (wait, is_named), None),
+        Seen::Moving(_) | Seen::RunsAgain(_) | Seen::Settling => return later(context, climb, (wait, is_named), None),
         Seen::Later(trouble) => {
             let trouble = trouble.map(|trouble| context.redact(&trouble));
             return later(context, climb, (wait, is_named), trouble);
@@ -268,6 +273,7 @@ async fn act(
         }
         // CI may only be slow, and the fix is pushed: the wait is not given up with the process.
         Answer::TimedOut if wait.awaited == Awaited::Ci => {
+            let (detail, _) = without_advice(&detail);
             let stop_reason =
                 format!("CI of {} is not over yet: {detail}; `upshift resume` keeps waiting", wait.commit.short());
             park(climb, wait, stop_reason, vec![cleared])

@@ -11,6 +11,7 @@ mod ledger;
 mod merging;
 mod pushing;
 mod refused;
+mod required;
 mod signing;
 mod superseded;
 mod waiting;

@@ -8,6 +8,7 @@ use super::super::context::Context;
 use super::super::outside::Outside;
 use super::super::state::Wait;
 use super::failed_check::{FailedCheck, Fetched};
+use super::open;
 use super::seen::{Seen, Work};
 use crate::config::WaitFor;
 use crate::domain::delivery::Answer;
@@ -59,14 +60,18 @@ pub(super) async fn look(
         CiState::Pending { unfinished, failing } if unfinished.is_empty() && failing.is_empty() => Seen::Settling,
         // Where a `paths` filter leaves the commit out no check will ever appear, whose end could start anything.
         CiState::NotYet => Seen::Settling,
-        CiState::Pending { .. } => Seen::Moving,
+        CiState::Pending { unfinished, .. } => Seen::Moving(open::told(&unfinished, &facts, &question)),
         CiState::Green { passed } => green(context, climb, passed).await?,
         CiState::NeverAppeared => {
             let advice = if context.world.starts_ci { LEFT_OUT } else { SET_UP };
-            Seen::Answer(Answer::Absent, format!("no check appeared for {} {advice}", wait.commit.short()))
+            let unseen = open::unseen(&facts, &question);
+            let beside = if unseen.is_empty() { unseen } else { format!("; {unseen}") };
+            Seen::Answer(Answer::Absent, format!("no check appeared for {}{beside} {advice}", wait.commit.short()))
         }
         // The API may show the first attempt for a while yet.
-        CiState::Red { failing } if runs_again && are_first(&facts.runs, &failing) => Seen::Moving,
+        CiState::Red { failing } if runs_again && are_first(&facts.runs, &failing) => {
+            Seen::Moving(format!("{} runs once more", names(&failing)))
+        }
         CiState::Red { failing } => match once_more(context, github, climb, &facts.runs, &failing).await? {
             Some(told) => Seen::RunsAgain(told),
             None => red(context, github, (climb, wait), &failing).await?,
@@ -99,14 +104,7 @@ pub(super) async fn look(
                 names(&skipped)
             ),
         ),
-        CiState::RequiredMissing { names } => Seen::Answer(
-            Answer::RequiredMissing,
-            format!(
-                "the required {} never ran → Fix: let its workflow run for this change (a `paths` filter leaves it pending for ever), or \
-                 give `push-token` a token whose pushes start workflows",
-                names.join(", ")
-            ),
-        ),
+        CiState::RequiredMissing { .. } => Seen::Answer(Answer::RequiredMissing, open::missing(&facts, &question)),
     })
 }
 

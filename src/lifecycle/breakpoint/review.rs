@@ -38,7 +38,7 @@ pub(super) async fn look(
     }
     let remarks = remarks(climb, github, number).await?;
     if remarks.is_empty() {
-        return Ok(Seen::Moving);
+        return Ok(Seen::Moving(String::new()));
     }
     let text: Vec<&str> = remarks.iter().map(|remark| remark.text.as_str()).collect();
     let by: Vec<&str> = remarks.iter().map(|remark| remark.by.as_str()).collect();

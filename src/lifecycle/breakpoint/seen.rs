@@ -5,8 +5,8 @@ use crate::domain::foreign::Foreign;
 
 /// The result of one look at the outside.
 pub(in crate::lifecycle) enum Seen {
-    /// Nothing yet.
-    Moving,
+    /// Nothing yet. Holds what is open, in words, as far as that is known.
+    Moving(String),
     /// Nothing yet: what failed runs once more. Holds the message about it.
     RunsAgain(String),
     /// All that showed is good, or nothing has shown, and soon nothing more can appear.

@@ -136,7 +136,7 @@ fn github_29_what_the_base_of_the_pull_request_requires_counts() {
     github.world().required_checks = vec!["deploy".to_owned()];
     let said = site.run("commit");
     assert_eq!(said.code, 0, "{}", said.all());
-    assert!(said.out.contains("the required deploy never ran"), "{}", said.all());
+    assert!(said.out.contains("required check `deploy` has not reported"), "{}", said.all());
     assert_eq!(site.server.git(&["rev-list", "--count", "topic"]), "2");
     assert_eq!(site.server.head("main"), site.start);
     site.models.finish();

@@ -223,6 +223,12 @@ fn has_run(item: &Item) -> bool {
     !matches!(item.conclusion, Some(Conclusion::Skipped | Conclusion::Neutral))
 }
 
+/// The required names of which nothing has shown at the commit.
+#[must_use]
+pub fn missing_required(facts: &CiFacts, question: &Question<'_>) -> Vec<String> {
+    missing(facts, &Runs::sort(&facts.runs, question), question.required)
+}
+
 fn missing(facts: &CiFacts, runs: &Runs<'_>, required: &[String]) -> Vec<String> {
     // Showing is enough: whether it passed is decided above.
     let shown = |name: &String| {

@@ -1,7 +1,7 @@
 //! The next steps about a change that is on a branch: by the last word of the outside.
 
 use super::Sentence;
-use super::sentence::without_advice;
+use super::sentence::{capitalised, without_advice};
 use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::outcome::ALREADY_THERE;
 use crate::report::view::RunView;
@@ -73,9 +73,15 @@ pub(super) fn review(view: &RunView) -> Sentence {
         ))
         .code("push-token")
         .ours(", since pushes with the job's own token start no workflow."),
-        Some(Answer::RequiredMissing) => Sentence::plain(format!(
-            "Find out why a check that the branch requires never ran for {sha}: without it nothing can be merged."
-        )),
+        Some(Answer::RequiredMissing) => {
+            let start = Sentence::plain(format!(
+                "Find out why a check that the branch requires never ran for {sha}: without it nothing can be merged."
+            ));
+            match advice(view) {
+                Some(advice) => start.ours(" ").advice(&advice).ours("."),
+                None => start,
+            }
+        }
         Some(Answer::Green | Answer::Resolved) | None => {
             Sentence::plain(format!("Review the change before you merge it: {VOUCHED}"))
         }
@@ -122,6 +128,15 @@ pub(super) fn wait(view: &RunView) -> Sentence {
         return merge();
     }
     checks(view, "the tests pass here, and those may have ended by now")
+}
+
+/// The advice that the last wait ended with: on a check that the branch requires and that did not report.
+pub(super) fn advised(view: &RunView) -> Option<Sentence> {
+    advice(view).map(|advice| Sentence::default().advice(&advice).ours("."))
+}
+
+fn advice(view: &RunView) -> Option<String> {
+    without_advice(&view.delivery.waits.last()?.detail).1.map(capitalised)
 }
 
 /// Whether a merge was waited for last.

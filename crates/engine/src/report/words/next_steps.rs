@@ -2,7 +2,7 @@
 
 use super::after_push;
 use super::commands::{apply, resume, setting};
-use super::sentence::{Sentence, without_advice};
+use super::sentence::{Sentence, capitalised, without_advice};
 use super::used_up;
 use crate::domain::attempt::TierExit;
 use crate::domain::budget::{OF_DAY, OF_PULL_REQUEST};
@@ -48,11 +48,6 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
     steps.extend(view.unjudged_patch().map(|patch| unjudged(view, patch)));
     steps.extend(view.refused_patch().map(|patch| refused_green(view, patch)));
     steps
-}
-
-fn capitalised(words: &str) -> String {
-    let mut chars = words.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// The end of the reason where a declared module is missing.
@@ -272,6 +267,7 @@ fn pushed_and_blocked(view: &RunView, reason: &str) -> Sentence {
 /// The steps left to do about a run whose wait nobody goes on with by itself.
 fn waits(view: &RunView) -> Vec<Sentence> {
     let mut steps = vec![after_push::wait(view)];
+    steps.extend(after_push::advised(view));
     let setting = if after_push::waits_for_merge(view) { "merge-timeout-minutes" } else { "ci-timeout-minutes" };
     steps.push(match view.kept_in {
         Whereabouts::Here => {

@@ -12,6 +12,12 @@ pub fn without_advice(reason: &str) -> (&str, Option<&str>) {
     reason.split_once(FIX).map_or((reason, None), |(reason, advice)| (reason, Some(advice)))
 }
 
+/// The words as a sentence begins.
+pub(super) fn capitalised(words: &str) -> String {
+    let mut chars = words.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
 /// A part of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
