@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::scripts;
-use crate::config::{NamedCommand, Plan};
+use crate::config::{NamedCommand, Plan, TASK_CHECK};
 use crate::domain::ci::RedCi;
 use crate::test_run::Check;
 use crate::workspace::PathRules;
@@ -43,11 +43,14 @@ const CONFIGURATION: [&str; 30] = [
     ".pre-commit-config.yaml",
 ];
 
-/// The checks that the configuration names, for the folder in which the tests run.
-pub(super) fn checks(plan: &Plan, folder: &Path) -> Vec<Check> {
+/// The checks that the configuration names beside the command of the tests, for the folder in which those run.
+pub(super) fn checks(plan: &Plan, test_command: &str, folder: &Path) -> Vec<Check> {
     let check =
         |named: &NamedCommand| Check { name: named.name.clone(), run: named.run.clone(), cwd: folder.to_owned() };
-    plan.test.commands.iter().map(check).collect()
+    // The same command twice says nothing more. That of a task is looked for by its name.
+    let is_another =
+        |named: &&NamedCommand| named.name.starts_with(TASK_CHECK) || named.run.trim() != test_command.trim();
+    plan.test.commands.iter().filter(is_another).map(check).collect()
 }
 
 /// The files that a change leaves alone since they judge it. They are known from the beginning, also those of failures in CI.

@@ -186,7 +186,7 @@ impl Setup<'_> {
             hosting,
             tests: TestCommand {
                 command: state.test_command.clone(),
-                checks: judges::checks(plan, folder),
+                checks: judges::checks(plan, &state.test_command, folder),
                 cwd: folder.clone(),
                 env: tests.env,
                 timeout: Duration::from_secs(plan.test.timeout_seconds),

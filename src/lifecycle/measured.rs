@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::allowance::{Allowance, Comments};
 use super::context::{Charter, Context};
 use super::state::{Phase, RunState};
+use crate::config::is_only;
 use crate::domain::ci::RedCi;
 use crate::domain::units::{CommitSha, TreeId};
 use crate::policy::verdict::Baseline;
@@ -41,7 +42,7 @@ impl TestSetup {
         let failed = context.charter.red_ci.as_ref().map(RedCi::checks).unwrap_or_default();
         for (job, run) in failed {
             // The configuration may have the same command beside the tests already.
-            if self.tests.checks.iter().any(|check| check.run == run) {
+            if self.tests.checks.iter().any(|check| check.run == run) || self.is_test_command(context, run) {
                 continue;
             }
             // Checks are told apart by their names.
@@ -52,6 +53,14 @@ impl TestSetup {
             self.with_checks = true;
         }
         self.with_checks
+    }
+
+    /// Whether a failed step runs the tests as they are run here anyway: once more would say nothing more.
+    fn is_test_command(&self, context: &Context<'_>, step: &str) -> bool {
+        let folder = self.tests.cwd.strip_prefix(context.world.workspace.root());
+        // A folder with such a name is in no workflow.
+        let Some(folder) = folder.ok().and_then(|folder| folder.to_str()) else { return false };
+        is_only(step, &self.tests.command, Some(folder).filter(|folder| !folder.is_empty()))
     }
 
     /// The same tests with the network.

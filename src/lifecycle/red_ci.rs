@@ -119,7 +119,8 @@ pub(super) fn end(red: &RedCi, verdict: &Verdict, with_checks: bool) -> Option<(
     let beside = red.commands().join("`, `");
     let rest = match verdict {
         Verdict::Red { .. } => return None,
-        Verdict::Green if with_checks => format!("what failed there passes here: `{beside}`"),
+        // A command that is not run beside the tests is theirs.
+        Verdict::Green if with_checks || !beside.is_empty() => format!("what failed there passes here: `{beside}`"),
         Verdict::Green => {
             let why = red.failed.iter().find(|job| job.why_not.is_some()).map(because).unwrap_or_default();
             format!("upshift did not run what failed there{why}")

@@ -271,3 +271,22 @@ fn a_check_that_passes_or_does_not_work_here_is_told_with_what_was_seen() {
         github.finish();
     }
 }
+
+/// The step that failed is the very command of the tests: one run of that says all.
+#[test]
+fn a_step_that_is_the_test_command_is_not_run_beside_itself() {
+    let project = unclean();
+    let said = {
+        let github = FakeGitHub::start_in_real_time(with_step(project.test_command));
+        let models = ModelServer::start(|_| Say::text("nobody asks").into());
+        let job = job(&github, &models, "workflow_run", &red_ci());
+        let said = job.run(&project);
+        assert_eq!((said.code, job.outputs()["outcome"].as_str()), (1, "blocked"), "{}", said.all());
+        assert!(models.requests().is_empty(), "{}", said.all());
+        github.finish();
+        said
+    };
+    assert!(!said.all().contains("run beside them from now on"), "{}", said.all());
+    let why = format!("what failed there passes here: `(bash -ec '{}')`", project.test_command);
+    assert!(said.out.contains(&why) && !said.out.contains("is not run here"), "{}", said.all());
+}

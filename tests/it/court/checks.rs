@@ -99,3 +99,21 @@ fn two_commands_for_the_tests_are_a_fault_that_says_so() {
         assert!(said.all().contains(part), "{}", said.all());
     }
 }
+
+#[test]
+fn a_check_that_is_the_test_command_is_not_run_beside_it() {
+    let right = Fix {
+        files: vec![
+            ("shop/__init__.py", ""),
+            ("shop/cart.py", "def total(prices):\n    return sum(prices) - 1\n"),
+            ("tests/__init__.py", ""),
+            ("tests/test_cart.py", TEST),
+        ],
+        ..change("twice", vec![("shop/cart.py", "def total(prices):\n    return sum(prices)\n")])
+    };
+    let config = "test:\n  commands:\n    - {name: unit, run: ' python3 -m unittest -v '}\n";
+    let (report, said, _folder) = run(&right, config);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let failing = serde_json::json!(["test_total (tests.test_cart.CartTest.test_total)"]);
+    assert_eq!(report["failing_before"], failing, "{report}");
+}

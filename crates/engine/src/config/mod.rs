@@ -68,4 +68,4 @@ pub use shared_plan::SharedPlan;
 pub use sources::{Build, BuiltInEndpoint, Catalogue, FileContent, NamedFile, Setting, Settings, Sources};
 pub use suggest::nearest;
 pub use tiers_source::{TiersSource, classify_tiers};
-pub use workflow::{NotHere, failed_command, workflow_commands};
+pub use workflow::{NotHere, failed_command, is_only, workflow_commands};

@@ -64,6 +64,9 @@ pub fn failed_command(workflow: &str, job: &str, step: &str) -> Result<String, N
     command(found_step, &around)
 }
 
+/// The shells of steps: without `shell:`, of `bash` and of `sh`.
+const SHELLS: [&str; 3] = ["bash -ec", "bash --noprofile --norc -eo pipefail -c", "sh -ec"];
+
 /// The shell commands of all steps of a workflow that could be run here, as [`failed_command`] would give them.
 #[must_use]
 pub fn workflow_commands(workflow: &str) -> Vec<String> {
@@ -158,14 +161,27 @@ fn command(step: &Value, around: &[&Value; 2]) -> Result<String, NotHere> {
     // As the runner calls it (GitHub's documentation of `jobs.<job_id>.steps[*].shell`).
     let shell = match shell.as_deref() {
         // The runner's default without `shell:` is bash without `pipefail`.
-        None => "bash -ec",
-        Some("bash") => "bash --noprofile --norc -eo pipefail -c",
-        Some("sh") => "sh -ec",
+        None => SHELLS[0],
+        Some("bash") => SHELLS[1],
+        Some("sh") => SHELLS[2],
         Some(_) => return Err(NotHere::Shell),
     };
-    let folder = folder.map(|folder| format!("cd {} && ", quote(&folder))).unwrap_or_default();
+    Ok(called(folder.as_deref(), &set, shell, run))
+}
+
+/// The command of a step, for the root of the checkout.
+fn called(folder: Option<&str>, set: &str, shell: &str, run: &str) -> String {
+    let folder = folder.map(|folder| format!("cd {} && ", quote(folder))).unwrap_or_default();
     // In brackets, so that the folder and the variables end with the command.
-    Ok(format!("({folder}{set}{shell} {})", quote(run.trim())))
+    format!("({folder}{set}{shell} {})", quote(run.trim()))
+}
+
+/// Whether the command of a step, as [`failed_command`] gives it, is nothing but this command in this folder.
+#[must_use]
+pub fn is_only(step: &str, command: &str, folder: Option<&str>) -> bool {
+    // Of several commands in one the options of the shell decide which count.
+    !command.trim().contains(['\n', ';', '|', '&'])
+        && SHELLS.iter().any(|shell| step == called(folder, "", shell, command))
 }
 
 /// Whether a text installs something: without the network that would leave the checkout with less than it has.
