@@ -30,7 +30,7 @@ use crate::domain::attempt::TierExit;
 use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::Event;
 use crate::domain::foreign::Foreign;
-use crate::domain::outcome::{GOES_ON_BY_ITSELF, Outcome, STOPPED_BY_COMMENT};
+use crate::domain::outcome::{GOES_ON_BY_ITSELF, Outcome};
 use crate::domain::stop::StopCause;
 use crate::github::{GitHub, GithubError};
 use crate::policy::candidate::Candidate;
@@ -114,8 +114,8 @@ pub(super) async fn run(
                 None => Seen::Answer(Answer::TimedOut, format!("{waited}; {open}")),
             });
         }
-        if let Follows::Stop(by) = commands::read(context, recorder, memory, &mut climb, At::Waiting(&wait)).await {
-            break Ok(Seen::Answer(Answer::Stopped, format!("{by} {STOPPED_BY_COMMENT}")));
+        if let Follows::Stop(why) = commands::read(context, recorder, memory, &mut climb, At::Waiting(&wait)).await {
+            break Ok(Seen::Answer(Answer::Stopped, why));
         }
         // Answers that cost as much the next time stretch the pause, but never beyond the time that is left.
         let costly = self::blind(context).saturating_sub(blind).saturating_mul(BLIND_MS);

@@ -7,6 +7,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use super::climb::Climb;
+use super::closed;
 use super::context::Context;
 use super::leaving::{leave_tier, tier_finished};
 use super::recorder::Recorder;
@@ -16,7 +17,7 @@ use super::targets;
 use crate::domain::attempt::TierExit;
 use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::event::Event;
-use crate::domain::outcome::{Outcome, STOPPED_BY_COMMENT};
+use crate::domain::outcome::{Outcome, STOPPED_BY_COMMENT, STOPPED_BY_LABEL};
 use crate::domain::stop::StopCause;
 use crate::github::{GitHub, GithubError, IssueComment, RepoRole, User};
 use crate::policy::command::{self, Rank, Said};
@@ -60,7 +61,7 @@ impl At<'_> {
 pub(super) enum Follows {
     /// It goes on.
     Nothing,
-    /// It is to end: who wants it.
+    /// It is to end: the reason.
     Stop(String),
 }
 
@@ -85,12 +86,15 @@ pub(super) async fn read(
     let Some((github, number)) = place(context, climb).filter(|_| climb.comments.not_before_ms <= now) else {
         return Follows::Nothing;
     };
-    let looked = tokio::time::timeout(PATIENCE, look(context, climb, &github, number)).await;
+    let looked = tokio::time::timeout(PATIENCE, look(context, climb, (&github, number), at)).await;
     let trouble = match looked {
-        Ok(Ok((given, last))) => {
+        Ok(Ok(Looked { given, last, kept_away })) => {
+            let away = kept_away.map_or(Follows::Nothing, |why| Follows::Stop(format!("{STOPPED_BY_LABEL}{why}")));
             let Some((follows, events)) = obey(context, memory, climb, given, last, at) else {
-                return Follows::Nothing;
+                return away;
             };
+            // Whoever says stop is named.
+            let follows = if follows == Follows::Nothing { away } else { follows };
             // One record makes all of it durable.
             recorder.record(context, &events, climb.saved(&context.charter, at.phase()));
             return follows;
@@ -158,13 +162,27 @@ fn place(context: &Context<'_>, climb: &Climb) -> Option<(GitHub, u64)> {
     Some((github.clone(), number))
 }
 
-/// The commands that people gave us since the last look, and the last comment that was seen.
+/// The commands and the label that one look at the conversation found.
+struct Looked {
+    /// The commands that people gave us since the last look.
+    given: Vec<Given>,
+    /// The last comment that was seen.
+    last: u64,
+    /// Why the pull request is to be left alone, by its label.
+    kept_away: Option<String>,
+}
+
 async fn look(
     context: &Context<'_>,
     climb: &mut Climb,
-    github: &GitHub,
-    number: u64,
-) -> Result<(Vec<Given>, u64), GithubError> {
+    (github, number): (&GitHub, u64),
+    at: At<'_>,
+) -> Result<Looked, GithubError> {
+    // Once before each iteration alone, and nothing if it has not changed. Behind a fix it is read where a push or the merge depends on it.
+    let kept_away = match at {
+        At::Between => closed::kept_away(context, &github.pull(number).await?),
+        At::Waiting(_) | At::Held(_) => None,
+    };
     let heard = &mut climb.comments;
     let (since, last) = (&context.charter.heard_since, heard.last);
     // The same question again and again, so that "nothing new" costs nothing.
@@ -186,7 +204,7 @@ async fn look(
         let edited = comment.updated_at != comment.created_at;
         given.push(Given { comment: comment.id.0, by: user.login.clone(), said, rank, edited });
     }
-    Ok((given, seen))
+    Ok(Looked { given, last: seen, kept_away })
 }
 
 /// The person behind a comment, and never a bot: bots are told by strangers what to say. Our own comments begin with our marker, not with a
@@ -230,7 +248,7 @@ fn obey(
             }
             // The loop goes on: the comments behind it get their answers, too.
             Said::Command(Command::Stop) => {
-                follows = Follows::Stop(given.by.clone());
+                follows = Follows::Stop(stopped_by(&given.by));
                 (Some(Command::Stop), obeyed("the run ends"))
             }
             Said::Command(command) => (Some(command), carry_out(context, memory, climb, command, at, &mut events)),
@@ -321,9 +339,13 @@ fn escalate(context: &Context<'_>, memory: &Memory, climb: &mut Climb, events: &
     obeyed(format!("on to tier {}", above + 1))
 }
 
+/// The reason of a run that a comment ended.
+pub(super) fn stopped_by(who: &str) -> String {
+    format!("{who} {STOPPED_BY_COMMENT}")
+}
+
 /// Ends a run that somebody stopped between two iterations.
-pub(super) fn stop(context: &Context<'_>, mut climb: Climb, by: &str) -> Next {
-    let reason = format!("{by} {STOPPED_BY_COMMENT}");
+pub(super) fn stop(context: &Context<'_>, mut climb: Climb, reason: String) -> Next {
     let events = leave_tier(&context.charter, &mut climb, TierExit::Blocked, Some(reason.clone()));
     Next::end(climb, Outcome::Blocked { reason: reason.clone() }, reason, events)
 }

@@ -66,9 +66,9 @@ pub(super) async fn run(
     mut climb: Climb,
     hold: Hold,
 ) -> Next {
-    if let Follows::Stop(by) = commands::read(context, recorder, memory, &mut climb, At::Held(&hold)).await {
-        let cleared = cleared(context, &hold, Answer::Stopped, format!("{by} stopped the run by a comment"));
-        let Next { stage, mut events, breakpoint } = commands::stop(context, climb, &by);
+    if let Follows::Stop(reason) = commands::read(context, recorder, memory, &mut climb, At::Held(&hold)).await {
+        let cleared = cleared(context, &hold, Answer::Stopped, reason.clone());
+        let Next { stage, mut events, breakpoint } = commands::stop(context, climb, reason);
         events.insert(0, cleared);
         return Next { stage, events, breakpoint };
     }

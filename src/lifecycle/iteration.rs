@@ -53,12 +53,12 @@ pub(super) async fn begin(
         return Next::end(climb, outcome, reason, Vec::new());
     }
     // Read before the budget is looked at: a comment may have raised it.
-    if let Follows::Stop(by) = commands::read(context, recorder, memory, &mut climb, At::Between).await {
-        return commands::stop(context, climb, &by);
+    if let Follows::Stop(reason) = commands::read(context, recorder, memory, &mut climb, At::Between).await {
+        return commands::stop(context, climb, reason);
     }
     if context.world.wrap_up.wished() == Some(StopCause::Asked) {
         // The comment was seen while the model worked, and cannot be read any more.
-        return commands::stop(context, climb, "somebody");
+        return commands::stop(context, climb, commands::stopped_by("somebody"));
     }
     if let Some(reason) = climb.over_budget(context, recorder) {
         let exit = TierExit::BudgetExhausted;

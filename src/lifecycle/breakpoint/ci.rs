@@ -187,7 +187,7 @@ async fn green(context: &Context<'_>, climb: &Climb, passed: usize) -> Result<Se
     // A wait for the merge sees that by itself, behind this one.
     let is_last = context.charter.plan.github.wait_for != WaitFor::Merge;
     let over = if is_last { closed::look(context, climb).await? } else { None };
-    Ok(match over.filter(|over| !over.is_merged) {
+    Ok(match over.filter(|over| over.is_closed) {
         Some(over) => Seen::Answer(Answer::Closed, format!("CI is green, {passed}; {}", over.told)),
         None => Seen::Answer(Answer::Green, passed),
     })

@@ -1,6 +1,7 @@
 //! The pull-request breakpoint: merged, closed, or a reviewer who wants something else.
 
 use super::super::climb::Climb;
+use super::super::closed;
 use super::super::context::Context;
 use super::super::state::Wait;
 use super::seen::{Seen, Work};
@@ -31,6 +32,9 @@ pub(super) async fn look(
         PullState::Merged => return Ok(Seen::Answer(Answer::Merged, String::new())),
         PullState::Closed => return Ok(Seen::Answer(Answer::Closed, format!("#{number} was closed without a merge"))),
         PullState::Open => {}
+    }
+    if let Some(told) = closed::kept_away(context, &pull) {
+        return Ok(Seen::Answer(Answer::Stopped, told));
     }
     if pull.head.sha != wait.commit {
         let detail = format!("#{number} is at {} now", pull.head.sha.short());

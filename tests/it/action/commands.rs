@@ -98,6 +98,23 @@ fn stop_ends_the_run_after_the_iteration_under_way() {
     assert!(ran.project.read("shop/cart.py").contains("- 1"), "the start is restored");
 }
 
+/// No more runs on this pull request: that holds for the one under way, too.
+#[test]
+fn the_skip_label_ends_the_run_after_the_iteration_under_way() {
+    let ran = run_while(people(), &[], |github| {
+        github.world().pulls[0].labels.push("Upshift:Skip".to_owned());
+        0
+    });
+    assert_eq!((ran.said.code, iterations(&ran).as_str()), (1, "1"), "{}", ran.said.all());
+    assert_eq!(ran.job.outputs()["outcome"], "blocked", "{}", ran.said.all());
+    for text in [ran.said.out.as_str(), report(&ran.world)] {
+        assert!(text.contains("Stopped in Tier 1"), "{text}");
+        assert!(text.contains("upshift:skip` was put on pull request #7 meanwhile"), "{text}");
+        assert!(text.contains("Otherwise take the label off and comment `/upshift retry`"), "the next step: {text}");
+    }
+    assert!(ran.project.read("shop/cart.py").contains("- 1"), "the start is restored");
+}
+
 #[test]
 fn a7_stop_lets_the_model_at_work_report_and_what_it_did_is_judged() {
     let github = Arc::new(FakeGitHub::start_in_real_time(people()));

@@ -1,4 +1,4 @@
-//! Pull requests that were merged or closed: before CI ended, while a run is at work, and while one waits.
+//! Pull requests that were merged or closed, or are to be left alone: before CI ended, while a run is at work, and while one waits.
 
 use serde_json::json;
 
@@ -28,8 +28,9 @@ fn red_ci_of_a_pull_request_that_is_over_starts_no_run() {
 }
 
 #[test]
-fn nothing_is_pushed_to_a_pull_request_that_ended_while_the_run_was_at_work() {
+fn nothing_is_pushed_to_a_pull_request_that_ended_or_is_to_be_left_alone_while_the_run_was_at_work() {
     for (state, why, advice) in [
+        ("labelled", "the label `upshift:skip` was put on pull request #7 meanwhile", "Take the label off and comment"),
         ("merged", "pull request #7 was merged meanwhile", "Let upshift run on main, which it was merged into"),
         ("closed", "pull request #7 was closed meanwhile", "Reopen it and comment"),
     ] {
@@ -37,8 +38,11 @@ fn nothing_is_pushed_to_a_pull_request_that_ended_while_the_run_was_at_work() {
         let models = stage.models();
         let said = stage.call_while("run", |github| {
             // Behind the gate, which read it as open.
-            if !models.requests().is_empty() {
-                state.clone_into(&mut github.world().pulls[0].state);
+            let pull = &mut github.world().pulls[0];
+            if !models.requests().is_empty() && state == "labelled" {
+                pull.labels = vec!["upshift:skip".to_owned()];
+            } else if !models.requests().is_empty() {
+                state.clone_into(&mut pull.state);
             }
         });
         assert_eq!(said.code, 1, "{}", said.all());

@@ -121,6 +121,21 @@ fn a_pull_request_that_is_closed_meanwhile_ends_the_run_and_that_is_said() {
 }
 
 #[test]
+fn the_skip_label_ends_the_wait_for_the_merge() {
+    let (site, github) = over(Site::new().with("UPSHIFT_WAIT_FOR", "merge"), vec![plan("success", "")]);
+    let said = run_while(&site, &github, |github| {
+        if looks_at_reviews(github) > 0 {
+            github.world().pulls.iter_mut().for_each(|pull| pull.labels = vec!["upshift:skip".to_owned()]);
+        }
+    });
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(said.out.contains("the label `upshift:skip` was put on pull request #"), "{}", said.all());
+    assert_eq!(document(&site)["breakpoints"][1]["answer"], "stopped");
+    site.models.finish();
+    github.finish();
+}
+
+#[test]
 fn a_merge_is_not_waited_for_longer_than_allowed() {
     let site = Site::new().with("UPSHIFT_WAIT_FOR", "merge").with("UPSHIFT_MERGE_TIMEOUT_MINUTES", "2");
     let (site, github) = over(site, vec![plan("success", "")]);

@@ -98,6 +98,9 @@ pub const TIER_CAP: &str = "the tier's own cap does not allow another call";
 /// The end of the reason of a run that a person ended: who did stands before it.
 pub const STOPPED_BY_COMMENT: &str = "stopped the run by a comment";
 
+/// The beginning of the reason of a run that the label ended which keeps upshift away: which label and where stands behind it.
+pub const STOPPED_BY_LABEL: &str = "somebody stopped the run: ";
+
 /// The end of the reason of a parked run that another job goes on with by itself.
 pub const GOES_ON_BY_ITSELF: &str = "starts the job that goes on with this run";
 

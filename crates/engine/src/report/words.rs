@@ -87,8 +87,8 @@ fn verdict_of(outcome: &Outcome, view: &RunView) -> (Mark, Sentence) {
         }
         // The special ends first: all of them are `Blocked`, and the plain sentence would send a person to answer a
         // model.
-        Outcome::Blocked { reason } if view.is_stopped_by_comment() => {
-            start("Stopped").at(view, " in ", ": ").speech(reason)
+        Outcome::Blocked { reason } if view.is_stopped_by_a_person() => {
+            start("Stopped").at(view, " in ", ": ").speech(without_advice(reason).0)
         }
         Outcome::Blocked { reason } if view.is_unseen() => {
             start("No test to fix: ").speech(reason.strip_prefix(NOT_SEEN).unwrap_or(reason))

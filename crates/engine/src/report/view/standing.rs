@@ -7,7 +7,7 @@ use crate::domain::attempt::AttemptStatus;
 use crate::domain::blocker::Blocker;
 use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::{BaselineFinished, DiffStat, KeptChange};
-use crate::domain::outcome::{BY_ITSELF, NOT_SEEN, Outcome, STOPPED_BY_COMMENT, UNDELIVERED};
+use crate::domain::outcome::{BY_ITSELF, NOT_SEEN, Outcome, STOPPED_BY_COMMENT, STOPPED_BY_LABEL, UNDELIVERED};
 use crate::domain::units::{Charge, MicroUsd};
 use crate::domain::verdict::Verdict;
 
@@ -142,10 +142,11 @@ impl RunView {
         matches!(self.ending, Ending::Finished(_)) && self.passes_with_change() && unpushed
     }
 
-    /// Whether a person ended the run by a comment.
+    /// Whether a person ended the run by a comment or the label that keeps upshift away.
     #[must_use]
-    pub fn is_stopped_by_comment(&self) -> bool {
-        matches!(self.outcome(), Some(Outcome::Blocked { reason }) if reason.ends_with(STOPPED_BY_COMMENT))
+    pub fn is_stopped_by_a_person(&self) -> bool {
+        matches!(self.outcome(), Some(Outcome::Blocked { reason })
+            if reason.ends_with(STOPPED_BY_COMMENT) || reason.starts_with(STOPPED_BY_LABEL))
     }
 
     /// Whether a parked run waits for CI, a merge or the Git host: its change is green, and stays in the files.

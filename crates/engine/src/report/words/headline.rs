@@ -64,7 +64,9 @@ fn undelivered(view: &RunView, outcome: &Outcome) -> Sentence {
         Outcome::Objected if view.is_pushed() => start.ours("; the critic rejects the change that followed"),
         Outcome::Objected if view.lacks_review() => start.ours(", but the critic gave no readable review"),
         Outcome::Objected => start.ours(", but the critic rejects the change"),
-        Outcome::Blocked { reason } if view.is_stopped_by_comment() => start.ours("; ").speech(reason),
+        Outcome::Blocked { reason } if view.is_stopped_by_a_person() => {
+            start.ours("; ").speech(super::without_advice(reason).0)
+        }
         // Its advice is the next step.
         Outcome::Blocked { reason } => {
             start.ours(if view.is_pushed() { "; " } else { ", but " }).reason(super::without_advice(reason).0)

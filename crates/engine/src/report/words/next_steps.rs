@@ -155,8 +155,8 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
 /// The steps left to do about a run that a person has to help.
 fn blocked_end(view: &RunView, reason: &str) -> Vec<Sentence> {
     let one = |sentence: &str| vec![Sentence::plain(sentence)];
-    if view.is_stopped_by_comment() {
-        return vec![begin_again()];
+    if view.is_stopped_by_a_person() {
+        return vec![begin_again(reason)];
     }
     if view.stop_reason() == PASSES_BY_NOW {
         return vec![
@@ -209,7 +209,10 @@ fn unreviewed(view: &RunView) -> impl Iterator<Item = Sentence> {
 }
 
 /// The way on for a run that a person ended: it does not go on, another may begin.
-fn begin_again() -> Sentence {
+fn begin_again(reason: &str) -> Sentence {
+    if let Some(advice) = without_advice(reason).1 {
+        return Sentence::plain("Nothing, if that was intended. Otherwise ").advice(advice).ours(".");
+    }
     Sentence::plain("Nothing, if that was intended. For a new run, comment ").code("/upshift retry").ours(".")
 }
 
@@ -224,7 +227,7 @@ fn pushed(view: &RunView, outcome: &Outcome) -> Option<Vec<Sentence>> {
         }
         Outcome::Budget => vec![over_budget(view)],
         Outcome::NoModel => no_model(view),
-        Outcome::Blocked { .. } if view.is_stopped_by_comment() => vec![begin_again()],
+        Outcome::Blocked { reason } if view.is_stopped_by_a_person() => vec![begin_again(reason)],
         Outcome::Blocked { reason } => vec![pushed_and_blocked(view, reason)],
         Outcome::Interrupted { .. } if view.stop_reason() == DISCARDED => return None,
         // It was at work again after the push, rather than waiting.
