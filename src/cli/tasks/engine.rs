@@ -69,7 +69,7 @@ pub(super) struct Engine<'e> {
     /// The listener for comments, where this job is about a conversation.
     pub(super) comments: RefCell<Option<CommentListener>>,
     /// The branch that was checked out when this began. `None` where a commit alone was.
-    branch: Option<String>,
+    pub(super) branch: Option<String>,
     /// The commit that was checked out when it was last looked whether all that is done is in it.
     pub(super) head: RefCell<Option<CommitSha>>,
     /// The trouble with a source that was read once more, so that it is told once.

@@ -13,7 +13,7 @@ use super::engine::Engine;
 use super::load;
 use super::lost::why;
 use super::of_run::of_task;
-use super::ready::unreadable;
+use super::ready::{same_branch, unreadable};
 use super::standing::Standing;
 use crate::domain::tree_patch::TreePatch;
 use crate::domain::units::{CommitSha, RunId};
@@ -42,6 +42,12 @@ impl Engine<'_> {
         (task, run): (&Task, &RunId),
         files: &[String],
     ) -> anyhow::Result<Put> {
+        // Before anything is committed: a person may have switched while the run was at work.
+        if let Err(other) = same_branch(self.revisions, self.branch.as_deref()).await {
+            let moved = self.moved_since(book, run).await?;
+            self.return_theirs(book, run, (&moved, files)).await?;
+            return Err(other);
+        }
         // A run that changed nothing has no files that could differ.
         if files.is_empty() {
             return self.commit(task, run, files).await.map(Put::Committed);
@@ -151,6 +157,8 @@ impl Engine<'_> {
 
     /// Commits a task's change, and the task's status in a `prd.json`. `None` where there is nothing that could be committed.
     pub(super) async fn commit(&self, task: &Task, run: &RunId, files: &[String]) -> anyhow::Result<Option<CommitSha>> {
+        // Where nothing was to be judged, too: a list is marked in a commit.
+        same_branch(self.revisions, self.branch.as_deref()).await?;
         let place = (&self.resolved.plan, self.checkout(), self.environment);
         commit_task(self.revisions, place, Some(self.source), (task, run), files).await
     }

@@ -22,7 +22,7 @@ use super::flags::BacklogFlags;
 use super::matrix::dollars;
 use super::merging::{self, MergeForm, Report, Wish};
 use super::only::only;
-use super::ready::{clean, lock, or_stopped, ready_for_commits, refuse, unreadable, warn_without_branch};
+use super::ready::{clean, lock, or_stopped, ready_for_commits, refuse, same_branch, unreadable, warn_without_branch};
 use super::worker::{self, Order};
 use super::{load, shares};
 use crate::audit::{Cap, Scope, Work};
@@ -104,6 +104,7 @@ async fn opened(
     let revisions = Revisions::open(&resolved.checkout, environment.raw(), stop).await.map_err(unreadable)?;
     ready_for_commits(&revisions).await?;
     warn_without_branch(&revisions).await?;
+    let branch = revisions.branch().await.map_err(unreadable)?;
     // Before `clean`: the files of a killed merge would be taken for a person's.
     merging::go_back(&setup, resolved, &revisions).await?;
     clean(&revisions, &[]).await?;
@@ -123,6 +124,8 @@ async fn opened(
     let mut all = open.clone();
     let logs = [workers.place.clone()];
     let merge = async |tasks: &[Task]| {
+        // A person may have switched while the jobs were at work. What they did waits in their logs.
+        same_branch(revisions, branch.as_deref()).await?;
         let wish = Wish { logs: &logs, source: Some(source), tasks, into: &into };
         merging::all(&wish, &setup, resolved, (revisions, stop)).await
     };

@@ -262,3 +262,39 @@ fn one_task_alone_cancels_no_other_and_says_for_what_it_waits() {
     assert!(said.out.contains("it waits for later"), "{}", said.all());
     server.finish();
 }
+
+/// The one that is switched to has the very same commit, or another.
+#[test]
+fn nothing_is_committed_to_a_branch_that_is_switched_to_while_a_task_is_at_work() {
+    for start in ["HEAD", "HEAD~1"] {
+        let project = with_list(1);
+        project.write("NOTES.md", "notes\n");
+        git(&project, &["add", "NOTES.md"]);
+        git(&project, &["commit", "--quiet", "--message=notes"]);
+        let (asked, go, server) = super::theirs::asked_and_waits(mends);
+        let program = Program::with_anthropic(&server.url()).without_court();
+        let mut working = Working::start_with(&program, &project, "tasks.yml", &[]);
+        asked.recv().expect("a call");
+        let first = git(&project, &["branch", "--show-current"]);
+        git(&project, &["switch", "--quiet", "--create", "other", start]);
+        let there = git(&project, &["rev-parse", "HEAD"]);
+        go.send(()).expect("it waits");
+        let lines = working.rest();
+        let stopped = lines.iter().find(|line| line["type"] == "engine:stopped").expect("it stops");
+        assert_eq!(stopped["reason"], "error", "{start}: {lines:#?}");
+        let told = format!("{lines:?}");
+        let first = first.trim();
+        assert!(
+            told.contains(&format!("`{first}` was checked out when this started, and `other` is now")),
+            "{start}: {told}"
+        );
+        assert_eq!(git(&project, &["rev-parse", "HEAD"]), there, "{start}: nothing is committed there");
+        assert_eq!(git(&project, &["status", "--short", "--untracked-files=no"]).trim(), "M shop/names.py", "{start}");
+        // The way out that is told.
+        git(&project, &["switch", "--quiet", first]);
+        let said = work_off(&program, &project, &LIST);
+        assert_eq!((said.code, server.requests().len()), (0, 2), "{start}: {}", said.all());
+        assert_eq!(subjects(&project), ["list", "notes", "fix: names Mend it"], "{start}: {}", said.all());
+        server.finish();
+    }
+}
