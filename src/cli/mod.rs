@@ -78,6 +78,7 @@ mod way_in;
 mod work;
 mod workflow_files;
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -220,7 +221,7 @@ pub fn main() -> ExitCode {
     let logging = environment.clone().logging();
     let code = logging.and_then(|environment| dispatch(cli.command, &environment)).unwrap_or_else(|error| {
         let failure = error.downcast::<Failure>().unwrap_or_else(|error| Failure {
-            message: format!("upshift: internal error: {error}"),
+            message: if is_full(&error) { format!("✖ {error}") } else { format!("upshift: internal error: {error}") },
             code: EXIT_INTERNAL,
             harmless: false,
             passing: false,
@@ -230,6 +231,12 @@ pub fn main() -> ExitCode {
         step.map_or(failure.code, |step| step.failed(&failure))
     });
     ExitCode::from(code)
+}
+
+/// Whether a full disk is behind an error: it says what to do, and no fault of the program is to be reported.
+fn is_full(error: &anyhow::Error) -> bool {
+    let kinds = error.chain().filter_map(|cause| cause.downcast_ref::<std::io::Error>()).map(std::io::Error::kind);
+    kinds.into_iter().any(|kind| matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded))
 }
 
 /// Parses the arguments. Help and mistakes come back in the colour and width that are wanted.

@@ -269,3 +269,42 @@ fn a_report_that_cannot_be_written_changes_nothing_of_the_run_and_says_so() {
     assert!(program.run(project.path(), &words).out.contains("✔ 1 test fixed in "));
     server.finish();
 }
+
+/// Runs a program whose state folder has no room for a large file of the checkout, and looks what is left there.
+const ON_A_TINY_DISK: &str = r#"
+mount -t tmpfs -o size=1m none "$XDG_STATE_HOME"
+code=0; "$@" || code=$?
+find "$XDG_STATE_HOME" -name 'new-*' -exec echo left: {} \; >&2
+exit $code
+"#;
+
+#[test]
+fn a_state_folder_without_room_is_named_and_nothing_half_written_stays_there() {
+    if !may_mount() {
+        return;
+    }
+    let (project, state) = (Project::python(), tempfile::tempdir().expect("a folder"));
+    // Larger than the disk.
+    std::fs::write(project.path().join("model.bin"), vec![7; 3_000_000]).expect("written");
+    project.commit();
+    let folder = state.path().to_str().expect("text");
+    let server = ModelServer::start(fills(mend(&project), state.path().join("fill"), state.path().join("full")));
+    let program = Program::with_anthropic(&server.url()).without_court().with("XDG_STATE_HOME", folder);
+    for (name, words) in [("run", &["run", "--tiers", "claude-haiku-4-5 x1"][..]), ("judge", &["judge"])] {
+        let words = [words, &["--test-command", project.test_command]].concat();
+        let run = program.command(project.path(), &words);
+        let mut command = Command::new("unshare");
+        command.args(["-rm", "sh", "-ec", ON_A_TINY_DISK, "sh"]);
+        command.arg(run.get_program()).args(run.get_args()).current_dir(project.path()).env_clear();
+        command.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let said = Said::from(command.output().expect("started"));
+        assert_eq!(said.code, 70, "{name}: {}", said.all());
+        for words in ["model.bin: No space left on device", folder, "make room on the disk of", "XDG_STATE_HOME"] {
+            assert!(said.all().contains(words), "{name}, {words}: {}", said.all());
+        }
+        for words in ["left: ", "internal error", "audit log cannot be written"] {
+            assert!(!said.all().contains(words), "{name}, {words}: {}", said.all());
+        }
+    }
+    assert!(server.requests().is_empty());
+}

@@ -34,7 +34,7 @@ pub struct Diff {
 /// The way out for somebody whose disk is full.
 fn room(error: &std::io::Error) -> &'static str {
     if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
-        " → Fix: make room on the disk of upshift's state folder"
+        " → Fix: make room on the disk of upshift's state folder, or name a folder on another disk by XDG_STATE_HOME (in a job it is RUNNER_TEMP)"
     } else {
         ""
     }

@@ -130,6 +130,10 @@ impl Store {
 
     /// Takes in a content from a reader, in bounded memory.
     pub(super) fn take(&self, reader: &mut dyn Read) -> io::Result<Digest> {
+        self.take_in(reader).map_err(|error| self.placed(error))
+    }
+
+    fn take_in(&self, reader: &mut dyn Read) -> io::Result<Digest> {
         let mut hasher = Sha256::new();
         let mut buffer = vec![0; CHUNK];
         let first = fill(reader, &mut buffer)?;
@@ -162,7 +166,7 @@ impl Store {
     pub(super) fn take_bytes(&self, bytes: &[u8]) -> io::Result<Digest> {
         let digest = Digest::of(bytes);
         if self.lock.is_some() {
-            self.write_once(&self.content_path(&digest), bytes)?;
+            self.write_once(&self.content_path(&digest), bytes).map_err(|error| self.placed(error))?;
         }
         Ok(digest)
     }
@@ -232,9 +236,21 @@ impl Store {
 
     /// Keeps bytes under a name beside the states. They appear whole or not at all.
     pub(super) fn keep(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        let mut temporary = self.temporary()?;
-        temporary.write_all(bytes)?;
-        self.settle(temporary, &self.folder.join(name))
+        let kept = self.temporary().and_then(|mut temporary| {
+            temporary.write_all(bytes)?;
+            self.settle(temporary, &self.folder.join(name))
+        });
+        kept.map_err(|error| self.placed(error))
+    }
+
+    /// A full disk with the folder that lies on it: a message about it names the file of the checkout that was to be recorded.
+    fn placed(&self, error: io::Error) -> io::Error {
+        // Once: what is taken in from memory passes here, too.
+        let is_placed = error.raw_os_error().is_none();
+        if is_placed || !matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+            return error;
+        }
+        io::Error::new(error.kind(), format!("{error} in the state folder {}", self.folder.display()))
     }
 
     /// The bytes kept under a name. `None` if there are none.
@@ -293,6 +309,13 @@ impl Store {
 struct Temporary {
     file: File,
     path: PathBuf,
+}
+
+/// A file that was not settled takes room that others need, most of all where there is none left.
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        std::fs::remove_file(&self.path).unwrap_or_default();
+    }
 }
 
 impl Write for Temporary {
