@@ -1,6 +1,6 @@
 //! Commands that people give by comments while a run is under way: read between iterations and while waiting, each obeyed once.
 //!
-//! Invariants: a comment's command is durable before it is answered. A forge that is slow or down delays a run by two seconds at most, and
+//! Invariants: a comment's command is durable before it is answered. A forge that is slow or down delays a run by four seconds at most, and
 //! then not again for a while. Strangers and bots are passed over.
 
 use std::convert::Infallible;
@@ -86,10 +86,14 @@ pub(super) async fn read(
     let Some((github, number)) = place(context, climb).filter(|_| climb.comments.not_before_ms <= now) else {
         return Follows::Nothing;
     };
-    let looked = tokio::time::timeout(PATIENCE, look(context, climb, (&github, number), at)).await;
+    let looked = tokio::time::timeout(PATIENCE, look(context, climb, (&github, number))).await;
     let trouble = match looked {
-        Ok(Ok(Looked { given, last, kept_away })) => {
-            let away = kept_away.map_or(Follows::Nothing, |why| Follows::Stop(format!("{STOPPED_BY_LABEL}{why}")));
+        Ok(Ok(Looked { given, last })) => {
+            let away = match at {
+                At::Between => by_label(context, &github, number).await,
+                // Behind a fix it is read where a push or the merge depends on it.
+                At::Waiting(_) | At::Held(_) => Follows::Nothing,
+            };
             let Some((follows, events)) = obey(context, memory, climb, given, last, at) else {
                 return away;
             };
@@ -162,27 +166,27 @@ fn place(context: &Context<'_>, climb: &Climb) -> Option<(GitHub, u64)> {
     Some((github.clone(), number))
 }
 
-/// The commands and the label that one look at the conversation found.
+/// The end by the label that keeps upshift away, put on by a person meanwhile. It is asked for once before each iteration, and behind the
+/// comments: a host that tells nothing of it hides no command.
+async fn by_label(context: &Context<'_>, github: &GitHub, number: u64) -> Follows {
+    let pull = tokio::time::timeout(PATIENCE, github.pull(number)).await.ok().and_then(Result::ok);
+    let kept_away = pull.and_then(|pull| closed::kept_away(context, &pull));
+    kept_away.map_or(Follows::Nothing, |why| Follows::Stop(format!("{STOPPED_BY_LABEL}{why}")))
+}
+
+/// The commands that one look at the conversation found.
 struct Looked {
     /// The commands that people gave us since the last look.
     given: Vec<Given>,
     /// The last comment that was seen.
     last: u64,
-    /// Why the pull request is to be left alone, by its label.
-    kept_away: Option<String>,
 }
 
 async fn look(
     context: &Context<'_>,
     climb: &mut Climb,
     (github, number): (&GitHub, u64),
-    at: At<'_>,
 ) -> Result<Looked, GithubError> {
-    // Once before each iteration alone, and nothing if it has not changed. Behind a fix it is read where a push or the merge depends on it.
-    let kept_away = match at {
-        At::Between => closed::kept_away(context, &github.pull(number).await?),
-        At::Waiting(_) | At::Held(_) => None,
-    };
     let heard = &mut climb.comments;
     let (since, last) = (&context.charter.heard_since, heard.last);
     // The same question again and again, so that "nothing new" costs nothing.
@@ -204,7 +208,7 @@ async fn look(
         let edited = comment.updated_at != comment.created_at;
         given.push(Given { comment: comment.id.0, by: user.login.clone(), said, rank, edited });
     }
-    Ok(Looked { given, last: seen, kept_away })
+    Ok(Looked { given, last: seen })
 }
 
 /// The person behind a comment, and never a bot: bots are told by strangers what to say. Our own comments begin with our marker, not with a

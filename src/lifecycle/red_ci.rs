@@ -120,7 +120,11 @@ pub(super) fn end(red: &RedCi, verdict: &Verdict, with_checks: bool) -> Option<(
     let rest = match verdict {
         Verdict::Red { .. } => return None,
         // A command that is not run beside the tests is theirs.
-        Verdict::Green if with_checks || !beside.is_empty() => format!("what failed there passes here: `{beside}`"),
+        Verdict::Green if with_checks || !beside.is_empty() => {
+            let told = |job: &&FailedJob| format!("; {} was not run here{}", job.name, because(job));
+            let not_run: String = red.not_run().iter().take(MOST_JOBS).map(told).collect();
+            format!("what failed there passes here: `{beside}`{not_run}")
+        }
         Verdict::Green => {
             let why = red.failed.iter().find(|job| job.why_not.is_some()).map(because).unwrap_or_default();
             format!("upshift did not run what failed there{why}")

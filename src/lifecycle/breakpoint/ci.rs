@@ -186,7 +186,13 @@ async fn green(context: &Context<'_>, climb: &Climb, passed: usize) -> Result<Se
     let passed = format!("{passed} passed");
     // A wait for the merge sees that by itself, behind this one.
     let is_last = context.charter.plan.github.wait_for != WaitFor::Merge;
-    let over = if is_last { closed::look(context, climb).await? } else { None };
+    let looked = if is_last { closed::look(context, climb).await } else { Ok(None) };
+    let over = match looked {
+        Ok(over) => over,
+        Err(GithubError::Stopped(cause)) => return Err(GithubError::Stopped(cause)),
+        // CI was read, and is green whatever becomes of the pull request.
+        Err(_unread) => None,
+    };
     Ok(match over.filter(|over| over.is_closed) {
         Some(over) => Seen::Answer(Answer::Closed, format!("CI is green, {passed}; {}", over.told)),
         None => Seen::Answer(Answer::Green, passed),

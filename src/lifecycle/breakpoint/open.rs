@@ -57,7 +57,9 @@ fn required(names: &[String]) -> String {
 }
 
 fn named(names: &[String]) -> String {
-    let shown: Vec<String> = names.iter().take(MOST_NAMED).map(|name| format!("`{name}`")).collect();
+    // A pull request may name its jobs as it likes, also so that they read like our advice.
+    let plain = |name: &String| format!("`{}`", name.replace(['→', '`'], " "));
+    let shown: Vec<String> = names.iter().take(MOST_NAMED).map(plain).collect();
     let more = names.len().saturating_sub(shown.len());
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{more}", shown.join(", "))
