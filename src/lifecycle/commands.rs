@@ -89,10 +89,12 @@ pub(super) async fn read(
     let looked = tokio::time::timeout(PATIENCE, look(context, climb, (&github, number))).await;
     let trouble = match looked {
         Ok(Ok(Looked { given, last })) => {
+            // The gate has read it before the first iteration.
+            let is_first = climb.position.tier_index == 0 && climb.position.iterations == 0;
             let away = match at {
-                At::Between => by_label(context, &github, number).await,
+                At::Between if !is_first => by_label(context, &github, number).await,
                 // Behind a fix it is read where a push or the merge depends on it.
-                At::Waiting(_) | At::Held(_) => Follows::Nothing,
+                At::Between | At::Waiting(_) | At::Held(_) => Follows::Nothing,
             };
             let Some((follows, events)) = obey(context, memory, climb, given, last, at) else {
                 return away;
@@ -166,8 +168,8 @@ fn place(context: &Context<'_>, climb: &Climb) -> Option<(GitHub, u64)> {
     Some((github.clone(), number))
 }
 
-/// The end by the label that keeps upshift away, put on by a person meanwhile. It is asked for once before each iteration, and behind the
-/// comments: a host that tells nothing of it hides no command.
+/// The end by the label that keeps upshift away, put on by a person meanwhile. It is asked for once before each later iteration, and behind
+/// the comments: a host that tells nothing of it hides no command.
 async fn by_label(context: &Context<'_>, github: &GitHub, number: u64) -> Follows {
     let pull = tokio::time::timeout(PATIENCE, github.pull(number)).await.ok().and_then(Result::ok);
     let kept_away = pull.and_then(|pull| closed::kept_away(context, &pull));

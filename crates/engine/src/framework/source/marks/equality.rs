@@ -20,8 +20,7 @@ const OF_GO: [&str; 2] = ["Equal", "Is"];
 const BUILT_IN: [&str; 12] =
     ["list", "dict", "set", "tuple", "str", "frozenset", "UserList", "UserDict", "Array", "Map", "Set", "String"];
 /// Methods that say what such a type contains.
-const OF_CONTENTS: [&str; 9] =
-    ["__contains__", "__iter__", "__getitem__", "__len__", "includes", "has", "indexOf", "get", "[Symbol.iterator]"];
+const OF_CONTENTS: [&str; 6] = ["__contains__", "__iter__", "includes", "has", "indexOf", "[Symbol.iterator]"];
 
 /// The beginning of a rule where a language has no grammar here.
 #[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
