@@ -9,9 +9,8 @@ use super::choice::{Choice, Way};
 use super::edit::Edit;
 use super::language::Language;
 
-/// Extensions of files that are templates, or SQL, as a whole.
-const TEMPLATES: [&str; 12] =
-    ["erb", "ejs", "j2", "jinja", "jinja2", "html", "htm", "tmpl", "tpl", "hbs", "liquid", "twig"];
+/// Extensions of files that are templates as a whole.
+const TEMPLATES: [&str; 10] = ["erb", "ejs", "j2", "jinja", "jinja2", "html", "htm", "tmpl", "tpl", "hbs"];
 /// Functions that take a text as code, by the last part of their names.
 const COMPILERS: [&str; 12] = [
     "eval",
